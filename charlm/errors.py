@@ -1,0 +1,21 @@
+"""What a user can cause: the only exceptions that the command line turns into one line.
+
+A message reads `WHERE: what was found; what was expected; what to do`, lower case, on one line.
+Our own mistakes stay ValueError or AssertionError and keep their traceback.
+"""
+
+
+class CharlmError(Exception):
+    """Something that the user can mend; the message is one line."""
+
+
+class DataError(CharlmError):
+    """A file or a text that is not what was expected; the message starts with its path."""
+
+
+class ConfigError(CharlmError):
+    """An option, a preset or a part that does not exist or does not fit."""
+
+
+class TrainingError(CharlmError):
+    """A training that cannot go on: NaN, a locked run, a run that exists already."""

@@ -1,0 +1,268 @@
+"""Files: reading text with line numbers, and the one way in which anything is written.
+
+Lines end at LF alone and words at space and TAB alone: Python's own `splitlines` and `split` also
+cut at U+0085, U+2028 and U+00A0, which are characters of a text like any other.
+"""
+
+import bz2
+import errno
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import math
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol, cast
+
+from charlm.errors import DataError
+
+Invalid = Literal["error", "replace", "drop"]
+
+BOM = b"\xef\xbb\xbf"
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger is not ours
+
+
+class Digest(Protocol):
+    """What `open_bytes` needs of a hashlib object."""
+
+    def update(self, data: bytes, /) -> object: ...
+
+
+@contextmanager
+def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[BinaryIO]:
+    """A buffered binary reader of `path`; `-` is standard input; gz, bz2 and xz by magic number.
+
+    `digest` is fed the bytes as they stand in the file, packed or not, as far as they are read.
+
+    Raises:
+        DataError: a folder, or a compressed file that is cut or broken.
+    """
+    if str(path) == "-":
+        yield from _decompressed(_watched(sys.stdin.buffer, digest), display_name(path))
+        return
+    if Path(path).is_dir():
+        raise DataError(f"{path}: is a folder; expected a file")
+    with open(path, "rb") as raw:
+        yield from _decompressed(_watched(raw, digest), display_name(path))
+
+
+def display_name(path: str | Path) -> str:
+    """How messages call a file."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def _watched(raw: BinaryIO, digest: Digest | None) -> BinaryIO:
+    return raw if digest is None else io.BufferedReader(_Hashing(raw, digest))
+
+
+class _Hashing(io.RawIOBase):
+    """Passes bytes on and shows them to a digest, so that a pipe too is read only once."""
+
+    def __init__(self, source: BinaryIO, digest: Digest) -> None:
+        self._source, self._digest = source, digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # typeshed has no public name for a writable buffer
+        n_bytes: int = cast(io.BufferedReader, self._source).readinto1(buffer)
+        self._digest.update(memoryview(buffer)[:n_bytes])  # type: ignore[arg-type]  # any buffer
+        return n_bytes
+
+
+def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    head = cast(Any, raw).peek(6)[:6]
+    opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), None)
+    if opener is None:
+        yield raw
+        return
+    try:
+        with cast(Any, opener)(raw, "rb") as unpacked:
+            yield unpacked
+    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's own trouble, not the file's
+        raise DataError(f"{name}: broken compressed file ({error}); expected a whole one") from None
+
+
+def read_lines(path: str | Path, *, invalid: Invalid = "error") -> Iterator[tuple[int, str]]:
+    """Line numbers from 1, and lines without their LF (or CRLF) and without a leading BOM.
+
+    `invalid="drop"` leaves such lines out, so that the numbers show gaps.
+
+    Raises:
+        DataError: invalid UTF-8 (unless replaced or dropped), or a NUL byte.
+    """
+    name = display_name(path)
+    with open_bytes(path) as file:
+        for number, raw in raw_lines(file, name):
+            text = decode_line(raw, where=f"{name}:{number}", invalid=invalid)
+            if text is not None:
+                yield number, text
+
+
+def raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from 1, and lines still in bytes, without LF (or CRLF) and leading BOM.
+
+    Raises:
+        DataError: a NUL byte.
+    """
+    for number, raw in enumerate(file, 1):
+        line = raw
+        if number == 1 and raw.startswith(BOM):
+            line = raw.removeprefix(BOM)
+            if not line:  # nothing but a BOM: as empty as a file without one
+                return
+        line = line.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\0" in line:
+            raise DataError(f"{name}:{number}: found a NUL byte; expected text, not a binary file")
+        yield number, line
+
+
+def decode_line(raw: bytes, *, where: str, invalid: Invalid) -> str | None:
+    """The text of a line; None for invalid UTF-8 that is to be dropped.
+
+    Raises:
+        DataError: invalid UTF-8, unless it is to be replaced or dropped.
+    """
+    try:
+        return raw.decode("utf-8", "replace" if invalid == "replace" else "strict")
+    except UnicodeDecodeError as error:
+        if invalid == "drop":
+            return None
+        raise DataError(
+            f"{where}: invalid UTF-8 (byte 0x{raw[error.start]:02x} at column "
+            f"{error.start + 1}); expected UTF-8 text; convert the file, or let "
+            "`charlm prep --invalid replace` or `drop` clean it"
+        ) from None
+
+
+def split_words(line: str) -> list[str]:
+    """The words of a line: what stands between spaces and TABs, never empty."""
+    return [word for word in line.replace("\t", " ").split(" ") if word]
+
+
+@contextmanager
+def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
+    """A binary writer whose content replaces `path` at the end, whole or not at all.
+
+    Everything that charlm keeps is written here: to a neighbour of `path`, flushed to the disk,
+    then renamed over it. After a crash at any moment `path` holds the old content or the new.
+
+    Raises:
+        OSError: as the system gave it; `path` is untouched and the neighbour removed.
+    """
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with _naming(path), open(partial, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException as error:
+        with suppress(OSError):
+            partial.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(partial)):
+            error.filename = str(path)  # a full disk names no file
+        raise
+    _sync_folder(path.parent)
+
+
+@contextmanager
+def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
+    """A file without a name on the disk of `folder`, for writing and reading; gone after use.
+
+    Raises:
+        OSError: as the system gave it.
+    """
+    with _naming(folder), tempfile.TemporaryFile(dir=folder) as file:
+        yield file
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Say which file did not fit on the disk: the system itself names none when a write fails."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` last through a power cut, where the file system can."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Replace `path` by `content`, atomically."""
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Replace `path` by `value` as JSON, one key a line, atomically."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    write_bytes(path, text.encode() + b"\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """The JSON value in `path`, which may come from a stranger.
+
+    Raises:
+        DataError: not JSON, NaN or infinity in it, nested too deep, or larger than 1 GiB.
+    """
+    with open(path, "rb") as file:
+        content = file.read(MAX_JSON_BYTES + 1)
+    if len(content) > MAX_JSON_BYTES:
+        raise DataError(f"{path}: larger than {MAX_JSON_BYTES} bytes; expected a file of charlm's")
+    return parse_json(content, str(path))
+
+
+def parse_json(content: bytes | str, name: str) -> Any:
+    """The JSON value in `content`; `name` stands in the message.
+
+    Raises:
+        DataError: not JSON, NaN or infinity in it, or nested too deep.
+    """
+    try:
+        return json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise DataError(f"{name}: JSON nested too deep; expected a file of charlm's") from None
+    except ValueError as error:
+        raise DataError(f"{name}: not valid JSON ({error}); expected a file of charlm's") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):  # 1e999 is infinity by another name
+        raise ValueError(f"{digits[:20]} is too large")
+    return value
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

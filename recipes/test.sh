@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Sets up and runs the tests; arguments go to pytest (`-n 0` runs them in one process, for --pdb).
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+cd "$setup_root"
+
+# Two processes with a thread each: more threads than cores make PyTorch many times slower.
+export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE
+python -m pytest -n 2 "$@"

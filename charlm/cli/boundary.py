@@ -1,0 +1,86 @@
+"""The one place where an error becomes a line on stderr and an exit status.
+
+Typer's `main` exits instead of returning and turns Ctrl-C into status 130 on its own, so the
+boundary stands around it: what comes through is SystemExit, or an error that Typer does not know.
+Our own mistakes (ValueError, AssertionError, ...) keep their traceback; CHARLM_TRACEBACK=1 shows
+that of every error.
+"""
+
+import os
+import re
+import signal
+import sys
+from contextlib import suppress
+from typing import Any
+
+from typer.core import TyperGroup
+
+from charlm.cli import output
+from charlm.errors import CharlmError
+
+FAILED = 1
+INTERRUPTED = 130
+# Of a RuntimeError; torch has a class for a GPU's memory only, and loading it here costs seconds.
+OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
+
+
+class Commands(TyperGroup):
+    """Typer's group of commands, with the boundary around it."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command and exit: 0 done, 1 impossible, 2 not understood, 130 Ctrl-C."""
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                output.flush()
+        except (KeyboardInterrupt, SystemExit) as stop:
+            if isinstance(stop, SystemExit) and stop.code != INTERRUPTED:
+                raise
+            message, status = "interrupted", INTERRUPTED
+        except (CharlmError, OSError, MemoryError, RuntimeError) as error:
+            line = told(error)
+            if line is None or os.environ.get("CHARLM_TRACEBACK") == "1":
+                raise
+            message, status = line, FAILED
+        _tell(message)
+        raise SystemExit(status)
+
+
+def die_of_closed_pipes() -> None:
+    """End silently when nobody reads any more (`charlm eval ... | head`), as other tools do.
+
+    Python ignores the signal and raises BrokenPipeError instead. It comes from any pipe: code that
+    writes to a program it has started must be ready for that program's end in another way.
+    """
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def told(error: BaseException) -> str | None:
+    """The line for an error that a user can cause; None for a mistake of ours."""
+    if isinstance(error, CharlmError):
+        return str(error)
+    if isinstance(error, OSError):
+        return _system_error(error)
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
+        amount = re.search(r"allocate ([0-9.]+ \w+)", str(error))
+        wanted = f" ({amount[1]} asked for)" if amount else ""
+        return f"out of memory{wanted}; a smaller batch, model or vocabulary needs less"
+    return None
+
+
+def _system_error(error: OSError) -> str:
+    if not error.strerror:
+        return str(error)
+    reason = error.strerror[0].lower() + error.strerror[1:]
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    return f"{' -> '.join(names)}: {reason}" if names else reason
+
+
+def _tell(message: str) -> None:
+    if sys.stderr is None:
+        return
+    line = output.escape(re.sub(r"\s*\n\s*", " ", message.strip()))
+    with suppress(OSError):
+        sys.stderr.write(f"charlm: {line}\n")

@@ -1,0 +1,44 @@
+"""The options that several commands share, so that one idea has one spelling everywhere.
+
+Nothing is checked here that the library checks too: a missing folder is the library's error
+(status 1, one line), while Typer's errors (status 2) are for what cannot be understood.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
+
+Data = Annotated[
+    Path,
+    typer.Option(metavar="DIR", help="Corpus directory with train.txt, valid.txt and test.txt."),
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Directory of the result; made if missing.")]
+OutFile = Annotated[Path, typer.Option(metavar="FILE", help="File of the result.")]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run directory of the model; else $CHARLM_MODEL, else the newest run under exp/.",
+    ),
+]
+Device = Annotated[
+    str,
+    typer.Option(metavar="auto|cpu|cuda:N", help="Where the model runs; auto prefers a GPU."),
+]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, max=MAX_SEED, help="Seed of every random draw.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Number of CPU threads; all cores if not given."),
+]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16"],
+    typer.Option(help="Number format of matrix products; auto takes the fastest that is safe."),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
+]

@@ -1,0 +1,116 @@
+"""What the command line prints: results to stdout as UTF-8, everything else to stderr.
+
+Results bypass rich, which wraps long lines and eats words in brackets; a table looks the same in
+a terminal, a pipe and a log. What goes to a terminal has its control characters shown escaped
+(`\\x1b`): a word of a corpus may hold any. What goes to a pipe or a file is left as it is.
+"""
+
+import errno
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Cell = str | int
+
+STDOUT = "standard output"
+NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*%?|[-–]?")
+# C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
+# Joiners and the soft hyphen stay: several scripts need them.
+CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
+ESCAPES_IN_LINES = {code: shown for code, shown in ESCAPES.items() if chr(code) not in "\t\n"}
+
+
+def prepare_streams() -> None:
+    """Make stdout UTF-8 with plain LF, whatever the locale says; once, before anything is written.
+
+    A path that is not UTF-8 comes out as `\\udc80` and the like instead of ending the program.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def escape(text: str) -> str:
+    """`text` on one line and harmless to a terminal: `\\x1b` for an escape, `\\x0a` for LF."""
+    return text.translate(ESCAPES)
+
+
+def write(text: str) -> None:
+    """Write one or more lines of a result to stdout; the last LF is added.
+
+    Raises:
+        OSError: a full disk, a closed file; it names standard output.
+    """
+    if sys.stdout is None:  # Python's way to say that the caller closed it
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), STDOUT)
+    shown = text.translate(ESCAPES_IN_LINES) if sys.stdout.isatty() else text
+    try:
+        sys.stdout.write(shown + "\n")
+    except OSError as error:
+        error.filename = STDOUT
+        raise
+
+
+def flush() -> None:
+    """Bring to stdout what is still in memory, so that a full disk shows itself now.
+
+    Raises:
+        OSError: it names standard output.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Python flushes once more at its end, and would print a page of its own after our line.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        error.filename = STDOUT
+        raise
+
+
+def write_json(value: object) -> None:
+    """Write `value` to stdout as one JSON object, one key a line."""
+    write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
+    """Write rows to stdout in columns two blanks apart; columns of numbers stand to the right.
+
+    A cell without blanks stays one field for awk; a program had better read `--json`.
+    """
+    from rich.cells import cell_len  # a Chinese character is two columns wide
+
+    lines = [list(header), *([str(cell) for cell in row] for row in rows)]
+    to_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if to_terminal:
+        lines = [[escape(cell) for cell in line] for line in lines]
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    rights = [all(map(NUMBER.fullmatch, column[1:])) for column in columns]
+    for line in lines:
+        padded = []
+        for cell, width, right in zip(line, widths, rights, strict=True):
+            blanks = " " * (width - cell_len(cell))
+            padded.append(blanks + cell if right else cell + blanks)
+        write("  ".join(padded).rstrip(" "))
+
+
+@cache
+def console() -> "Console":
+    """The one rich console, on stderr: for `say` and for progress bars."""
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """Tell the user something on stderr, above a progress bar if there is one."""
+    console().print(text.translate(ESCAPES_IN_LINES), soft_wrap=True)

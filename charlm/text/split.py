@@ -1,0 +1,121 @@
+"""Cutting one cleaned text into contiguous blocks, and copying a block while counting it.
+
+A block ends with the first line that reaches its share of the *bytes*. Neighbouring lines are
+often about one thing: drawn at random, test lines would have their neighbours in the training set.
+"""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import BinaryIO
+
+from charlm.errors import ConfigError
+
+SPLITS = ("train", "valid", "test")
+BLOCK_BYTES = 1 << 20
+CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # all of a character's bytes in UTF-8 but the first
+
+
+@dataclass(frozen=True)
+class Block:
+    """The bytes of an open file from `start` to `end`."""
+
+    file: BinaryIO
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Lines, words and characters (blanks between words count, line ends do not) and SHA-256."""
+
+    lines: int
+    words: int
+    characters: int
+    sha256: str
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts as JSON."""
+        return {"lines": self.lines, "words": self.words, "characters": self.characters}
+
+
+def parse_shares(text: str) -> tuple[float, float, float]:
+    """The shares of train, valid and test, in any unit.
+
+    Raises:
+        ConfigError: not three positive numbers between commas.
+    """
+    try:
+        train, valid, test = map(float, text.split(","))
+    except ValueError:
+        train = valid = test = 0
+    if not all(0 < share < float("inf") for share in (train, valid, test)):
+        raise ConfigError(
+            f"split: found {text!r}; expected three positive shares of train, valid and test, "
+            "such as 90,5,5; or give --valid and --test"
+        )
+    return train, valid, test
+
+
+def whole(file: BinaryIO) -> Block:
+    """All that was written to a file."""
+    return Block(file, 0, file.seek(0, os.SEEK_END))
+
+
+def cut(text: Block, shares: Sequence[float]) -> list[Block]:
+    """Blocks, one a share, each but the last ending with the line that reaches its share.
+
+    Each holds a line at least, where there are as many lines as shares; else some are empty.
+    """
+    reached = [share / sum(shares) for share in accumulate(shares[:-1])]
+    latest = _last_lines(text, len(reached))
+    edges = [text.start]
+    for share, limit in zip(reached, latest, strict=True):
+        wanted = text.start + round((text.end - text.start) * share)
+        edges.append(max(edges[-1], min(_line_end(text, max(wanted, edges[-1] + 1)), limit)))
+    return [Block(text.file, start, end) for start, end in pairwise([*edges, text.end])]
+
+
+def _line_end(text: Block, position: int) -> int:
+    """The end of the line that holds the byte before `position`."""
+    text.file.seek(position - 1)
+    text.file.readline()
+    return min(text.file.tell(), text.end)
+
+
+def _last_lines(text: Block, n_lines: int) -> list[int]:
+    """Where the last `n_lines` lines start; a text of fewer lines starts several times."""
+    n_bytes = BLOCK_BYTES
+    while True:
+        start = max(text.start, text.end - n_bytes)
+        text.file.seek(start)
+        lines = io.BytesIO(text.file.read(text.end - start)).readlines()
+        if start == text.start or len(lines) > n_lines:
+            break
+        n_bytes *= 2  # one of them is cut at its start
+    return [text.end - sum(map(len, lines[-n:])) for n in range(n_lines, 0, -1)]
+
+
+def copy_block(block: Block, target: BinaryIO) -> Counts:
+    """Append a block of lines, with one blank between words, to `target`."""
+    digest = hashlib.sha256()
+    lines = blanks = characters = 0
+    for piece in _pieces(block):
+        target.write(piece)
+        digest.update(piece)
+        lines += piece.count(b"\n")
+        blanks += piece.count(b" ")
+        characters += len(piece.translate(None, CONTINUATION_BYTES))
+    return Counts(lines, lines + blanks, characters - lines, digest.hexdigest())
+
+
+def _pieces(block: Block) -> Iterator[bytes]:
+    block.file.seek(block.start)
+    left = block.end - block.start
+    while left:
+        piece = block.file.read(min(left, BLOCK_BYTES))
+        left -= len(piece)
+        yield piece

@@ -1,0 +1,176 @@
+"""What becomes of an error, an interrupt and a closed or full output.
+
+The program that a process here runs is the real one with a command more.
+"""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from charlm.cli import output
+from charlm.cli.boundary import Commands
+from charlm.errors import ConfigError, DataError, TrainingError
+
+BIDI = "\u202e"
+
+
+def command_line(command: Callable[[], None]) -> typer.Typer:
+    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
+    app.command("try")(command)
+    return app
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
+
+
+TORCH_CPU = (
+    "[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: "
+    "you tried to allocate 8000000000000 bytes. Error code 12 (Cannot allocate memory)"
+)
+TORCH_CUDA = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 9 GiB"
+NUMPY = "Unable to allocate 7.28 TiB for an array with shape (1000000000000,) and data type float64"
+LESS = "a smaller batch, model or vocabulary needs less"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (DataError("a.txt:3: found a NUL byte"), "a.txt:3: found a NUL byte"),
+        (ConfigError("no preset 'x'"), "no preset 'x'"),
+        (TrainingError("loss is NaN"), "loss is NaN"),
+        (DataError("word 'a\x1b[31m\x07b\x9b'"), r"word 'a\x1b[31m\x07b\x9b'"),
+        (DataError(f"word '{BIDI}abc\t'"), r"word '\u202eabc\x09'"),
+        (DataError("first\n   second\r\nthird\n"), "first second third"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory", "ptb/train.txt"),
+            "ptb/train.txt: no such file or directory",
+        ),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "run/log.jsonl"),
+            "run/log.jsonl: no space left on device",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "no space left on device"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "a", None, "b"),
+            "a -> b: permission denied",
+        ),
+        (OSError("not a gzipped file"), "not a gzipped file"),
+        (MemoryError(), f"out of memory; {LESS}"),
+        (MemoryError(NUMPY), f"out of memory (7.28 TiB asked for); {LESS}"),
+        (RuntimeError(TORCH_CPU), f"out of memory (8000000000000 bytes asked for); {LESS}"),
+        (RuntimeError(TORCH_CUDA), f"out of memory (20.00 GiB asked for); {LESS}"),
+    ],
+)
+def test_what_a_user_can_cause_is_one_line_and_status_1(error: Exception, line: str) -> None:
+    result = CliRunner().invoke(command_line(raising(error)), ["try"])
+    assert result.stdout == ""
+    assert result.stderr == f"charlm: {line}\n"
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize("mistake", [ValueError("ours"), AssertionError(), RuntimeError("ours")])
+def test_a_mistake_of_ours_keeps_its_traceback(mistake: Exception) -> None:
+    result = CliRunner().invoke(command_line(raising(mistake)), ["try"])
+    assert result.exception is mistake
+    assert result.stderr == ""
+
+
+def test_the_environment_can_ask_for_the_traceback_of_any_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CHARLM_TRACEBACK", "1")
+    error = DataError("a.txt: empty")
+    assert CliRunner().invoke(command_line(raising(error)), ["try"]).exception is error
+
+
+def test_an_interrupt_is_one_line_and_status_130() -> None:
+    result = CliRunner().invoke(command_line(raising(KeyboardInterrupt())), ["try"])
+    assert (result.exit_code, result.stderr) == (130, "charlm: interrupted\n")
+
+
+def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None:
+    result = CliRunner().invoke(command_line(lambda: output.write("[noise] é")), ["try"])
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
+
+
+def start(body: str, *, stdout: int | None = subprocess.PIPE) -> "subprocess.Popen[str]":
+    """The real program with a command `try` that runs `body`."""
+    program = (
+        "import sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
+        f"@charlm.cli.app.command('try')\ndef command():\n    {body}\n"
+        "sys.argv = ['charlm', 'try']\ncharlm.cli.main()\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "LC_ALL": "C"},
+    )
+
+
+def test_ctrl_c_ends_the_program_with_status_130_and_one_line() -> None:
+    process = start("output.write('ready'); output.flush(); time.sleep(60)")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, "charlm: interrupted\n")
+
+
+def test_a_closed_pipe_ends_the_program_silently() -> None:
+    process = start("[output.write('line ' * 100) for _ in range(10**6)]")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("line line")
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    assert (process.wait(timeout=30), errors) == (-signal.SIGPIPE, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("n_lines", [1, 10_000])
+def test_a_full_disk_behind_stdout_is_one_line_and_status_1(n_lines: int) -> None:
+    with open("/dev/full", "w") as full:
+        process = start(f"[output.write('word') for _ in range({n_lines})]", stdout=full.fileno())
+        _, errors = process.communicate(timeout=30)
+    assert errors == "charlm: standard output: no space left on device\n"
+    assert process.returncode == 1
+
+
+def test_results_are_utf_8_with_plain_line_ends_whatever_the_locale() -> None:
+    process = start("output.write('é 語 \\udc80')")
+    written, errors = process.communicate(timeout=30)
+    assert (written, errors) == ("é 語 \\udc80\n", "")
+
+
+def test_a_result_without_a_stdout_is_an_error() -> None:
+    process = start("sys.stdout = None; output.write('word')")
+    _, errors = process.communicate(timeout=30)
+    assert errors == "charlm: standard output: bad file descriptor\n"
+    assert process.returncode == 1
+
+
+def test_out_of_memory_of_the_installed_torch_is_one_line() -> None:
+    torch = pytest.importorskip("torch")
+
+    def command() -> None:
+        torch.empty(1 << 60, dtype=torch.uint8)
+
+    result = CliRunner().invoke(command_line(command), ["try"])
+    assert result.stderr == f"charlm: out of memory ({1 << 60} bytes asked for); {LESS}\n"

@@ -1,0 +1,148 @@
+"""`charlm prep` as a user sees it."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import app
+from charlm.cli.prep import prep
+from charlm.text.prep import prepare
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "raw.txt"
+    path.write_bytes(b"".join(b"This is line %d.\n" % n for n in range(10)) + b"\nbad \xff\n")
+    return path
+
+
+def test_prep_prints_what_each_split_holds_and_what_became_of_the_lines(raw: Path) -> None:
+    options = ["--tokenise", "simple", "--split", "80,10,10", "--invalid", "drop"]
+    result = runner.invoke(app, ["prep", str(raw), "--out", "c", *options])
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert result.stdout == (
+        "split  lines  words  characters\n"
+        "train      8     40         128\n"
+        "valid      1      5          16\n"
+        "test       1      5          16\n"
+        "\n"
+        "lines          number\n"
+        "read               12\n"
+        "empty               1\n"
+        "invalid UTF-8       1\n"
+        "kept               10\n"
+    )
+
+
+def test_prep_tells_of_lines_that_were_mended_and_of_an_early_end(raw: Path) -> None:
+    mended = runner.invoke(app, ["prep", str(raw), "--out", "c", "--invalid", "replace"])
+    assert mended.stdout.endswith("kept        11\nmended       1\n")
+    cut = runner.invoke(app, ["prep", str(raw), "--out", "d", "--max-tokens", "10"])
+    assert cut.stderr == "stopped after 12 tokens; the rest was not read\n"
+
+
+def test_prep_as_json_prints_what_corpus_json_holds(raw: Path) -> None:
+    result = runner.invoke(
+        app, ["prep", str(raw), "--out", "c", "--invalid", "drop", "--lower", "--json"]
+    )
+    assert json.loads(result.stdout) == json.loads(Path("c", "corpus.json").read_text())
+
+
+def test_prep_and_the_public_function_write_the_same_corpus(raw: Path) -> None:
+    options = {"valid": "v", "test": "t", "min_words": 2, "max_words": 5, "max_tokens": 30}
+    words = [
+        "--valid",
+        "v",
+        "--test",
+        "t",
+        *["--min-words", "2", "--max-words", "5", "--max-tokens", "30"],
+    ]
+    Path("v").write_text("one two\n")
+    Path("t").write_text("three four 5\n")
+    flags = ["--lower", "--numbers", "--dedup", "--unicode", "NFKC", "--invalid", "drop"]
+    assert runner.invoke(app, ["prep", str(raw), "--out", "c", *words, *flags]).exit_code == 0
+    chosen = {"lower": True, "numbers": True, "dedup": True, "unicode": "NFKC", "invalid": "drop"}
+    prepare([str(raw)], out="d", **options, **chosen)  # type: ignore[arg-type]
+    for name in ("train.txt", "valid.txt", "test.txt", "corpus.json"):
+        assert Path("c", name).read_bytes() == Path("d", name).read_bytes()
+
+
+def test_the_example_in_the_help_runs(raw: Path) -> None:
+    example = re.search(r"^ *charlm (prep .*)$", prep.__doc__ or "", re.M)
+    assert example
+    arguments = shlex.split(example[1])
+    named = next(word for word in arguments if word.startswith("news"))
+    Path(named).write_text("".join(f"Line {n}.\n" for n in range(9)))
+    assert runner.invoke(app, arguments).exit_code == 0
+    assert Path("corpus", "train.txt").read_text().startswith("line N .\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "prep raw.txt --out c",
+            "raw.txt:12: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the "
+            "file, or let `charlm prep --invalid replace` or `drop` clean it",
+        ),
+        ("prep missing.txt --out c", "missing.txt: no such file or directory"),
+        ("prep empty --out c", "empty: holds no lines; expected text, one sentence a line"),
+        ("prep binary --out c", "binary:1: found a NUL byte; expected text, not a binary file"),
+        (
+            "prep --out c",
+            "prep: found neither raw files nor a corpus; expected one of them; name FILE or "
+            "--corpus",
+        ),
+        (
+            "prep raw.txt --out c --split 1,2",
+            "split: found '1,2'; expected three positive shares of train, valid and test, such as "
+            "90,5,5; or give --valid and --test",
+        ),
+        (
+            "prep raw.txt --out .",
+            ".: holds test.txt already; expected a folder without a corpus; name another --out, or "
+            "remove the old one first",
+        ),
+        ("prep . --out c", ".: is a folder; expected a file"),
+    ],
+)
+def test_bad_input_is_one_line_on_stderr_and_status_1(
+    raw: Path, arguments: str, message: str
+) -> None:
+    Path("empty").write_bytes(b"")
+    Path("binary").write_bytes(b"\x7fELF\0\0")
+    Path("test.txt").write_text("mine")
+    result = runner.invoke(app, shlex.split(arguments))
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")
+    assert not Path("c").exists()
+
+
+def test_an_unknown_tokeniser_is_a_usage_error(raw: Path) -> None:
+    result = runner.invoke(app, ["prep", str(raw), "--out", "c", "--tokenise", "moses"])
+    assert result.exit_code == 2
+    assert "moses" in result.stderr
+
+
+def test_prep_reads_a_pipe_and_loads_neither_torch_nor_numpy() -> None:
+    program = (
+        "import sys; from charlm.text.prep import prepare; prepare(['-'], out='c', dedup=True);"
+        "assert {'torch', 'numpy'}.isdisjoint(sys.modules)"
+    )
+    root = str(Path(__file__).parents[2])
+    subprocess.run(
+        [sys.executable, "-c", program],
+        input=b"a\nb\nc\nb\n",
+        check=True,
+        env={"PYTHONPATH": root},
+    )
+    assert Path("c", "test.txt").read_text() == "c\n"

@@ -1,0 +1,106 @@
+"""`charlm vocab`: the words and characters of a corpus directory, and what they leave out.
+
+C stands three times in what it prints, since the papers count markers and ours has one more.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from charlm.cli import options, output
+
+if TYPE_CHECKING:
+    from charlm.text.vocabulary import VocabularyResult
+
+VocabFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="File of the vocabulary, for `charlm train --vocab`."),
+]
+Size = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Most words, </s> and <unk> counted; 0 is no limit."),
+]
+MinCount = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Occurrences of a word in train.txt; 0 is the rule: 1 where the text holds <unk> or "
+        "--size is given, else 2.",
+    ),
+]
+MinCharCount = Annotated[
+    int,
+    typer.Option(
+        metavar="N", min=1, help="Occurrences of a character that is not read as unknown."
+    ),
+]
+MaxWordLength = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Characters of a word that are read.")
+]
+
+
+def vocab(
+    *,
+    data: options.Data,
+    out: VocabFile = None,
+    size: Size = 0,
+    min_count: MinCount = 0,
+    min_char_count: MinCharCount = 2,
+    max_word_length: MaxWordLength = 65,
+    as_json: options.Json = False,
+) -> None:
+    """Count the words and characters of a corpus directory, and write them as a vocabulary.
+
+    Prints V, C and T as Kim et al. count them, what is out of vocabulary in each split that
+    exists, and the longest words. Training without --vocab makes the same vocabulary by itself.
+
+    \b
+    charlm vocab --data corpus --out vocab.json
+    """
+    chosen = locals()  # the library's function has the same options, as a test makes sure
+    del chosen["as_json"]
+    from charlm.text.vocabulary import build_vocabulary
+
+    result = build_vocabulary(**chosen)
+    if as_json:
+        output.write_json(result.to_dict())
+    else:
+        _print(result)
+
+
+def _print(result: "VocabularyResult") -> None:
+    published, rows = result.n_characters_as_published, result.inventory.n_characters
+    sizes: list[tuple[str, output.Cell, str]] = [
+        ("V", result.n_words, "words, with </s> and <unk>"),
+        ("C", result.n_characters, "characters"),
+        ("C", published, "with padding, start, end, <unk> and </s>, as the paper counts"),
+        ("C", rows, "with the unknown character, too: rows of a model's table"),
+        ("M", "-", "morphs: no segmentation"),
+        ("T", result.n_tokens, "tokens of train.txt, with </s>"),
+    ]
+    output.table(sizes, header=("", "number", "of"))
+    output.write("")
+    _print_splits(result)
+    output.write("")
+    output.table([(len(w), w) for w in result.longest_words], header=("length", "longest words"))
+    inventory = result.inventory
+    output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
+
+
+def _print_splits(result: "VocabularyResult") -> None:
+    counts = list(result.splits.values())
+    rows: list[tuple[str, list[output.Cell]]] = [
+        ("sentences", [n.n_sentences for n in counts]),
+        ("words", [n.n_words for n in counts]),
+        ("types", [n.n_types for n in counts]),
+        ("OOV words", [n.n_oov for n in counts]),
+        ("OOV words, share", [f"{n.oov_share:.2%}" for n in counts]),
+        ("OOV types", [n.n_oov_types for n in counts]),
+        ("OOV types, share", [f"{n.oov_type_share:.2%}" for n in counts]),
+        ("written <unk>", [n.n_literal_unk for n in counts]),
+        ("<unk> as target, share", [f"{n.unk_share:.2%}" for n in counts]),
+        ("unknown characters", [n.n_unknown_characters for n in counts]),
+    ]
+    output.table([(name, *cells) for name, cells in rows], header=("", *result.splits))

@@ -1,0 +1,230 @@
+"""Words and characters, and how a form is spelled in them.
+
+Ids are assigned by falling count, then alphabetically, so two builds from one corpus agree.
+Only characters have a padding id; a form outside the vocabulary still has a spelling.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.files import read_json, write_json
+from charlm.text.normalise import Normalisation
+
+FORMAT = 1
+END_WORD, UNK_WORD = "</s>", "<unk>"
+END, UNK = 0, 1  # word ids
+# Character ids; the letters of the corpus follow. `<unk>` and `</s>` are one character each.
+PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
+N_MARKERS = 6
+LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
+MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
+LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The closed lists that a model is built over; everything else in a corpus is derived."""
+
+    words: tuple[str, ...]  # </s>, <unk>, then by falling count
+    counts: tuple[int, ...]  # occurrences in the training text, what became <unk> included
+    characters: tuple[str, ...]  # ids from N_MARKERS on
+    max_word_length: int = MAX_WORD_LENGTH  # characters of a spelling beyond it are not read
+    normalisation: Normalisation = field(default_factory=Normalisation)
+
+    @property
+    def n_words(self) -> int:
+        return len(self.words)
+
+    @property
+    def n_characters(self) -> int:
+        """Rows of a character table, padding and markers included."""
+        return N_MARKERS + len(self.characters)
+
+    @property
+    def n_cut_words(self) -> int:
+        """Words whose spelling is not read to its end; `</s>` and `<unk>` have none."""
+        return sum(len(word) > self.max_word_length for word in self.words[UNK + 1 :])
+
+    @cached_property
+    def word_ids(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def _letter_ids(self) -> dict[str, int]:
+        return {letter: number for number, letter in enumerate(self.characters, N_MARKERS)}
+
+    def spelling(self, form: str) -> list[int]:
+        """Character ids of a form between the start- and end-of-word characters."""
+        if form == UNK_WORD:
+            letters = [UNK_LETTER]
+        elif form == END_WORD:
+            letters = [END_LETTER]
+        else:
+            known = self._letter_ids
+            letters = [known.get(c, UNKNOWN_LETTER) for c in form[: self.max_word_length]]
+        return [WORD_START, *letters, WORD_END]
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of all that decides what ids and spellings mean."""
+        value = [self.words, self.characters, self.max_word_length, self.normalisation.to_dict()]
+        return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        """Write vocab.json, atomically."""
+        write_json(
+            path,
+            {
+                "format": FORMAT,
+                "max_word_length": self.max_word_length,
+                "normalisation": self.normalisation.to_dict(),
+                "characters": list(self.characters),
+                "words": list(self.words),
+                "counts": list(self.counts),
+            },
+        )
+
+
+def load_inventory(path: str | Path) -> Inventory:
+    """The inventory in a vocab.json, which may come from a stranger.
+
+    Raises:
+        DataError: a newer format, or not what `Inventory.save` writes.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict) or type(value.get("format")) is not int:
+        raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")
+    if value["format"] != FORMAT:
+        raise DataError(
+            f"{path}: format {value['format']!r:.60}; this charlm reads format {FORMAT}; "
+            "use the charlm that wrote it, or a newer one"
+        )
+    words = _strings(value.get("words"), "words", path)
+    characters = _strings(value.get("characters"), "characters", path)
+    counts, length = value.get("counts"), value.get("max_word_length")
+    if not isinstance(counts, list) or not all(type(c) is int and c >= 0 for c in counts):
+        raise DataError(f"{path}: counts; expected a list of whole numbers")
+    if len(counts) != len(words):
+        raise DataError(f"{path}: {len(counts)} counts for {len(words)} words; expected as many")
+    if words[:2] != (END_WORD, UNK_WORD):
+        raise DataError(
+            f"{path}: words begin with {' '.join(words[:2])[:60]!r}; expected {END_WORD} {UNK_WORD}"
+        )
+    if any(len(c) != 1 for c in characters):
+        raise DataError(f"{path}: characters; expected one code point each")
+    if type(length) is not int or not 1 <= length <= LONGEST_SPELLING:
+        raise DataError(f"{path}: max_word_length {length!r:.60}; expected 1 to {LONGEST_SPELLING}")
+    normalisation = Normalisation.from_dict(value.get("normalisation"), str(path))
+    return Inventory(words, tuple(counts), characters, length, normalisation)
+
+
+def _strings(value: Any, name: str, path: str | Path) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise DataError(f"{path}: {name}; expected a list of words")
+    if len(set(value)) != len(value):
+        raise DataError(f"{path}: {name}; expected each once")
+    try:
+        "".join(value).encode()
+    except UnicodeEncodeError:  # JSON can spell what no text holds
+        raise DataError(f"{path}: {name}; expected text, found half a surrogate pair") from None
+    return tuple(value)
+
+
+@dataclass(frozen=True)
+class TextCounts:
+    """How often each token stands in a text."""
+
+    tokens: Counter[str]  # as they stand there: `<unk>` and `<unk>:form` among them
+    n_sentences: int
+
+    @property
+    def n_words(self) -> int:
+        """Tokens less `</s>`."""
+        return self.tokens.total()
+
+
+def count_text(sentences: Iterable[list[str]]) -> TextCounts:
+    """The counts of a text that is read once."""
+    tokens: Counter[str] = Counter()
+    n_sentences = 0
+    for words in sentences:
+        tokens.update(words)
+        n_sentences += 1
+    return TextCounts(tokens, n_sentences)
+
+
+def inventory_of(
+    text: Iterable[list[str]] | TextCounts,
+    *,
+    size: int = 0,
+    min_count: int = 0,
+    min_char_count: int = 2,
+    max_word_length: int = MAX_WORD_LENGTH,
+    normalisation: Normalisation | None = None,
+) -> Inventory:
+    """The words and characters of a training text: its sentences, or their counts.
+
+    If it holds a literal `<unk>`, all its types are words; else types seen once become `<unk>`
+    (Kim et al., 2016, section 4.2). `size` (V, `</s>` and `<unk>` included) and `min_count`
+    override. Characters seen fewer than `min_char_count` times are read as *unknown character*.
+
+    Raises:
+        ConfigError: a number that makes no vocabulary.
+        DataError: no word at all.
+    """
+    _check_options(size, min_count, min_char_count, max_word_length)
+    text = text if isinstance(text, TextCounts) else count_text(text)
+    if not text.tokens:
+        raise DataError(
+            "train.txt: no word in it; expected text, one sentence a line, words between blanks"
+        )
+    counts = {w: n for w, n in text.tokens.items() if w != UNK_WORD and not is_spelled_unk(w)}
+    has_unk = len(counts) < len(text.tokens)
+    least = min_count or (1 if has_unk or size else 2)
+    ranked = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
+    kept = ranked[: size - 2] if size else ranked
+    n_unk = text.n_words - sum(counts[word] for word in kept)
+    return Inventory(
+        words=(END_WORD, UNK_WORD, *kept),
+        counts=(text.n_sentences, n_unk, *(counts[word] for word in kept)),
+        characters=_characters(counts, least=min_char_count),
+        max_word_length=max_word_length,
+        normalisation=normalisation or Normalisation(),
+    )
+
+
+def _check_options(size: int, min_count: int, min_char_count: int, max_word_length: int) -> None:
+    if size and size < LEAST_SIZE:
+        raise ConfigError(
+            f"size: found {size}; expected {LEAST_SIZE} or more ({END_WORD} and {UNK_WORD} count), "
+            "or 0 for no limit"
+        )
+    if min_count < 0:
+        raise ConfigError(f"min_count: found {min_count}; expected 1 or more, or 0 for the rule")
+    if min_char_count < 1:
+        raise ConfigError(f"min_char_count: found {min_char_count}; expected 1 or more")
+    if not 1 <= max_word_length <= LONGEST_SPELLING:
+        raise ConfigError(
+            f"max_word_length: found {max_word_length}; expected 1 to {LONGEST_SPELLING}"
+        )
+
+
+def _characters(counts: dict[str, int], *, least: int) -> tuple[str, ...]:
+    letters: Counter[str] = Counter()
+    for word, count in counts.items():
+        for letter in word:
+            letters[letter] += count
+    frequent = [letter for letter, count in letters.items() if count >= least]
+    return tuple(sorted(frequent, key=lambda letter: (-letters[letter], letter)))
+
+
+def is_spelled_unk(token: str) -> bool:
+    """Whether a token is `<unk>:form`: the word `<unk>` with that spelling at the input."""
+    return token.startswith(f"{UNK_WORD}:") and len(token) > len(UNK_WORD) + 1

@@ -1,0 +1,102 @@
+"""Per-word and per-sentence scores in the layouts of SRILM, KenLM and JSON lines, for old scripts.
+
+They are read by field number: one blank more or less, and compute-best-mix takes another field for
+the log probability without a word. Each function gives whole lines without the last LF.
+"""
+
+import json
+
+from charlm.text.inventory import END, END_WORD, UNK
+from charlm.text.perplexity import Perplexity, ScoredSentence
+
+SENTENCE_START = "<s>"  # what other tools print for the context that a sentence starts from
+
+
+def srilm_number(value: float | None) -> str:
+    """As SRILM 1.7.3 prints a log probability or what follows from it: `%.7g`."""
+    return "undefined" if value is None else f"{value:.7g}"
+
+
+def srilm_total(name: str, perplexity: Perplexity) -> str:
+    """The two lines of `ngram -unk -ppl` for a file."""
+    return f"file {name}: {_srilm_counts(perplexity)}"
+
+
+def _srilm_counts(perplexity: Perplexity) -> str:
+    counts, sums = perplexity.counts, perplexity.sums
+    return (
+        f"{counts.n_sentences} sentences, {counts.n_words} words, 0 OOVs\n"
+        f"{sums.n_zeroprobs} zeroprobs, logprob= {srilm_number(sums.log10_prob)} "
+        f"ppl= {srilm_number(perplexity.ppl)} ppl1= {srilm_number(perplexity.ppl1)}"
+    )
+
+
+def srilm_sentence(sentence: ScoredSentence, *, debug: int) -> str:
+    """What `ngram -unk -ppl` prints of a sentence at `-debug 1` or, with its words, at 2."""
+    lines = [" ".join(sentence.mapped)]
+    if debug > 1:
+        lines += _srilm_words(sentence)
+    return "\n".join([*lines, _srilm_counts(sentence.perplexity), ""])
+
+
+def _srilm_words(sentence: ScoredSentence) -> list[str]:
+    """One line a token; only the last word of its context is shown.
+
+    Where SRILM tells the order of the n-gram stands [nn]: compute-best-mix counts on a tag there.
+    Its versions since 2017 misread a word `|`, and what follows a word that holds a `)`, in SRILM's
+    own output as in ours: they edit the context before they split the line.
+    """
+    words = (*sentence.mapped, END_WORD)
+    contexts = (f"{SENTENCE_START} ", *(f"{word} ..." for word in words[:-1]))
+    return [
+        f"\tp( {word} | {context}) \t= [nn] {10.0**log10_prob:.7g} [ {log10_prob:.7g} ]"
+        for word, context, log10_prob in zip(words, contexts, sentence.log10_probs, strict=True)
+    ]
+
+
+def kenlm_sentence(sentence: ScoredSentence) -> str:
+    """What KenLM's `query -v word -v sentence` prints of a sentence.
+
+    The length of the matched n-gram is 1 throughout: a neural model matches none, and 1 is the
+    least that KenLM prints itself.
+    """
+    tokens = zip(
+        (*sentence.words, END_WORD),
+        (*map(_kenlm_id, sentence.word_ids), _kenlm_id(END)),
+        sentence.log10_probs,
+        strict=True,
+    )
+    fields = [f"{word}={number} 1 {log10_prob:.7g}" for word, number, log10_prob in tokens]
+    total, n_oov = sentence.perplexity.sums.log10_prob, sentence.known.count(False)
+    return "\t".join([*fields, f"Total: {total:.9g} OOV: {n_oov}"])
+
+
+def _kenlm_id(word_id: int) -> int:
+    """As lmplz numbers words: `<unk>` 0, which readers take for OOV, `<s>` 1, `</s>` 2."""
+    return {UNK: 0, END: 2}.get(word_id, word_id + 1)
+
+
+def kenlm_total(perplexity: Perplexity) -> str:
+    """The four lines of KenLM's `query -v summary`."""
+    counts = perplexity.counts
+    return (
+        f"Perplexity including OOVs:\t{_kenlm_number(perplexity.ppl)}\n"
+        f"Perplexity excluding OOVs:\t{_kenlm_number(perplexity.ppl_known)}\n"
+        f"OOVs:\t{counts.n_oov}\n"
+        f"Tokens:\t{counts.n_tokens}"
+    )
+
+
+def _kenlm_number(value: float | None) -> str:
+    return "nan" if value is None else repr(value)  # what 0/0 gives there
+
+
+def jsonl_sentence(sentence: ScoredSentence) -> str:
+    """A sentence as one JSON object: its log10 probability, and that of each word and `</s>`."""
+    value = {
+        "log10_prob": sentence.perplexity.sums.log10_prob,
+        "words": sentence.words,
+        "known": sentence.known,
+        "log10_probs": sentence.log10_probs,
+    }
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

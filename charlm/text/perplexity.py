@@ -1,0 +1,234 @@
+"""What is counted of a text, the perplexities that follow, and the signature that goes with them.
+
+Everything here is log10. `<unk>` is a word like any other, as under `ngram -unk`: SRILM's count of
+OOVs is then 0 and its `ppl=` is the papers' number. What leaves out OOVs leaves the tokens that
+are `<unk>` out of sum and denominator alike; they still stand in the context of what follows.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from charlm import __version__
+from charlm.text.inventory import END_WORD, UNK_WORD, is_spelled_unk
+from charlm.text.normalise import Normalisation
+
+HASH_DIGITS = 12  # of a SHA-256 in a signature
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is in a text, whatever a model makes of it."""
+
+    n_sentences: int = 0
+    n_words: int = 0
+    n_oov: int = 0  # words that are <unk> at the output, those written so included
+    n_changed: int = 0  # words that the model's text normalisation changed
+    n_characters: int = 0  # one blank between words and one newline a sentence included
+    n_bytes: int = 0  # of the same, in UTF-8
+
+    @property
+    def n_tokens(self) -> int:
+        """Predictions: every word, and the end of every sentence."""
+        return self.n_words + self.n_sentences
+
+    @property
+    def n_known_tokens(self) -> int:
+        """Predictions of another word than `<unk>`."""
+        return self.n_tokens - self.n_oov
+
+    def __add__(self, other: "Counts") -> "Counts":
+        names = [field.name for field in fields(self)]
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+def counts_of(words: Sequence[str], *, n_oov: int) -> Counts:
+    """The counts of one sentence; `<unk>:form` is as long as its form."""
+    text = " ".join(w.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(w) else w for w in words)
+    n_bytes = len(text.encode()) + 1
+    return Counts(1, len(words), n_oov, n_characters=len(text) + 1, n_bytes=n_bytes)
+
+
+@dataclass(frozen=True)
+class Log10Sums:
+    """Sums over tokens; those of probability 0 are counted and left out, as SRILM does."""
+
+    log10_prob: float = 0.0
+    log10_prob_oov: float = 0.0  # the part of the tokens that are <unk>
+    n_zeroprobs: int = 0  # of known words: a model that gives `<unk>` nothing is not one of ours
+
+    def __add__(self, other: "Log10Sums") -> "Log10Sums":
+        return Log10Sums(
+            self.log10_prob + other.log10_prob,
+            self.log10_prob_oov + other.log10_prob_oov,
+            self.n_zeroprobs + other.n_zeroprobs,
+        )
+
+
+def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums:
+    """The sums over some tokens; `known` says of each whether it is another than `<unk>`."""
+    pairs = list(zip(log10_probs, known, strict=True))
+    finite = [(value, is_known) for value, is_known in pairs if value != -math.inf]
+    return Log10Sums(
+        math.fsum(value for value, _ in finite),
+        math.fsum(value for value, is_known in finite if not is_known),
+        len(pairs) - len(finite),
+    )
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """10 to the mean negative log10 probability, over one denominator or another.
+
+    None where nothing is left to divide by, or where no floating-point number is large enough.
+    """
+
+    counts: Counts
+    sums: Log10Sums
+
+    @property
+    def ppl(self) -> float | None:
+        """Over all tokens: SRILM's `ppl`, KenLM's "including OOVs", the papers' perplexity."""
+        return _perplexity(self.sums.log10_prob, self.counts.n_tokens - self.sums.n_zeroprobs)
+
+    @property
+    def ppl1(self) -> float | None:
+        """SRILM's `ppl1`: the same sum, sentence ends included, over the words alone."""
+        return _perplexity(self.sums.log10_prob, self.counts.n_words - self.sums.n_zeroprobs)
+
+    @property
+    def ppl_known(self) -> float | None:
+        """Over tokens that are not `<unk>`: KenLM's "excluding OOVs"."""
+        log10_prob = self.sums.log10_prob - self.sums.log10_prob_oov
+        return _perplexity(log10_prob, self.counts.n_known_tokens - self.sums.n_zeroprobs)
+
+    @property
+    def bits_per_character(self) -> float | None:
+        """All log probability over the characters, newlines included."""
+        return _bits(self.sums.log10_prob, self.counts.n_characters)
+
+    @property
+    def bits_per_byte(self) -> float | None:
+        """All log probability over the bytes of UTF-8, newlines included."""
+        return _bits(self.sums.log10_prob, self.counts.n_bytes)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON."""
+        return {
+            "log10_prob": self.sums.log10_prob,
+            "ppl": self.ppl,
+            "ppl1": self.ppl1,
+            "ppl_known": self.ppl_known,
+            "bits_per_character": self.bits_per_character,
+            "bits_per_byte": self.bits_per_byte,
+        }
+
+
+def _perplexity(log10_prob: float, n_tokens: int) -> float | None:
+    if n_tokens <= 0:
+        return None
+    try:
+        return float(10.0 ** (-log10_prob / n_tokens))
+    except OverflowError:
+        return None
+
+
+def _bits(log10_prob: float, n_units: int) -> float | None:
+    return -log10_prob * math.log2(10) / n_units if n_units else None
+
+
+@dataclass(frozen=True)
+class ScoredSentence:
+    """A sentence and the log10 probability of each of its tokens, the last being `</s>`."""
+
+    words: tuple[str, ...]  # as they stand in the text, after normalisation
+    word_ids: tuple[int, ...]  # what was predicted: `<unk>` for a form outside the vocabulary
+    known: tuple[bool, ...]  # whether a word is another than `<unk>`
+    log10_probs: tuple[float, ...]  # one more than words
+
+    @property
+    def mapped(self) -> tuple[str, ...]:
+        """The words as scored."""
+        return tuple(w if k else UNK_WORD for w, k in zip(self.words, self.known, strict=True))
+
+    @property
+    def perplexity(self) -> Perplexity:
+        """The perplexities of this sentence alone."""
+        counts = counts_of(self.words, n_oov=self.known.count(False))
+        return Perplexity(counts, log10_sums(self.log10_probs, (*self.known, True)))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model makes of a text; each state's perplexities with their signature."""
+
+    name: str  # of the file
+    counts: Counts
+    by_state: Mapping[str, Perplexity]  # "carried", "sentence": as asked, in this order
+    signatures: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        counts = self.counts
+        states = {
+            state: {**perplexity.to_dict(), "signature": self.signatures[state]}
+            for state, perplexity in self.by_state.items()
+        }
+        return {
+            "name": self.name,
+            **{field.name: getattr(counts, field.name) for field in fields(counts)},
+            "n_tokens": counts.n_tokens,
+            "n_known_tokens": counts.n_known_tokens,
+            "oov_share": share(counts.n_oov, counts.n_words),
+            "changed_share": share(counts.n_changed, counts.n_words),
+            **states,
+        }
+
+
+def share(part: int, whole: int) -> float:
+    """`part` of `whole`; 0 of nothing."""
+    return part / whole if whole else 0.0
+
+
+def signature(
+    *,
+    model_sha256: str,
+    vocabulary_sha256: str,
+    data_sha256: str,
+    split: str,
+    state: str,
+    oov_input: str,
+    normalisation: Normalisation | None,
+    precision: str,
+) -> str:
+    """One line with everything that could change a perplexity, in the manner of sacrebleu.
+
+    `split` is empty where files were given. A carried state means one stream over the whole text.
+    """
+    told = {
+        "charlm": __version__,
+        "model": model_sha256[:HASH_DIGITS],
+        "vocab": vocabulary_sha256[:HASH_DIGITS],
+        "data": data_sha256[:HASH_DIGITS],
+        "split": split,
+        "streams": "1" if state == "carried" else "",
+        "state": state,
+        "start": END_WORD,
+        "oov_input": oov_input,
+        "norm": normalisation_name(normalisation),
+        "precision": precision,
+    }
+    return "|".join(f"{key}:{value}" for key, value in told.items() if value)
+
+
+def normalisation_name(normalisation: Normalisation | None) -> str:
+    """A text normalisation in a word, as `NFC+lower`; `raw` where there is none."""
+    if normalisation is None:
+        return "raw"
+    steps = [
+        normalisation.unicode,
+        "lower" if normalisation.lower else "",
+        normalisation.tokenise if normalisation.tokenise != "none" else "",
+        "numbers" if normalisation.numbers else "",
+    ]
+    return "+".join(step for step in steps if step)

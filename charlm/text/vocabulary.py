@@ -1,0 +1,195 @@
+"""The vocabulary of a corpus directory, and what it leaves out of each split.
+
+An OOV is a word that the text holds and the vocabulary does not. A literal `<unk>` is none: it is a
+word like any other, though both are `<unk>` at the output; so they are counted apart.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.text.corpus import SPLITS, corpus_normalisation, read_sentences, split_path
+from charlm.text.inventory import (
+    MAX_WORD_LENGTH,
+    N_MARKERS,
+    UNK_WORD,
+    Inventory,
+    TextCounts,
+    count_text,
+    inventory_of,
+    is_spelled_unk,
+)
+from charlm.text.normalise import Normalisation
+from charlm.text.perplexity import share
+
+N_LONGEST = 5
+# Padding, start and end of word, and those of `<unk>` and `</s>`; the unknown character is ours.
+N_PUBLISHED_MARKERS = N_MARKERS - 1
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """What a vocabulary makes of one text."""
+
+    n_sentences: int
+    n_words: int  # `</s>` is none
+    n_types: int  # `<unk>` is one
+    n_literal_unk: int  # written so in the text, `<unk>:form` included
+    n_oov: int
+    n_oov_types: int
+    n_unknown_characters: int  # characters of words that are read as the unknown character
+    n_unknown_character_types: int
+
+    @property
+    def unk_share(self) -> float:
+        """Share of words that are `<unk>` at the output, for either reason."""
+        return share(self.n_literal_unk + self.n_oov, self.n_words)
+
+    @property
+    def oov_share(self) -> float:
+        """Share of words that are out of vocabulary."""
+        return share(self.n_oov, self.n_words)
+
+    @property
+    def oov_type_share(self) -> float:
+        """Share of types that are out of vocabulary."""
+        return share(self.n_oov_types, self.n_types)
+
+    def to_dict(self) -> dict[str, int | float]:
+        """As JSON."""
+        return {
+            "n_sentences": self.n_sentences,
+            "n_words": self.n_words,
+            "n_types": self.n_types,
+            "n_literal_unk": self.n_literal_unk,
+            "n_oov": self.n_oov,
+            "n_oov_types": self.n_oov_types,
+            "oov_share": self.oov_share,
+            "oov_type_share": self.oov_type_share,
+            "unk_share": self.unk_share,
+            "n_unknown_characters": self.n_unknown_characters,
+            "n_unknown_character_types": self.n_unknown_character_types,
+        }
+
+
+@dataclass(frozen=True)
+class VocabularyResult:
+    """A vocabulary, and what it makes of the splits that exist."""
+
+    inventory: Inventory
+    splits: dict[str, SplitCounts]  # train first
+
+    @property
+    def n_words(self) -> int:
+        """V: `</s>` and `<unk>` are two of them."""
+        return self.inventory.n_words
+
+    @property
+    def n_characters(self) -> int:
+        """C without markers: characters of the text."""
+        return len(self.inventory.characters)
+
+    @property
+    def n_characters_as_published(self) -> int:
+        """C as Kim et al. count: with padding, word start and end, and those of `<unk>`, `</s>`."""
+        return self.n_characters + N_PUBLISHED_MARKERS
+
+    @property
+    def n_tokens(self) -> int:
+        """T: words of train.txt and the end of each of its sentences."""
+        return self.splits["train"].n_words + self.splits["train"].n_sentences
+
+    @property
+    def longest_words(self) -> tuple[str, ...]:
+        """The longest words, of equal ones the more frequent first."""
+        return tuple(sorted(self.inventory.words[2:], key=len, reverse=True)[:N_LONGEST])
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "n_words": self.n_words,
+            "n_characters": self.n_characters,
+            "n_characters_as_published": self.n_characters_as_published,
+            "n_characters_with_all_markers": self.inventory.n_characters,
+            "n_morphs": None,
+            "n_tokens": self.n_tokens,
+            "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
+            "longest_words": list(self.longest_words),
+            "max_word_length": self.inventory.max_word_length,
+            "n_cut_words": self.inventory.n_cut_words,
+            "normalisation": self.inventory.normalisation.to_dict(),
+            "sha256": self.inventory.sha256,
+        }
+
+
+def build_vocabulary(
+    *,
+    data: str | Path,
+    out: str | Path | None = None,
+    size: int = 0,
+    min_count: int = 0,
+    min_char_count: int = 2,
+    max_word_length: int = MAX_WORD_LENGTH,
+) -> VocabularyResult:
+    """The vocabulary of the corpus directory `data`, written to `out` where that is given.
+
+    0 means the rule: if train.txt holds a literal `<unk>`, all its types are words; else types seen
+    once become `<unk>`. `size` counts `</s>` and `<unk>`. Characters seen fewer than
+    `min_char_count` times are read as one unknown character, words to `max_word_length` characters.
+
+    Raises:
+        ConfigError: a number that makes no vocabulary.
+        DataError: no corpus, or text that is not what was expected.
+    """
+    normalisation = corpus_normalisation(data)
+    train = _counted(split_path(data, "train"), normalisation)
+    inventory = inventory_of(
+        train,
+        size=size,
+        min_count=min_count,
+        min_char_count=min_char_count,
+        max_word_length=max_word_length,
+        normalisation=normalisation,
+    )
+    splits = {"train": _split_counts(train, inventory)}
+    for split in SPLITS[1:]:
+        path = Path(data) / f"{split}.txt"
+        if path.exists():
+            splits[split] = _split_counts(_counted(path, normalisation), inventory)
+    if out is not None:
+        inventory.save(out)
+    return VocabularyResult(inventory, splits)
+
+
+def _counted(path: Path, normalisation: Normalisation) -> TextCounts:
+    return count_text(read_sentences(path, normalisation=normalisation))
+
+
+def _split_counts(text: TextCounts, inventory: Inventory) -> SplitCounts:
+    literal = Counter({t: n for t, n in text.tokens.items() if t == UNK_WORD or is_spelled_unk(t)})
+    words = Counter({t: n for t, n in text.tokens.items() if t not in literal})
+    oov = {word: n for word, n in words.items() if word not in inventory.word_ids}
+    unknown = _unknown_characters(words + literal, inventory)
+    return SplitCounts(
+        n_sentences=text.n_sentences,
+        n_words=text.n_words,
+        n_types=len(words) + bool(literal),
+        n_literal_unk=literal.total(),
+        n_oov=sum(oov.values()),
+        n_oov_types=len(oov),
+        n_unknown_characters=unknown.total(),
+        n_unknown_character_types=len(unknown),
+    )
+
+
+def _unknown_characters(tokens: Counter[str], inventory: Inventory) -> Counter[str]:
+    known = set(inventory.characters)
+    unknown: Counter[str] = Counter()
+    for token, count in tokens.items():
+        if token == UNK_WORD:
+            continue  # it has a character of its own
+        form = token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
+        for letter in form[: inventory.max_word_length]:
+            if letter not in known:
+                unknown[letter] += count
+    return unknown

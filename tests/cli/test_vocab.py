@@ -1,0 +1,120 @@
+"""`charlm vocab` as a user sees it."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.vocab import vocab
+
+PRINTED = """\
+   number  of
+V      15  words, with </s> and <unk>
+C       8  characters
+C      13  with padding, start, end, <unk> and </s>, as the paper counts
+C      14  with the unknown character, too: rows of a model's table
+M       -  morphs: no segmentation
+T      45  tokens of train.txt, with </s>
+
+                         train   valid    test
+sentences                    5       1       2
+words                       40       4      10
+types                       16       4       9
+OOV words                    3       1       1
+OOV words, share         7.50%  25.00%  10.00%
+OOV types                    3       1       1
+OOV types, share        18.75%  25.00%  11.11%
+written <unk>                0       0       2
+<unk> as target, share   7.50%  25.00%  30.00%
+unknown characters           4       2       0
+
+length  longest words
+     6  aaaaaa
+     5  bbbbb
+     4  cccc
+     3  ddd
+     2  ee
+words cut after 5 characters: 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Thirteen words twice or more, three once: xyz, ab, q, with four letters seen once."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    words = "aaaaaa bbbbb cccc ddd ee a b c d e f g h"
+    train = f"{words}\n{words}\na b c d e f g h a b c\nxyz\nab q\n"
+    (folder / "train.txt").write_text(train)
+    (folder / "valid.txt").write_text("a b c yz\n")
+    (folder / "test.txt").write_text("a b c d <unk>\n<unk> e f g hh\n")
+    return folder
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["vocab", *arguments])
+
+
+def test_vocab_prints_sizes_splits_and_longest_words(corpus: Path) -> None:
+    result = run("--data", "corpus", "--max-word-length", "5")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == PRINTED
+
+
+def test_json_is_one_object_with_what_the_library_returns(corpus: Path) -> None:
+    result = run("--data", "corpus", "--min-count", "3", "--json")
+    expected = charlm.build_vocabulary(data="corpus", min_count=3).to_dict()
+    assert json.loads(result.stdout) == expected
+
+
+def test_the_command_and_the_public_function_write_the_same_file(corpus: Path) -> None:
+    options = {"size": 9, "min_count": 1, "min_char_count": 3, "max_word_length": 4}
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    assert run("--data", "corpus", "--out", "a.json", *arguments).exit_code == 0
+    charlm.build_vocabulary(data="corpus", out="b.json", **options)  # type: ignore[arg-type]
+    assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+
+
+def test_the_example_in_the_help_runs(corpus: Path) -> None:
+    (example,) = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
+    assert run(*shlex.split(example)).exit_code == 0
+    assert Path("vocab.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "--data none",
+            "none: no such folder; expected one that holds train.txt, valid.txt, test.txt",
+        ),
+        (
+            "--data corpus --size 2",
+            "size: found 2; expected 3 or more (</s> and <unk> count), or 0 for no limit",
+        ),
+        ("--data corpus --out none/v.json", "none/v.json: no such file or directory"),
+        (
+            "--data bad",
+            "bad/train.txt:1: found <s> within a line; expected one sentence a line",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_1(
+    corpus: Path, arguments: str, message: str
+) -> None:
+    Path("bad").mkdir()
+    Path("bad/train.txt").write_text("a <s> b\n")
+    result = run(*shlex.split(arguments))
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")
+
+
+def test_a_number_below_its_range_is_a_usage_error() -> None:
+    result = run("--data", "corpus", "--min-char-count", "0")
+    assert result.exit_code == 2
+    assert "--min-char-count" in result.stderr

@@ -1,0 +1,41 @@
+"""Settings to a model: the one place where JSON becomes parts."""
+
+from charlm.errors import ConfigError
+from charlm.model.contexts import CONTEXTS
+from charlm.model.contract import Context, Encoder, Output
+from charlm.model.encoders import ENCODERS
+from charlm.model.language_model import LanguageModel
+from charlm.model.outputs import OUTPUTS
+from charlm.settings import Family, Settings, build_part, shown
+from charlm.text.inventory import Inventory
+
+ENCODER = Family("encoder", Encoder, ENCODERS)
+CONTEXT = Family("context", Context, CONTEXTS)
+OUTPUT = Family("output", Output, OUTPUTS)
+PLACES = ("encoder", "context", "output")
+
+
+def build_model(settings: Settings, inventory: Inventory) -> tuple[LanguageModel, Settings]:
+    """The model, uninitialised, and its settings with all defaults filled in.
+
+    Under `torch.device("meta")` it takes no memory whatever its size.
+
+    Raises:
+        ConfigError: an unknown part or option, a wrong value, or parts that do not fit.
+    """
+    for place in settings:
+        if place not in (*PLACES, "recipe"):
+            raise ConfigError(
+                f"unknown part {shown(place)}; expected one of {', '.join(PLACES)}, or recipe"
+            )
+    encoder, encoder_settings = build_part(ENCODER, settings.get("encoder"), leading=[inventory])
+    context, context_settings = build_part(CONTEXT, settings.get("context"), leading=[encoder.dim])
+    output, output_settings = build_part(
+        OUTPUT, settings.get("output"), leading=[context.dim, inventory, encoder]
+    )
+    resolved = {
+        "encoder": encoder_settings,
+        "context": context_settings,
+        "output": output_settings,
+    }
+    return LanguageModel(encoder, context, output), resolved

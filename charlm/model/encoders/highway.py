@@ -1,0 +1,65 @@
+"""Highway layers over the vectors of any encoder.
+
+`char-cnn` alone is Kim et al.'s "no highway"; the layers are a wrapper because they also stand over
+a concatenation of words and characters.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from charlm.model.contract import Encoder, with_taps
+from charlm.model.forms import Forms
+from charlm.settings import Layers
+from charlm.text.inventory import Inventory
+
+CARRY_BIAS = -2.0  # Kim et al. (2016), section 3.1: the gate starts by carrying
+
+
+class HighwayLayer(nn.Module):
+    """z = t ⊙ ReLU(W_H y + b_H) + (1 − t) ⊙ y with t = σ(W_T y + b_T − 2), eq. 8.
+
+    As in Kim et al.'s code, the −2 is a constant added to a bias that is drawn like every other.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.transform = nn.Linear(dim, dim)
+        self.gate = nn.Linear(dim, dim)
+
+    def forward(self, y_NE: Tensor) -> Tensor:
+        """The mixed vectors, shape (N, E)."""
+        t_NE = torch.sigmoid(self.gate(y_NE) + CARRY_BIAS)
+        new_NE = torch.relu(self.transform(y_NE)).to(y_NE.dtype)
+        return torch.lerp(y_NE, new_NE, t_NE.to(y_NE.dtype))
+
+
+class HighwayEncoder(Encoder):
+    """An encoder followed by highway layers of its width (Srivastava et al., 2015)."""
+
+    def __init__(self, inventory: Inventory, *, encoder: Encoder, layers: Layers = 1) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.dim = encoder.dim
+        self.reads_spelling = encoder.reads_spelling
+        self.layers = nn.ModuleList(HighwayLayer(encoder.dim) for _ in range(layers))
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The vectors after the last layer, shape (N, dim)."""
+        vectors_NE: Tensor = self.encoder(forms)
+        for layer in self.layers:
+            vectors_NE = layer(vectors_NE)
+        return vectors_NE
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """The inner encoder's taps, then `highway.1` …, the last of them named `highway`."""
+        taps = self.encoder.taps(forms)
+        own: dict[str, Tensor] = {}
+        vectors_NE = list(taps.values())[-1]
+        for number, layer in enumerate(self.layers, 1):
+            vectors_NE = layer(vectors_NE)
+            own["highway" if number == len(self.layers) else f"highway.{number}"] = vectors_NE
+        return with_taps(taps, own)
+
+    def after_step(self) -> None:
+        """As the inner encoder's."""
+        self.encoder.after_step()

@@ -1,0 +1,28 @@
+"""Word vectors: one row a word; a form outside the vocabulary is `<unk>`."""
+
+from torch import Tensor, nn
+
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms
+from charlm.settings import Dim
+from charlm.text.inventory import Inventory
+
+
+class WordLookup(Encoder):
+    """One learned vector a word (Bengio et al., 2003; the word models of Kim et al., 2016)."""
+
+    reads_spelling = False
+
+    def __init__(self, inventory: Inventory, *, dim: Dim = 200) -> None:
+        super().__init__()
+        self.dim = dim
+        self.table = nn.Embedding(inventory.n_words, dim)
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The vectors of the words, shape (N, dim)."""
+        vectors_NE: Tensor = self.table(forms.words_N)
+        return vectors_NE
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """`word`: the vectors."""
+        return {"word": self(forms)}

@@ -1,0 +1,225 @@
+"""Settings: JSON objects that name parts and their options, merged, checked and filled in.
+
+A part is a class; the keyword-only parameters of its constructor, with their annotations and
+defaults, *are* its schema. `{"type": "highway", "encoder": {"type": "char-cnn"}}` becomes an object
+and the same settings with every default written out: what a run stores is never looked up again.
+"""
+
+import inspect
+import json
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from charlm.errors import ConfigError
+
+Settings = dict[str, Any]
+
+
+class Range(NamedTuple):
+    """The least and the greatest value of a number, or of every number of a list."""
+
+    low: float
+    high: float
+
+
+# Bounds keep a stranger's run.json from asking for a billion layers before anything is checked.
+Dim = Annotated[int, Range(1, 65_536)]
+Layers = Annotated[int, Range(1, 64)]
+Count = Annotated[int, Range(0, 1_000_000_000)]
+Probability = Annotated[float, Range(0.0, 0.999)]
+MAX_LIST = 64
+MAX_DEPTH = 16  # of parts within parts
+MAX_NESTING = 64  # of JSON values: far from where Python's own recursion ends
+
+
+@dataclass(frozen=True)
+class Family:
+    """The parts that can stand in one place: `noun` for messages, `table` from name to class.
+
+    `contract` is the annotation by which an option says that it takes a part of this family.
+    """
+
+    noun: str
+    contract: type
+    table: Mapping[str, Callable[..., Any]]
+
+
+def build_part(
+    family: Family, settings: Any, *, leading: Sequence[Any] = (), depth: int = 0
+) -> tuple[Any, Settings]:
+    """The part that `settings` describe, and the settings with all defaults filled in.
+
+    `leading` are the positional arguments that the part's place dictates; parts within the part
+    get the same ones.
+
+    Raises:
+        ConfigError: an unknown part or option, or a value of the wrong type or out of range.
+    """
+    noun = family.noun
+    if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
+        raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type")
+    if depth > MAX_DEPTH:
+        raise ConfigError(f"{noun}: parts nested more than {MAX_DEPTH} deep; expected fewer")
+    name = settings["type"]
+    if name not in family.table:
+        raise ConfigError(
+            f"unknown {noun} {shown(name)}; expected one of {', '.join(family.table)}"
+        )
+    part = family.table[name]
+    schema = options_of(part)
+    arguments: dict[str, Any] = {}
+    resolved: Settings = {"type": name}
+    _refuse_unknown(settings, schema, where=f"{noun} {name!r}")
+    for option, (annotation, default) in schema.items():
+        where = f"option {option!r} of {noun} {name!r}"
+        value = settings.get(option, default)
+        if value is inspect.Parameter.empty:
+            raise ConfigError(f"{where} is missing; it has no default")
+        if annotation is family.contract:
+            arguments[option], resolved[option] = build_part(
+                family, value, leading=leading, depth=depth + 1
+            )
+        else:
+            arguments[option] = checked(value, annotation, where=where)
+            resolved[option] = _as_json(arguments[option])
+    return part(*leading, **arguments), resolved
+
+
+def options_of(part: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """The keyword-only parameters of `part`: name to (annotation, default)."""
+    constructor = part.__init__ if inspect.isclass(part) else part
+    hints = get_type_hints(constructor, include_extras=True)
+    return {
+        name: (hints[name], parameter.default)
+        for name, parameter in inspect.signature(part).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def _refuse_unknown(settings: Settings, schema: Mapping[str, Any], *, where: str) -> None:
+    for option in settings:
+        if option != "type" and option not in schema:
+            takes = f"it takes {', '.join(schema)}" if schema else "it takes none"
+            raise ConfigError(f"{where} has no option {shown(option)}; {takes}")
+
+
+def checked(value: Any, annotation: Any, *, where: str) -> Any:
+    """`value` as the type that `annotation` asks for.
+
+    Raises:
+        ConfigError: another type, or out of range.
+    """
+    bounds: Range | None = None
+    if get_origin(annotation) is Annotated:
+        annotation, *extras = get_args(annotation)
+        bounds = next((extra for extra in extras if isinstance(extra, Range)), None)
+    if get_origin(annotation) is Literal:
+        choices = get_args(annotation)
+        if value not in choices:
+            listed = ", ".join(map(repr, choices))
+            raise ConfigError(f"{where} is {shown(value)}; expected one of {listed}")
+        return value
+    if get_origin(annotation) is tuple:
+        return _checked_list(value, get_args(annotation)[0], bounds, where)
+    if isinstance(annotation, types.UnionType):
+        raise TypeError(f"{where}: unions are no schema")
+    return _checked_scalar(value, annotation, bounds, where)
+
+
+def _checked_list(value: Any, item: Any, bounds: Range | None, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
+        raise ConfigError(f"{where} is {shown(value)}; expected a list of at most {MAX_LIST}")
+    return tuple(_checked_scalar(each, item, bounds, where) for each in value)
+
+
+def _checked_scalar(value: Any, kind: type, bounds: Range | None, where: str) -> Any:
+    nouns = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+    fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise ConfigError(f"{where} is {shown(value)}; expected {nouns[kind]}")
+    if bounds is not None and not bounds.low <= value <= bounds.high:
+        raise ConfigError(f"{where} is {shown(value)}; expected {bounds.low} to {bounds.high}")
+    if kind is not float:
+        return value
+    if not abs(value) <= sys.float_info.max:  # JSON knows NaN and Infinity, Python also 10**400
+        raise ConfigError(f"{where} is {shown(value)}; expected a finite number")
+    return float(value)
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line, and not all of a long one."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
+        return "a value too large to show"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def merged(base: Settings, changes: Settings) -> Settings:
+    """`base` with `changes` laid over it, objects merged key by key; neither is altered.
+
+    Where a change names another `type`, the options of the old one go with it.
+
+    Raises:
+        ConfigError: nested too deep.
+    """
+    return _merged(base, changes, 0)
+
+
+def _merged(base: Settings, changes: Settings, depth: int) -> Settings:
+    same_type = changes.get("type", base.get("type")) == base.get("type")
+    result: Settings = _copied(base, depth) if same_type else {}
+    for key, value in changes.items():
+        old = result.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            result[key] = _merged(old, value, depth + 1)
+        else:
+            result[key] = _copied(value, depth + 1)
+    return result
+
+
+def _copied(value: Any, depth: int) -> Any:
+    if depth > MAX_NESTING:
+        raise ConfigError(f"settings nested more than {MAX_NESTING} deep; expected fewer")
+    if isinstance(value, dict):
+        return {key: _copied(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(each, depth + 1) for each in value]
+    return value
+
+
+def parse_override(text: str) -> Settings:
+    """`encoder.widths=1,2,3` as `{"encoder": {"widths": [1, 2, 3]}}`.
+
+    A value is JSON where it reads as JSON (numbers, true, lists, objects), else a word.
+
+    Raises:
+        ConfigError: no `=` or an empty name.
+    """
+    path, equals, value = text.partition("=")
+    names = path.strip().split(".")
+    if not equals or not all(names):
+        raise ConfigError(
+            f"--set {shown(text)}: expected PART.OPTION=VALUE, as encoder.widths=1,2,3"
+        )
+    parsed = _parse_value(value.strip())
+    for name in reversed(names):
+        parsed = {name: parsed}
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+def _parse_value(text: str) -> Any:
+    for candidate in (text, f"[{text}]") if "," in text else (text,):
+        try:
+            return json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    return text

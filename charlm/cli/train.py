@@ -1,0 +1,191 @@
+"""`charlm train`: a corpus directory to a run directory, with a bar while it runs."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from charlm.cli import options, output
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from charlm.training.estimate import Estimate
+    from charlm.training.loop import Trainer
+
+Arch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Preset of model and recipe: char-small (the default), char-large, word-small, "
+        "word-large.",
+    ),
+]
+RunOut = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Run directory to write; exp/ARCH-DATA if not given."),
+]
+Vocab = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Vocabulary from `charlm vocab`; made from train.txt if not given."
+    ),
+]
+MaxTokens = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Tokens of train.txt that are read; 0 reads all."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+Epochs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Passes over train.txt; else the preset's.")
+]
+BatchSize = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Streams side by side; else the preset's.")
+]
+Bptt = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Steps that gradients flow back; else the preset's."),
+]
+Rate = Annotated[
+    float | None, typer.Option(metavar="X", min=0, help="Learning rate; else the preset's.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PART.OPTION=VALUE", help="Any other setting; may be repeated."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=0, max=options.MAX_SEED, help="Seed of every random draw; else 3435."
+    ),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Stop after so long, as 90s, 30m or 2h, ready for --resume."),
+]
+
+
+def train(
+    *,
+    data: options.Data,
+    arch: Arch = None,
+    out: RunOut = None,
+    vocab: Vocab = None,
+    max_tokens: MaxTokens = 0,
+    resume: Resume = False,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    bptt: Bptt = None,
+    lr: Rate = None,
+    overrides: Overrides = None,
+    seed: Seed = None,
+    threads: options.Threads = None,
+    max_time: MaxTime = None,
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Train a language model on a corpus directory, into a run directory.
+
+    The corpus directory is not written to. A killed training goes on with --resume and ends with
+    the same weights, to the bit on a CPU with the same number of threads.
+
+    Example:
+
+    charlm train --arch char-small --data ptb --epochs 25
+    """
+    from charlm.training.train import train as train_model
+
+    with _Bar() as bar:
+        result = train_model(
+            data=data,
+            arch=arch,
+            out=out,
+            vocab=vocab,
+            max_tokens=max_tokens,
+            resume=resume,
+            epochs=epochs,
+            batch_size=batch_size,
+            bptt=bptt,
+            lr=lr,
+            overrides=overrides or (),
+            seed=seed,
+            threads=threads,
+            max_time=max_time,
+            device=device,
+            precision=precision,
+            watcher=bar,
+        )
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    state = "finished" if result.is_finished else "stopped by --max-time, go on with --resume"
+    output.write(f"{result.run}: {state} after {result.epochs} epochs, {_time(result.seconds)}")
+    if result.valid_ppl is not None:
+        output.write(f"best valid ppl {result.valid_ppl:.2f} (epoch {result.best_epoch})")
+
+
+class _Bar:
+    """A progress bar for the steps of an epoch, and a line for each epoch that is done."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total} steps, {task.fields[speed]} tokens/s"),
+            TimeRemainingColumn(),
+            console=output.console(),
+            redirect_stdout=False,
+            transient=True,
+            disable=not output.console().is_terminal,  # else it leaves a blank line
+        )
+        self.task: TaskID | None = None
+
+    def __enter__(self) -> "_Bar":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        output.say(f"note: {text}")
+
+    def started(self, trainer: "Trainer", *, parameters: dict[str, int], cost: "Estimate") -> None:
+        """Say what will be trained and what it will take."""
+        by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
+        output.say(f"{sum(parameters.values()):,} parameters: {by_part}")
+        output.say(
+            f"about {_time(cost.seconds)} for the {trainer.recipe.epochs - trainer.position.epoch} "
+            f"epochs to go, {cost.memory_bytes / 1e9:.1f} GB of memory; {trainer.device}, "
+            f"{trainer.precision}"
+        )
+
+    def stepped(self, trainer: "Trainer") -> None:
+        """Move the bar on."""
+        position = trainer.position
+        described = f"epoch {position.epoch + 1}/{trainer.recipe.epochs}"
+        speed = f"{position.n_tokens / position.seconds:,.0f}" if position.seconds else "–"
+        if self.task is None:
+            self.task = self.progress.add_task(described, total=len(trainer.batches), speed=speed)
+        self.progress.update(self.task, completed=position.step, description=described, speed=speed)
+
+    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
+        """One line."""
+        speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
+        output.say(
+            f"epoch {record['epoch']:3d}  train ppl {record['train_ppl']:8.2f}  "
+            f"valid ppl {record['valid_ppl']:8.2f}{'*' if is_best else ' '}  "
+            f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(record['seconds'])}"
+        )
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{seconds / 3600:.1f} h"

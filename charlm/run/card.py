@@ -1,0 +1,79 @@
+"""The model card: what a run is, in words a person can read beside the weights."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from charlm.run.folder import CARD, RunInfo
+from charlm.text.files import write_bytes
+from charlm.text.inventory import Inventory
+
+
+def save_card(
+    folder: Path,
+    info: RunInfo,
+    *,
+    history: Sequence[dict[str, Any]],
+    inventory: Inventory,
+    parameters: dict[str, int],
+) -> None:
+    """Write card.md, atomically."""
+    best = min(history, key=lambda record: record["valid_ppl"])
+    recipe = info.settings["recipe"]
+    lines = [
+        f"# {info.arch} on {info.corpus['name']}",
+        "",
+        f"Validation perplexity {best['valid_ppl']:.2f} after epoch {best['epoch']} "
+        f"({len(history)} of {recipe['epochs']} trained), state carried over "
+        f"{recipe['batch_size']} streams, fp32. For test figures run `charlm eval`.",
+        "",
+        "| what | value |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in _rows(info, history, inventory, parameters)),
+        "",
+        "![learning curve](curve.png)",
+        "",
+    ]
+    write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
+
+
+def _rows(
+    info: RunInfo,
+    history: Sequence[dict[str, Any]],
+    inventory: Inventory,
+    parameters: dict[str, int],
+) -> list[tuple[str, str]]:
+    total = sum(parameters.values())
+    by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
+    rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.to_dict().items())
+    command = " ".join(info.command).replace("|", "\\|")
+    rows = [
+        ("parameters", f"{total:,} ({by_part})"),
+        ("words", f"{inventory.n_words:,}"),
+        ("characters", f"{len(inventory.characters)}, and 6 markers"),
+        *((f"{split} text", _text(info.corpus[split])) for split in ("train", "valid")),
+        ("text rules", rules),
+        ("vocabulary", info.vocabulary_sha256[:12]),
+        ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
+        ("seed, threads", f"{info.seed}, {info.threads}"),
+        ("precision, device", f"{info.precision}, {info.device}"),
+        ("time", f"{sum(record['seconds'] for record in history):,.0f} s"),
+        (
+            "versions",
+            ", ".join(f"{k} {v}" for k, v in {"charlm": info.charlm, **info.versions}.items()),
+        ),
+        ("command", f"`{command}`"),
+    ]
+    return rows
+
+
+def _text(entry: dict[str, Any]) -> str:
+    counts = f"{entry['n_sentences']:,} sentences, {entry['n_tokens']:,} tokens"
+    return f"{counts}, sha256 {entry['sha256'][:12]}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        rest = " ".join(f"{k} {_plain(v)}" for k, v in value.items() if k != "type")
+        return f"{value.get('type', '')} ({rest})" if rest else str(value.get("type", ""))
+    return str(value)

@@ -1,0 +1,50 @@
+"""The learning curve: training and validation perplexity by epoch, and the rate below them."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from charlm.text.files import write_bytes
+
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#666666"  # Okabe and Ito's, told apart by anyone
+
+
+def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> None:
+    """Write the picture of a history (records of log.jsonl) as PNG, atomically."""
+    # Loaded where something is drawn: half a second that no other command should pay.
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+    epochs = [record["epoch"] for record in history]
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+    for key, label, colour, style in (
+        ("train_ppl", "training, with dropout", BLUE, "--"),
+        ("valid_ppl", "validation", ORANGE, "-"),
+    ):
+        values = [record[key] for record in history]
+        top.plot(epochs, values, style, color=colour, marker="o", markersize=3, label=label)
+    best = min(history, key=lambda record: record["valid_ppl"])
+    top.annotate(
+        f"best {best['valid_ppl']:.2f}",
+        (best["epoch"], best["valid_ppl"]),
+        xytext=(0, 7),
+        textcoords="offset points",
+        ha="center",
+        color=ORANGE,
+    )
+    top.set(yscale="log", ylabel="perplexity")
+    top.set_title(title, parse_math=False)  # a corpus may be called a$b$
+    top.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    top.yaxis.set_major_formatter(ScalarFormatter())
+    top.minorticks_off()
+    top.legend(frameon=False)
+    bottom.step(epochs, [record["rate"] for record in history], where="mid", color=GREY)
+    bottom.set(xlabel="epoch", ylabel="rate")
+    bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axes in (top, bottom):
+        axes.grid(alpha=0.25)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    write_bytes(path, buffer.getvalue())

@@ -1,0 +1,127 @@
+"""The names in a run directory, its lock, and what run.json says.
+
+The lock is the system's (flock): it goes with the process, so a killed training leaves none behind.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import DataError, TrainingError
+from charlm.settings import Settings
+from charlm.text.files import read_json, write_json
+
+FORMAT = 1
+MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
+RUN, VOCABULARY, MODEL, RESUME = "run.json", "vocab.json", "model.safetensors", "resume.safetensors"
+LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What a run is: everything that decides its numbers, written before the first step."""
+
+    arch: str
+    settings: Settings  # parts and recipe, all defaults filled in
+    corpus: dict[str, Any]  # per split: sha256, sentences, tokens; max_tokens
+    vocabulary_sha256: str
+    seed: int
+    threads: int
+    device: str
+    precision: str
+    versions: dict[str, str]
+    command: list[str]  # for people; never run
+    charlm: str
+    format: int = FORMAT
+
+    def save(self, folder: Path) -> None:
+        """Write run.json, atomically."""
+        write_json(folder / RUN, asdict(self))
+
+
+_KINDS: dict[str, type] = {
+    "arch": str,
+    "settings": dict,
+    "corpus": dict,
+    "vocabulary_sha256": str,
+    "seed": int,
+    "threads": int,
+    "device": str,
+    "precision": str,
+    "versions": dict,
+    "command": list,
+    "charlm": str,
+}
+
+
+def load_info(folder: str | Path) -> RunInfo:
+    """What run.json says; it may come from a stranger.
+
+    Raises:
+        DataError: no run, a newer format, or not what `RunInfo.save` writes.
+    """
+    path = Path(folder) / RUN
+    if not path.is_file():
+        raise DataError(
+            f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"
+        )
+    value = read_json(path)
+    if not isinstance(value, dict) or type(value.get("format")) is not int:
+        raise DataError(f"{path}: not a run's description; expected what `charlm train` writes")
+    if value["format"] != FORMAT:
+        raise DataError(
+            f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
+            "use the charlm that wrote it, or a newer one"
+        )
+    for key, kind in _KINDS.items():
+        if type(value.get(key)) is not kind:
+            raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
+    return RunInfo(**{key: value[key] for key in _KINDS})
+
+
+def load_resumable(folder: str | Path) -> RunInfo:
+    """As `load_info`, and checked for what only going on with a training reads.
+
+    Raises:
+        DataError: as `load_info`.
+    """
+    info = load_info(folder)
+    texts: list[Any] = [info.corpus.get(split) for split in ("train", "valid")]
+    numbers = (info.corpus.get("max_tokens"), info.seed, info.threads)
+    kinds = {"sha256": str, "n_sentences": int, "n_tokens": int}
+    is_whole = (
+        type(info.corpus.get("name")) is str
+        and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
+        and 0 < info.threads <= MAX_THREADS
+        and all(type(word) is str for word in info.command)
+        and all(isinstance(text, dict) for text in texts)
+        and all(type(text.get(key)) is kind for text in texts for key, kind in kinds.items())
+    )
+    if not is_whole:
+        raise DataError(f"{Path(folder) / RUN}: says nothing to go on with; the run is damaged")
+    return info
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the run's lock.
+
+    Raises:
+        TrainingError: another process trains into this run.
+    """
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(
+                f"{folder}: another process trains into this run; wait for it, or choose "
+                "another --out"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)

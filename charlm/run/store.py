@@ -1,0 +1,89 @@
+"""Loading a finished or running training as a model that can be asked."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import build_model
+from charlm.model.language_model import LanguageModel
+from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
+from charlm.run.weights import load_weights
+from charlm.settings import Settings
+from charlm.text.files import sha256_of
+from charlm.text.inventory import Inventory, load_inventory
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run's best model, in evaluation mode, and what it was made of."""
+
+    path: Path
+    info: RunInfo
+    inventory: Inventory
+    model: LanguageModel
+    epoch: int  # the epoch whose weights these are
+    weights_sha256: str
+
+    @property
+    def settings(self) -> Settings:
+        return self.info.settings
+
+    @property
+    def oov_input(self) -> str:
+        """How a form outside the vocabulary goes in: `unk` or `spelling`."""
+        return str(self.settings["recipe"]["oov_input"])
+
+
+def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedRun:
+    """The best weights of a run, checked against its settings before anything is allocated.
+
+    Raises:
+        DataError: no run, or one that is cut, damaged, hostile or of a newer format.
+    """
+    folder = Path(path)
+    info = load_info(folder)
+    if not (folder / VOCABULARY).is_file():
+        raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
+    inventory = load_inventory(folder / VOCABULARY)
+    if inventory.sha256 != info.vocabulary_sha256:
+        raise DataError(
+            f"{folder / VOCABULARY}: not the vocabulary that {RUN} names; the run is damaged"
+        )
+    model = empty_model(folder, settings=info.settings, inventory=inventory)
+    meta = load_weights(model, folder / MODEL)
+    model.to(device or torch.device("cpu")).eval()
+    return LoadedRun(
+        path=folder,
+        info=info,
+        inventory=inventory,
+        model=model,
+        epoch=_epoch(meta, folder / MODEL),
+        weights_sha256=sha256_of(folder / MODEL),
+    )
+
+
+def _epoch(meta: dict[str, Any], path: Path) -> int:
+    epoch = meta.get("epoch")
+    if type(epoch) is not int:
+        raise DataError(f"{path}: says no epoch; expected what `charlm train` writes")
+    return epoch
+
+
+def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> LanguageModel:
+    """The model that a run's settings describe, on the meta device: shapes and no memory.
+
+    Raises:
+        DataError: settings that make no model.
+    """
+    recipe = settings.get("recipe")
+    if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
+        raise DataError(f"{folder / RUN}: the recipe says no oov_input; the run is damaged")
+    try:
+        with torch.device("meta"):
+            model, _ = build_model(settings, inventory)
+    except ConfigError as error:
+        raise DataError(f"{folder / RUN}: {error}") from None
+    return model

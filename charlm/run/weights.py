@@ -1,0 +1,97 @@
+"""Tensors in safetensors files: written whole or not at all, checked before they are read.
+
+A file's header is compared with the shapes of a model on the meta device first, so a stranger's run
+that asks for a billion units allocates nothing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from charlm.errors import DataError
+from charlm.text.files import parse_json, write_bytes
+
+META = "charlm"  # the one metadata key: JSON
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
+    """Replace `path` by these tensors and this JSON, atomically."""
+    # Copies: safetensors refuses tensors that share memory, as the zeros of an initial state do.
+    plain = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+    text = json.dumps(meta, allow_nan=False)
+    write_bytes(path, save(plain, metadata={META: text}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """All tensors of a file and its JSON.
+
+    Raises:
+        DataError: missing, cut or broken, or not charlm's.
+    """
+    with _opened(path) as file:
+        meta = _meta_of(file, path)
+        return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
+
+
+def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
+    """Fill a model on the meta device from a file, on the CPU; returns the file's JSON.
+
+    Raises:
+        DataError: names or shapes that are not the model's, or a weight that is not finite.
+    """
+    wanted = model.state_dict()
+    with _opened(path) as file:
+        meta = _meta_of(file, path)
+        found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        for name in sorted(wanted.keys() ^ found.keys()):
+            state = "missing" if name in wanted else "not part of this model"
+            raise DataError(
+                f"{path}: {name} is {state}; expected the weights that run.json describes"
+            )
+        for name, tensor in wanted.items():
+            shape = tuple(found[name].get_shape())
+            if shape != tuple(tensor.shape):
+                raise DataError(
+                    f"{path}: {name} is {_by(shape)}; expected {_by(tuple(tensor.shape))}, "
+                    "as run.json and vocab.json describe"
+                )
+        tensors = {name: file.get_tensor(name) for name in wanted}
+    for name, tensor in tensors.items():
+        if tensor.dtype != wanted[name].dtype:
+            raise DataError(f"{path}: {name} is {tensor.dtype}; expected {wanted[name].dtype}")
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise DataError(f"{path}: {name} holds NaN or infinity; the run is damaged")
+    model.load_state_dict(tensors, assign=True)
+    return meta
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; the run has no checkpoint yet, or is damaged")
+    try:  # the header is read here, a tensor's own type only where the tensor is
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (SafetensorError, OverflowError) as error:
+        raise DataError(f"{path}: cut or damaged ({error}); expected a safetensors file") from None
+
+
+def _meta_of(file: Any, path: Path) -> dict[str, Any]:
+    value = parse_json((file.metadata() or {}).get(META, "null"), str(path))
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: not a file of charlm's; expected what `charlm train` writes")
+    return value
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " by ".join(map(str, shape)) or "a number"

@@ -1,0 +1,32 @@
+"""Which run a command means: the one said, else $CHARLM_MODEL, else the newest finished one.
+
+Only commands that look take the newest; what changes a result file wants it said.
+"""
+
+import os
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.run.folder import MODEL, RUN
+
+VARIABLE = "CHARLM_MODEL"
+RUNS = Path("exp")
+
+
+def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
+    """The run directory.
+
+    Raises:
+        ConfigError: none was said and none is found.
+    """
+    said = model or os.environ.get(VARIABLE)
+    if said:
+        return Path(said)
+    if not newest_allowed:
+        raise ConfigError(f"no model was said; use --model RUN or set {VARIABLE}")
+    found = [path.parent for path in RUNS.glob(f"*/{MODEL}") if (path.parent / RUN).is_file()]
+    if not found:
+        raise ConfigError(
+            f"no model was said and {RUNS}/ holds none; train one, or use --model RUN or {VARIABLE}"
+        )
+    return max(found, key=lambda run: ((run / MODEL).stat().st_mtime_ns, run.name))

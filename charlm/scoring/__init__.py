@@ -1,0 +1,1 @@
+"""Probabilities to answers: evaluation of texts, with state carried or sentence by sentence."""

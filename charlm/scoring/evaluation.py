@@ -1,0 +1,199 @@
+"""Perplexities of texts under a run's model, with state carried or sentence by sentence.
+
+A text is read once, in blocks of bounded size, by both states in step: a pipe will do, and memory
+depends on its longest line alone. Nats end here; what comes out is log10.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.contract import State
+from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads
+from charlm.scoring.nll import FormVectors, continued_nll, sentence_nlls
+from charlm.scoring.streams import as_words
+from charlm.text.corpus import FormIds, Ids, blocks, encode_sentences, split_path
+from charlm.text.files import display_name
+from charlm.text.inventory import UNK
+from charlm.text.perplexity import (
+    Counts,
+    Evaluation,
+    Log10Sums,
+    Perplexity,
+    ScoredSentence,
+    counts_of,
+    log10_sums,
+    signature,
+)
+from charlm.text.reading import ReadText
+
+STATES: dict[str, tuple[str, ...]] = {
+    "both": ("carried", "sentence"),
+    "carried": ("carried",),
+    "sentence": ("sentence",),
+}
+BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
+
+StateName = Literal["both", "carried", "sentence"]
+Log10s = npt.NDArray[np.float64]
+
+
+def evaluate(
+    model: str | Path | None = None,
+    *,
+    files: Sequence[str | Path] = (),
+    data: str | Path | None = None,
+    split: Literal["train", "valid", "test"] = "test",
+    state: StateName = "both",
+    raw: bool = False,
+    device: str = "auto",
+    precision: str = "fp32",
+    threads: int | None = None,
+    on_sentence: Callable[[ScoredSentence], None] | None = None,
+    on_text: Callable[[Evaluation], None] | None = None,
+) -> tuple[Evaluation, ...]:
+    """The perplexities of each of `files`, or of one split of a corpus directory.
+
+    `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
+    The run's text normalisation is applied to every line unless `raw`. `on_sentence` hears of each
+    sentence, scored in the first state asked for, `on_text` of each text when it is finished.
+
+    Raises:
+        ConfigError: neither files nor data, or both; a device or precision that is not there.
+        DataError: a text or run that is not what was expected; a model that gives no numbers.
+    """
+    states = _states(state)
+    paths = _paths(files, data=data, split=split)
+    set_threads(threads)
+    where = pick_device(device)
+    number_format = pick_precision(precision, where)
+    run = load_run(which_run(model), device=where)
+    job = _Job(run, states, raw, "" if files else split, number_format, on_sentence)
+    results = []
+    with autocast(where, number_format):
+        vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+        for path in paths:
+            results.append(_evaluated(path, vectors, job=job))
+            if on_text is not None:
+                on_text(results[-1])
+    return tuple(results)
+
+
+def _states(state: str) -> tuple[str, ...]:
+    if state not in STATES:
+        raise ConfigError(f"--state {state!r}: expected one of {', '.join(STATES)}")
+    return STATES[state]
+
+
+def _paths(files: Sequence[str | Path], *, data: str | Path | None, split: str) -> list[str | Path]:
+    if bool(files) == (data is not None):
+        found = "both files and --data" if files else "neither files nor --data"
+        raise ConfigError(f"found {found}; expected one of them; give either")
+    if data is not None:
+        return [split_path(data, split)]
+    for path in files:
+        if str(path) != "-":
+            Path(path).stat()  # a missing last file would cost the time of those before it
+    return list(files)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is the same for every text."""
+
+    run: LoadedRun
+    states: tuple[str, ...]
+    raw: bool
+    split: str  # empty where files were given
+    precision: str
+    on_sentence: Callable[[ScoredSentence], None] | None
+
+
+def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluation:
+    inventory = job.run.inventory
+    text = ReadText(path, normalisation=None if job.raw else inventory.normalisation)
+    counts = Counts()
+    sums = dict.fromkeys(job.states, Log10Sums())
+    carried = vectors.model.context.initial_state(1)
+    for block in blocks(text.sentences(), size=BLOCK):
+        form_ids = FormIds(inventory)
+        ids = encode_sentences(block, form_ids)
+        words = [as_words(each, inventory.n_words) for each in ids]
+        for words_read, predicted in zip(block, words, strict=True):
+            counts += counts_of(words_read, n_oov=int((predicted == UNK).sum()))
+        known = np.concatenate(words) != UNK
+        for state in job.states:
+            log10s, carried = _log10_probs(
+                vectors, ids, spellings=form_ids.spellings, state=state, carried=carried
+            )
+            _require_numbers(log10s, text=text, run=job.run)
+            sums[state] += log10_sums(log10s.tolist(), known.tolist())
+            if job.on_sentence is not None and state == job.states[0]:
+                for sentence in _sentences(block, words, log10s):
+                    job.on_sentence(sentence)
+    if not counts.n_sentences:
+        raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+    return _result(replace(counts, n_changed=text.n_changed), sums, text=text, job=job)
+
+
+def _log10_probs(
+    vectors: FormVectors, ids: list[Ids], *, spellings: Sequence[str], state: str, carried: State
+) -> tuple[Log10s, State]:
+    """log10 probabilities of all tokens of a block, and the carried state behind it."""
+    if state == "carried":
+        # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+        nll, carried = continued_nll(
+            vectors, np.concatenate(ids), spellings=spellings, state=carried
+        )
+    else:
+        nll = np.concatenate(sentence_nlls(vectors, ids, spellings=spellings))
+    log10s: Log10s = 0.0 - nll.astype(np.float64) / math.log(10)  # never -0
+    return log10s, carried
+
+
+def _require_numbers(log10s: Log10s, *, text: ReadText, run: LoadedRun) -> None:
+    n_wrong = int((~np.isfinite(log10s)).sum())
+    if n_wrong:
+        raise DataError(
+            f"{run.path}: the model is broken: {n_wrong} of {len(log10s)} log probabilities in "
+            f"{display_name(text.path)} are NaN or infinite; expected numbers; train it again"
+        )
+
+
+def _sentences(
+    block: list[list[str]], words: list[npt.NDArray[np.int64]], log10s: Log10s
+) -> Iterator[ScoredSentence]:
+    start = 0
+    for words_read, predicted in zip(block, words, strict=True):
+        end = start + len(predicted)
+        word_ids = tuple(predicted[:-1].tolist())
+        known = tuple(number != UNK for number in word_ids)
+        yield ScoredSentence(tuple(words_read), word_ids, known, tuple(log10s[start:end].tolist()))
+        start = end
+
+
+def _result(counts: Counts, sums: dict[str, Log10Sums], *, text: ReadText, job: _Job) -> Evaluation:
+    run = job.run
+    signatures = {
+        state: signature(
+            model_sha256=run.weights_sha256,
+            vocabulary_sha256=run.inventory.sha256,
+            data_sha256=text.sha256,
+            split=job.split,
+            state=state,
+            oov_input=run.oov_input,
+            normalisation=text.normalisation,
+            precision=job.precision,
+        )
+        for state in job.states
+    }
+    by_state = {state: Perplexity(counts, sums[state]) for state in job.states}
+    return Evaluation(str(text.path), counts, by_state, signatures)

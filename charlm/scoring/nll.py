@@ -1,0 +1,181 @@
+"""Negative log-probabilities of encoded text, with state carried or sentence by sentence.
+
+A form's vector depends on the form alone, so the vocabulary is encoded once and further spellings
+once a chunk; memory depends on the vocabulary and the chunk, never on the length of a text.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.model.contract import State, gather_state
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.streams import Streams, as_words
+from charlm.text.corpus import Ids
+from charlm.text.inventory import END, UNK, Inventory
+
+FORMS_AT_ONCE = 2048
+CHUNK_POSITIONS = 1024  # positions of a chunk: 40 MB of scores for a vocabulary of 10,000
+CHUNK_SCORES = 1 << 25  # scores of a chunk: fewer positions where the vocabulary is large
+SENTENCES_AT_ONCE = 64
+
+Nlls = npt.NDArray[np.float32]
+
+
+class FormVectors:
+    """The vectors of a vocabulary, computed once, and of further spellings as they come."""
+
+    def __init__(
+        self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
+    ) -> None:
+        self.model = model
+        self.inventory = inventory
+        self.by_spelling = oov_input == "spelling"
+        self.device = next(model.parameters()).device
+        self.vocabulary_VE = self._encode(FormTable(inventory, inventory.words))
+
+    @property
+    def positions_at_once(self) -> int:
+        """How many positions a chunk may hold, over all its streams."""
+        return max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // self.inventory.n_words))
+
+    @torch.no_grad()
+    def _encode(self, table: FormTable) -> Tensor:
+        encoder = self.model.encoder.eval()
+        rows = np.arange(len(table))
+        vectors = [
+            encoder(table.forms(rows[start : start + FORMS_AT_ONCE]).to(self.device))
+            for start in range(0, len(table), FORMS_AT_ONCE)
+        ]
+        return torch.cat(vectors) if vectors else torch.empty(0, encoder.dim, device=self.device)
+
+    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
+        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
+
+        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
+        """
+        n_words = self.inventory.n_words
+        if not self.by_spelling:
+            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
+        distinct, where = np.unique(form_ids, return_inverse=True)
+        n_known = int(np.searchsorted(distinct, n_words))
+        known = torch.from_numpy(distinct[:n_known].astype(np.int64)).to(self.device)
+        vectors_NE = self.vocabulary_VE[known]
+        if n_known < len(distinct):
+            new = [spellings[i - n_words] for i in distinct[n_known:]]
+            table = FormTable(self.inventory, new, first_id=n_words)
+            vectors_NE = torch.cat([vectors_NE, self._encode(table)])
+        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+
+
+@torch.no_grad()
+def chunk_nll(
+    vectors: FormVectors, chunk: tuple[Ids, Ids], *, spellings: Sequence[str], state: State
+) -> tuple[Nlls, State]:
+    """nll_TB in nats of one chunk (0 where the target is −1), and the state behind it.
+
+    `chunk` are form ids fed in, and form ids to predict, both (T, B).
+    """
+    inputs_TB, targets_TB = chunk
+    model = vectors.model.eval()
+    rows_NE, where_TB = vectors.rows(inputs_TB, spellings)
+    words_TB = torch.from_numpy(as_words(targets_TB, vectors.inventory.n_words))
+    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
+    nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB.to(vectors.device), state=state)
+    result: Nlls = nll_TB.float().cpu().numpy()
+    return result, state
+
+
+def streams_nll(
+    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], n_streams: int = 1
+) -> Iterator[tuple[Nlls, Ids]]:
+    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); state carried."""
+    streams = Streams(ids, n_streams=n_streams)
+    state = vectors.model.context.initial_state(n_streams)
+    steps = max(1, vectors.positions_at_once // n_streams)
+    for first in range(0, streams.length, steps):
+        chunk = streams.chunk(first, first + steps)
+        nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        yield nll, chunk[1]
+
+
+def validation_perplexity(
+    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], n_streams: int = 20
+) -> float:
+    """exp of the mean nll over all tokens, read as `n_streams` carried streams, in float64 sums."""
+    total, n_tokens = 0.0, 0
+    for nll, targets in streams_nll(vectors, ids, spellings=spellings, n_streams=n_streams):
+        total += float(nll.sum(dtype=np.float64))
+        n_tokens += int((targets >= 0).sum())
+    return float(np.exp(min(total / n_tokens, 700.0)))
+
+
+def continued_nll(
+    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], state: State, before: int = END
+) -> tuple[Nlls, State]:
+    """nll in nats of each token of `ids` as one stream that goes on from `state`.
+
+    `before` is the form id fed in first: the last token that `state` has read, `</s>` at a start.
+    """
+    inputs = np.concatenate([np.array([before], np.int32), ids[:-1]])
+    pieces = []
+    for first in range(0, len(ids), vectors.positions_at_once):
+        part = slice(first, first + vectors.positions_at_once)
+        chunk = (inputs[part, None], ids[part, None])
+        nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        pieces.append(nll[:, 0])
+    return np.concatenate(pieces), state
+
+
+def sentence_nlls(
+    vectors: FormVectors, sentences: Sequence[Ids], *, spellings: Sequence[str]
+) -> list[Nlls]:
+    """nll in nats of each token of each sentence, every sentence from the initial state.
+
+    Sentences of like length run side by side, in chunks of bounded size; a sentence leaves its
+    batch at its end, so that one long line costs no more than its own tokens.
+    """
+    results = [np.empty(len(ids), np.float32) for ids in sentences]
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    for start in range(0, len(order), SENTENCES_AT_ONCE):
+        batch = order[start : start + SENTENCES_AT_ONCE]
+        opened = [np.concatenate([[END], sentences[i]]).astype(np.int32) for i in batch]
+        _fill(vectors, opened, spellings=spellings, results=[results[i] for i in batch])
+    return results
+
+
+def _fill(
+    vectors: FormVectors, opened: list[Ids], *, spellings: Sequence[str], results: list[Nlls]
+) -> None:
+    """Fill `results` with the nll of sentences that begin with `</s>`, the shortest first."""
+    state = vectors.model.context.initial_state(len(opened))
+    first = 0
+    while opened:
+        last = first + max(1, vectors.positions_at_once // len(opened))
+        chunk = _window(opened, first, last)
+        nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        for column, result in enumerate(results):
+            part = result[first:last]
+            part[:] = nll_TB[: len(part), column]
+        first = last
+        n_ended = sum(len(result) <= first for result in results)
+        opened, results = opened[n_ended:], results[n_ended:]
+        if n_ended and opened:
+            remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
+            state = gather_state(state, remaining)
+
+
+def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:
+    """Form ids fed in and to predict at steps `first` … `last` − 1, each (T, B)."""
+    length = min(last, len(opened[-1]) - 1) - first
+    inputs = np.full((length, len(opened)), END, np.int32)
+    targets = np.full((length, len(opened)), -1, np.int32)
+    for column, ids in enumerate(opened):
+        predicted = ids[first + 1 : last + 1]
+        targets[: len(predicted), column] = predicted
+        inputs[: len(predicted), column] = ids[first : first + len(predicted)]
+    return inputs, targets

@@ -1,0 +1,1 @@
+"""The loop: batches, recipes, checkpoints; asks `scoring` for validation perplexities."""

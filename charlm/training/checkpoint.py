@@ -1,0 +1,127 @@
+"""A trainer to and from resume.safetensors, and the files that an epoch leaves.
+
+resume.safetensors is written last, by one rename: whatever a crash leaves beside it is made again,
+bit for bit, by the steps that are repeated from it.
+"""
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from charlm.errors import DataError, TrainingError
+from charlm.model.contract import State, state_leaves, with_leaves
+from charlm.run.folder import LOG, MODEL, RESUME
+from charlm.run.weights import read_tensors, write_tensors
+from charlm.text.files import write_bytes
+from charlm.training.loop import Position, Trainer
+
+
+def save_position(trainer: Trainer, folder: Path) -> None:
+    """Write what the next step depends on.
+
+    Raises:
+        TrainingError: a weight is NaN or infinite; what stands in the folder is kept.
+    """
+    _refuse_broken(trainer)
+    tensors = {f"model.{name}": t for name, t in trainer.model.state_dict().items()}
+    for number, leaf in enumerate(state_leaves(trainer.state)):
+        tensors[f"state.{number}"] = leaf
+    for name, value in trainer.generator_states().items():
+        tensors[f"generator.{name}"] = value
+    optimiser = trainer.optimiser.state_dict()["state"]
+    meta: dict[str, Any] = {"position": asdict(trainer.position), "optimiser": {}}
+    for index, slots in optimiser.items():
+        for slot, value in slots.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimiser.{index}.{slot}"] = value
+            elif value is not None:
+                meta["optimiser"][f"{index}.{slot}"] = value
+    write_tensors(folder / RESUME, tensors, meta=meta)
+
+
+def _refuse_broken(trainer: Trainer) -> None:
+    for name, tensor in trainer.model.state_dict().items():
+        if not bool(tensor.isfinite().all()):
+            position = trainer.position
+            raise TrainingError(
+                f"{name} holds NaN or infinity after {position.epoch} epochs and {position.step} "
+                "steps; the last good checkpoint is kept; try a lower --lr"
+            )
+
+
+def restore_position(trainer: Trainer, folder: Path) -> None:
+    """Put a trainer where `save_position` left it.
+
+    Raises:
+        DataError: a checkpoint that is damaged or of another model.
+    """
+    path = folder / RESUME
+    tensors, meta = read_tensors(path)
+    try:
+        position = _position(meta["position"])
+        trainer.model.load_state_dict(_under("model.", tensors))
+        trainer.state = _state(trainer, tensors)
+        trainer.set_generator_states(_under("generator.", tensors))
+        _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        first = str(error).splitlines()[0]
+        raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
+    trainer.position = position
+
+
+def _position(value: dict[str, Any]) -> Position:
+    position = Position(**value)
+    for field in fields(Position):
+        if type(getattr(position, field.name)) is not type(getattr(Position(), field.name)):
+            raise TypeError(f"{field.name} is of a wrong type")
+    records = [(record["epoch"], type(record["valid_ppl"])) for record in position.history]
+    if records != [(number + 1, float) for number in range(position.epoch)]:
+        raise ValueError("its history is not that of its epochs")
+    return position
+
+
+def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
+    expected = state_leaves(trainer.state)
+    leaves = [tensors[f"state.{i}"].to(trainer.device) for i in range(len(expected))]
+    if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in expected]:
+        raise ValueError("its state has other shapes")
+    return with_leaves(trainer.state, leaves)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def _restore_optimiser(
+    trainer: Trainer, tensors: dict[str, Tensor], scalars: dict[str, Any]
+) -> None:
+    slots: dict[int, dict[str, Any]] = {}
+    for name, value in {**tensors, **scalars}.items():
+        index, _, slot = name.partition(".")
+        slots.setdefault(int(index), {})[slot] = value
+    whole = trainer.optimiser.state_dict()
+    trainer.optimiser.load_state_dict({**whole, "state": slots})
+
+
+def save_epoch(trainer: Trainer, folder: Path) -> None:
+    """Write what a finished epoch leaves: the best weights, the log, then the checkpoint.
+
+    Raises:
+        TrainingError: as `save_position`.
+    """
+    _refuse_broken(trainer)
+    position = trainer.position
+    if position.best_epoch == position.epoch:
+        meta = {"epoch": position.epoch, "valid_ppl": position.history[-1]["valid_ppl"]}
+        write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
+    save_log(position, folder)
+    save_position(trainer, folder)
+
+
+def save_log(position: Position, folder: Path) -> None:
+    """Write log.jsonl: one object a finished epoch, and none of an epoch that is to be repeated."""
+    lines = [json.dumps(record, allow_nan=False) + "\n" for record in position.history]
+    write_bytes(folder / LOG, "".join(lines).encode())

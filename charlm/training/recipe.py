@@ -1,0 +1,70 @@
+"""The recipe: how a model is trained, apart from what it is.
+
+The loss is a sum over a chunk with an explicit divisor, so that rates and norms keep their meaning:
+`streams` is Kim et al.'s (sum over the steps, mean over the streams), `tokens` the mean over both.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from charlm.errors import ConfigError
+from charlm.settings import Family, Range, Settings, build_part, checked
+from charlm.training.initialisation import INITIALISATIONS, Uniform
+from charlm.training.optimisers import OPTIMISERS, SGD
+from charlm.training.schedules import SCHEDULES, Constant, Halving
+
+Divisor = Literal["streams", "tokens"]
+OovInput = Literal["unk", "spelling"]
+
+FAMILIES = {
+    "initialisation": Family("initialisation", Uniform, INITIALISATIONS),
+    "optimiser": Family("optimiser", SGD, OPTIMISERS),
+    "schedule": Family("schedule", Halving, SCHEDULES),
+}
+SCALARS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
+    "epochs": (Annotated[int, Range(1, 100_000)], 25),
+    "batch_size": (Annotated[int, Range(1, 65_536)], 20),
+    "bptt": (Annotated[int, Range(1, 65_536)], 35),
+    "divisor": (Divisor, "streams"),
+    "clip": (Annotated[float, Range(0.0, 1e9)], 5.0),
+    "oov_input": (OovInput, "spelling"),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe with its parts built."""
+
+    epochs: int
+    batch_size: int  # streams side by side
+    bptt: int  # steps of a chunk, through which gradients flow
+    divisor: Divisor
+    clip: float  # largest norm of the whole gradient; 0 turns clipping off
+    oov_input: OovInput
+    initialisation: Uniform
+    optimiser: SGD
+    schedule: Halving | Constant
+
+
+def build_recipe(settings: Any) -> tuple[Recipe, Settings]:
+    """The recipe, and its settings with all defaults filled in.
+
+    Raises:
+        ConfigError: an unknown option or part, or a wrong value.
+    """
+    if not isinstance(settings, dict):
+        raise ConfigError(f"recipe: found {settings!r:.60}; expected an object")
+    for option in settings:
+        if option not in SCALARS and option not in FAMILIES:
+            raise ConfigError(
+                f"recipe has no option {option!r}; it takes {', '.join((*SCALARS, *FAMILIES))}"
+            )
+    values = {
+        name: checked(settings.get(name, default), kind, where=f"option {name!r} of recipe")
+        for name, (kind, default) in SCALARS.items()
+    }
+    resolved: Settings = dict(values)
+    for name, family in FAMILIES.items():
+        default = {"type": next(iter(family.table))}
+        values[name], resolved[name] = build_part(family, settings.get(name, default))
+    return Recipe(**values), resolved

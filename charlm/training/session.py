@@ -1,0 +1,242 @@
+"""One sitting of a training: from a settled plan to a run that is finished or can be gone on with.
+
+The order of things is what makes a crash harmless: run.json before the first step, and after each
+epoch the best weights, the log and last the checkpoint.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from charlm import __version__
+from charlm.errors import DataError
+from charlm.model.build import build_model
+from charlm.run.card import save_card
+from charlm.run.curve import save_curve
+from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
+from charlm.runtime import versions
+from charlm.settings import Settings
+from charlm.text.corpus import (
+    EncodedText,
+    corpus_normalisation,
+    read_sentences,
+    reopen_text,
+    split_path,
+)
+from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
+from charlm.training.estimate import Estimate, estimate
+from charlm.training.loop import Trainer
+from charlm.training.recipe import build_recipe
+from charlm.training.request import Plan
+
+CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
+
+
+class Watcher(Protocol):
+    """What a caller may want to hear; the command line draws it."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def started(self, trainer: Trainer, *, parameters: dict[str, int], cost: Estimate) -> None:
+        """Everything is built and the first step is about to be made."""
+
+    def stepped(self, trainer: Trainer) -> None:
+        """A step was made."""
+
+    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
+        """An epoch was made, validated and written down."""
+
+
+class Silence:
+    """A watcher that says nothing."""
+
+    def note(self, text: str) -> None: ...
+    def started(self, trainer: Trainer, *, parameters: dict[str, int], cost: Estimate) -> None: ...
+    def stepped(self, trainer: Trainer) -> None: ...
+    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None: ...
+
+
+def run_session(
+    plan: Plan, inventory: Inventory, *, deadline: float | None, watcher: Watcher
+) -> Trainer:
+    """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands."""
+    _note_cut_words(inventory, watcher)
+    texts = _encoded(plan, inventory)
+    trainer, settings = _trainer(plan, inventory, texts)
+    info = _info(plan, settings, inventory=inventory, texts=texts)
+    if plan.stored:
+        _check(plan.stored, info, watcher=watcher)
+        info = plan.stored
+    else:
+        inventory.save(plan.folder / VOCABULARY)
+        info.save(plan.folder)
+    if plan.stored and (plan.folder / RESUME).is_file():
+        restore_position(trainer, plan.folder)
+        save_log(trainer.position, plan.folder)
+        if trainer.position.history:  # a crash after the last checkpoint leaves these behind
+            _draw(trainer, plan.folder, info=info)
+    if not trainer.is_finished:
+        parameters = trainer.model.n_parameters_by_part()
+        watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
+    _run_epochs(trainer, plan.folder, info=info, deadline=deadline, watcher=watcher)
+    return trainer
+
+
+def inventory_for(plan: Plan) -> Inventory:
+    """The vocabulary that the plan's model is built over.
+
+    Raises:
+        ConfigError: settings that make no model over it, found before anything is written.
+    """
+    inventory = _inventory(plan)
+    build_recipe(plan.settings.get("recipe"))
+    with torch.device("meta"):
+        build_model(plan.settings, inventory)
+    return inventory
+
+
+def _inventory(plan: Plan) -> Inventory:
+    if plan.stored and (plan.folder / VOCABULARY).is_file():
+        return load_inventory(plan.folder / VOCABULARY)
+    if plan.vocab:
+        return load_inventory(plan.vocab)
+    path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
+    sentences = read_sentences(path, normalisation=normalisation, max_tokens=plan.max_tokens)
+    return inventory_of(sentences, normalisation=normalisation)
+
+
+def _encoded(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
+    (plan.folder / ENCODED).mkdir(exist_ok=True)
+    return {
+        split: reopen_text(
+            split_path(plan.data, split),
+            inventory,
+            stem=plan.folder / ENCODED / split,
+            max_tokens=plan.max_tokens if split == "train" else 0,
+        )
+        for split in ("train", "valid")
+    }
+
+
+def _note_cut_words(inventory: Inventory, watcher: Watcher) -> None:
+    longest = inventory.max_word_length
+    if n_cut := inventory.n_cut_words:
+        watcher.note(
+            f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
+        )
+
+
+def _trainer(
+    plan: Plan, inventory: Inventory, texts: dict[str, EncodedText]
+) -> tuple[Trainer, Settings]:
+    """A trainer before its first step, and the settings with all defaults filled in."""
+    torch.manual_seed(plan.seed)
+    recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
+    model, model_settings = build_model(plan.settings, inventory)
+    recipe.initialisation.apply(model)
+    model.encoder.after_step()
+    trainer = Trainer(
+        model,
+        recipe,
+        inventory=inventory,
+        train_text=texts["train"],
+        valid_text=texts["valid"],
+        device=plan.device,
+        precision=plan.precision,
+    )
+    return trainer, {**model_settings, "recipe": recipe_settings}
+
+
+def _info(
+    plan: Plan, settings: Settings, *, inventory: Inventory, texts: dict[str, EncodedText]
+) -> RunInfo:
+    corpus: dict[str, Any] = {
+        split: {"sha256": t.sha256, "n_sentences": t.n_sentences, "n_tokens": len(t.ids)}
+        for split, t in texts.items()
+    }
+    return RunInfo(
+        arch=plan.arch,
+        settings=settings,
+        corpus={"name": plan.data.resolve().name, **corpus, "max_tokens": plan.max_tokens},
+        vocabulary_sha256=inventory.sha256,
+        seed=plan.seed,
+        threads=plan.threads,
+        device=plan.device.type,
+        precision=plan.precision,
+        versions=versions(),
+        command=[Path(sys.argv[0]).name, *sys.argv[1:]],
+        charlm=__version__,
+    )
+
+
+def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
+    """What the run was begun with against what is here now."""
+    if stored.vocabulary_sha256 != now.vocabulary_sha256:
+        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
+    for split in ("train", "valid"):
+        if stored.corpus[split]["sha256"] != now.corpus[split]["sha256"]:
+            raise DataError(
+                f"{split}.txt: not the text that the run was begun with; give that one with --data"
+            )
+    if stored.settings != now.settings:
+        raise DataError(f"{RUN}: settings that this charlm would not write; the run is damaged")
+    for what in ("threads", "device", "versions"):
+        before, after = getattr(stored, what), getattr(now, what)
+        if before != after:
+            watcher.note(
+                f"{what} differ from the run's ({before}, now {after}): results agree closely, "
+                "not to the bit"
+            )
+
+
+def _run_epochs(
+    trainer: Trainer, folder: Path, *, info: RunInfo, deadline: float | None, watcher: Watcher
+) -> None:
+    saved = time.monotonic()
+
+    def after_step() -> bool:
+        nonlocal saved
+        watcher.stepped(trainer)
+        if time.monotonic() - saved > CHECKPOINT_SECONDS:
+            save_position(trainer, folder)
+            saved = time.monotonic()
+        return deadline is not None and time.monotonic() > deadline
+
+    while not trainer.is_finished:
+        if not trainer.run_epoch(after_step):
+            save_position(trainer, folder)
+            return
+        save_epoch(trainer, folder)
+        saved = time.monotonic()
+        _draw(trainer, folder, info=info)
+        position = trainer.position
+        watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
+        if deadline is not None and saved > deadline:
+            break
+    if trainer.is_finished:
+        _remove_encoded(folder)
+
+
+def _draw(trainer: Trainer, folder: Path, *, info: RunInfo) -> None:
+    """The curve and the card of all epochs so far."""
+    history = trainer.position.history
+    save_curve(history, folder / CURVE, title=f"{info.arch} on {info.corpus['name']}")
+    save_card(
+        folder,
+        info,
+        history=history,
+        inventory=trainer.inventory,
+        parameters=trainer.model.n_parameters_by_part(),
+    )
+
+
+def _remove_encoded(folder: Path) -> None:
+    """Encoded text is needed while a training runs, and made again where it is missing."""
+    for path in (folder / ENCODED).glob("*"):
+        path.unlink()
+    (folder / ENCODED).rmdir()

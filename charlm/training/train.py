@@ -1,0 +1,104 @@
+"""`charlm train`: a corpus directory to a run directory.
+
+This is the command as a function; `request` settles what was asked for and `session` does it.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from charlm.run.folder import locked
+from charlm.text.corpus import split_path
+from charlm.training.loop import Trainer
+from charlm.training.request import Request, parse_time, requested_changes, settled
+from charlm.training.session import Silence, Watcher, inventory_for, run_session
+
+__all__ = ["Silence", "TrainResult", "Watcher", "train"]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a training reached."""
+
+    run: str
+    is_finished: bool  # False: stopped by max_time
+    epochs: int
+    best_epoch: int  # 0: none is finished
+    valid_ppl: float | None  # of the best epoch
+    seconds: float  # of all epochs, earlier sittings included
+    n_parameters: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def train(
+    *,
+    data: str | Path,
+    arch: str | None = None,
+    out: str | Path | None = None,
+    vocab: str | Path | None = None,
+    max_tokens: int = 0,
+    resume: bool = False,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    bptt: int | None = None,
+    lr: float | None = None,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    threads: int | None = None,
+    max_time: str | None = None,
+    device: str = "auto",
+    precision: str = "auto",
+    watcher: Watcher | None = None,
+) -> TrainResult:
+    """Train a preset on the corpus directory `data`, which is not written to, into the run `out`.
+
+    None means: what the preset says, or on `resume` what the run says. `overrides` are
+    `part.option=value`; `max_time` is as 30m, 2h, 90s.
+
+    Raises:
+        ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
+        DataError: a corpus, vocabulary or checkpoint that is not what was expected.
+        TrainingError: the run exists or is locked; the loss became NaN.
+    """
+    deadline = time.monotonic() + parse_time(max_time) if max_time else None
+    for split in ("train", "valid"):
+        split_path(data, split)
+    changes = requested_changes(overrides, epochs=epochs, batch_size=batch_size, bptt=bptt, lr=lr)
+    request = Request(
+        data=Path(data),
+        arch=arch,
+        out=Path(out) if out else None,
+        vocab=Path(vocab) if vocab else None,
+        max_tokens=max_tokens,
+        resume=resume,
+        changes=changes,
+        seed=seed,
+        threads=threads,
+        device=device,
+        precision=precision,
+    )
+    plan = settled(request)
+    inventory = inventory_for(plan)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    with locked(plan.folder):
+        trainer = run_session(plan, inventory, deadline=deadline, watcher=watcher or Silence())
+    return _result(trainer, plan.folder)
+
+
+def _result(trainer: Trainer, folder: Path) -> TrainResult:
+    position = trainer.position
+    best = position.best_epoch
+    return TrainResult(
+        run=str(folder),
+        is_finished=trainer.is_finished,
+        epochs=position.epoch,
+        best_epoch=best,
+        valid_ppl=position.history[best - 1]["valid_ppl"] if best else None,
+        seconds=sum(record["seconds"] for record in position.history) + position.seconds,
+        n_parameters=sum(trainer.model.n_parameters_by_part().values()),
+    )

@@ -1,0 +1,230 @@
+"""What `charlm eval` prints: every layout whole, of a model that gives each of 10 words 1/10."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli.boundary import Commands
+from charlm.cli.eval import eval_command
+from charlm.model.build import build_model
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.weights import write_tensors
+from charlm.text.inventory import inventory_of
+from charlm.text.normalise import Normalisation
+
+TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
+TEXT = "a B\nzz\n"
+SETTINGS = {
+    "encoder": {"type": "word", "dim": 3},
+    "context": {"type": "lstm", "dim": 2, "layers": 1},
+    "output": {"type": "softmax"},
+}
+BLOCK = """\
+              carried    sentence  over
+ppl             10.00       10.00  5 tokens, each </s> one of them
+ppl1            46.42       46.42  3 words
+ppl-known       10.00       10.00  4 tokens, without <unk>
+bits/char      2.3728      2.3728  7 characters
+bits/byte      2.3728      2.3728  7 bytes
+OOV: 1 of 3 words (33.33%), scored as <unk>; the bits leave their spelling out
+normalised: 1 of 3 words (33.33%) stand otherwise in the text
+signature: SIGNED|streams:1|state:carried|MADE
+signature: SIGNED|state:sentence|MADE
+"""
+TOTAL = """\
+file a.txt: 2 sentences, 3 words, 0 OOVs
+0 zeroprobs, logprob= -5 ppl= 10 ppl1= 46.41589
+"""
+DEBUG_1 = """\
+a b
+1 sentences, 2 words, 0 OOVs
+0 zeroprobs, logprob= -3 ppl= 10 ppl1= 31.62278
+
+<unk>
+1 sentences, 1 words, 0 OOVs
+0 zeroprobs, logprob= -2 ppl= 10 ppl1= 100
+
+"""
+DEBUG_2 = """\
+a b
+\tp( a | <s> ) \t= [nn] 0.1 [ -1 ]
+\tp( b | a ...) \t= [nn] 0.1 [ -1 ]
+\tp( </s> | b ...) \t= [nn] 0.1 [ -1 ]
+1 sentences, 2 words, 0 OOVs
+0 zeroprobs, logprob= -3 ppl= 10 ppl1= 31.62278
+
+<unk>
+\tp( <unk> | <s> ) \t= [nn] 0.1 [ -1 ]
+\tp( </s> | <unk> ...) \t= [nn] 0.1 [ -1 ]
+1 sentences, 1 words, 0 OOVs
+0 zeroprobs, logprob= -2 ppl= 10 ppl1= 100
+
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a text, a corpus and a uniform model that lower-cases."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CHARLM_MODEL", raising=False)
+    Path("a.txt").write_text(TEXT)
+    Path("corpus").mkdir()
+    Path("corpus/test.txt").write_text(TEXT)
+    run = Path("exp/first")
+    run.mkdir(parents=True)
+    inventory = inventory_of(TRAIN, normalisation=Normalisation(lower=True))
+    model, settings = build_model(SETTINGS, inventory)
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    RunInfo(
+        arch="tiny",
+        settings={**settings, "recipe": {"oov_input": "unk"}},
+        corpus={},
+        vocabulary_sha256=inventory.sha256,
+        seed=1,
+        threads=1,
+        device="cpu",
+        precision="fp32",
+        versions={},
+        command=[],
+        charlm=charlm.__version__,
+    ).save(run)
+    inventory.save(run / VOCABULARY)
+    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+    return tmp_path
+
+
+def run_eval(*arguments: str) -> Result:
+    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
+    app.command("eval")(eval_command)
+    return CliRunner().invoke(app, ["eval", *arguments])
+
+
+def unsigned(printed: str) -> str:
+    """What was printed, less the hashes of signatures, which another test reads."""
+    signed = r"charlm:\S+?\|model:[0-9a-f]{12}\|vocab:[0-9a-f]{12}\|data:[0-9a-f]{12}"
+    printed = re.sub(signed, "SIGNED", printed)
+    return printed.replace("start:</s>|oov_input:unk|norm:NFC+lower|precision:fp32", "MADE")
+
+
+SAID = ("a.txt", "--model", "exp/first", "--device", "cpu")
+
+
+def test_the_two_lines_of_srilm_stand_before_the_further_perplexities(here: Path) -> None:
+    result = run_eval(*SAID)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert unsigned(result.stdout) == f"{TOTAL}\n{BLOCK}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "printed"),
+    [
+        (["--debug", "1"], DEBUG_1 + TOTAL),
+        (["--debug", "2"], DEBUG_2 + TOTAL),
+        (
+            ["--format", "kenlm"],
+            "a=3 1 -1\tb=4 1 -1\t</s>=2 1 -1\tTotal: -3 OOV: 0\n"
+            "zz=0 1 -1\t</s>=2 1 -1\tTotal: -2 OOV: 1\n"
+            "Perplexity including OOVs:\t10\nPerplexity excluding OOVs:\t10\n"
+            "OOVs:\t1\nTokens:\t5\n",
+        ),
+        (
+            ["--format", "jsonl"],
+            '{"log10_prob": -3, "words": ["a", "b"], "known": [true, true], '
+            '"log10_probs": [-1, -1, -1]}\n'
+            '{"log10_prob": -2, "words": ["zz"], "known": [false], "log10_probs": [-1, -1]}\n',
+        ),
+    ],
+)
+def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
+    here: Path, options: list[str], printed: str
+) -> None:
+    result = run_eval(*SAID, *options)
+    assert result.exit_code == 0
+    # log 10 is no number of fp32: what is printed in full is 1.0000000139 instead of 1
+    rounded = re.sub(r"\d+\.\d{8,}", lambda m: f"{float(m[0]):.6g}", result.stdout)
+    assert rounded == printed
+    assert unsigned(result.stderr) == BLOCK
+
+
+def test_one_state_has_one_column_and_one_signature(here: Path) -> None:
+    result = run_eval(*SAID, "--state", "sentence")
+    assert "\n             sentence  over\nppl             10.00  5 tokens" in result.stdout
+    assert result.stdout.count("signature: ") == 1
+    assert "carried" not in result.stdout
+
+
+def test_several_texts_have_a_block_each(here: Path) -> None:
+    Path("b.txt").write_text("a\n")
+    result = run_eval("b.txt", *SAID)
+    assert result.stdout.startswith("file b.txt: 1 sentences, 1 words, 0 OOVs\n")
+    assert unsigned(result.stdout).endswith(f"\n\n{TOTAL}\n{BLOCK}\n")
+    assert result.stdout.count("bits/char") == 2
+
+
+def test_a_raw_text_says_nothing_of_normalising(here: Path) -> None:
+    result = run_eval(*SAID, "--raw")
+    assert "OOV: 2 of 3 words" in result.stdout  # B is no word
+    assert "normalised" not in result.stdout
+
+
+def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
+    result = run_eval(*SAID, "--json")
+    evaluation = charlm.evaluate("exp/first", files=["a.txt"], device="cpu")[0]
+    assert json.loads(result.stdout) == {"model": "exp/first", "texts": [evaluation.to_dict()]}
+    assert result.stderr == ""
+
+
+def test_without_a_model_the_newest_run_is_taken_and_named(here: Path) -> None:
+    result = run_eval("a.txt", "--device", "cpu")
+    assert unsigned(result.stdout) == f"{TOTAL}\n{BLOCK}\n"
+    assert result.stderr == "model: exp/first\n"
+
+
+def test_the_example_in_the_help_works(here: Path) -> None:
+    (example,) = re.findall(r"^ *charlm eval (.*)$", eval_command.__doc__ or "", re.M)
+    result = run_eval(*shlex.split(example), "--device", "cpu")
+    assert result.exit_code == 0
+    assert "|split:test|" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (
+            [*SAID, "--debug", "1", "--format", "kenlm"],
+            1,
+            "charlm: --debug and --format kenlm: expected one of them; drop either\n",
+        ),
+        (
+            [*SAID, "--debug", "1", "--json"],
+            1,
+            "charlm: --json and a layout of words: expected one of them; drop either\n",
+        ),
+        (
+            ["--model", "exp/first"],
+            1,
+            "charlm: found neither files nor --data; expected one of them; give either\n",
+        ),
+        (
+            ["none.txt", "--model", "exp/first"],
+            1,
+            "charlm: none.txt: no such file or directory\n",
+        ),
+        ([*SAID, "--debug", "3"], 2, "Invalid value for '--debug'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_status(
+    here: Path, arguments: list[str], status: int, message: str
+) -> None:
+    result = run_eval(*arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert result.stderr == message if status == 1 else message in result.stderr

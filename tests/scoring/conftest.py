@@ -1,0 +1,90 @@
+"""Runs on the disk, as a training leaves them, of models that were filled instead of trained."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import charlm
+from charlm.model.build import build_model
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.weights import write_tensors
+from charlm.text.inventory import Inventory, inventory_of
+from charlm.text.normalise import Normalisation
+
+TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
+SETTINGS = {
+    "encoder": {"type": "char-cnn", "dim": 4, "widths": [1, 2], "filters": [5, 6]},
+    "context": {"type": "lstm", "dim": 7, "layers": 1},
+    "output": {"type": "softmax"},
+}
+
+
+def fill_with_zeros(model: torch.nn.Module) -> None:
+    """Every word gets the same probability."""
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+
+
+def fill_at_random(model: torch.nn.Module) -> None:
+    torch.manual_seed(5)
+    for parameter in model.parameters():
+        torch.nn.init.uniform_(parameter, -1.0, 1.0)
+
+
+def fill_beyond_numbers(model: torch.nn.Module) -> None:
+    """Finite weights that give the word b the probability exp(-6e38), which is no float."""
+    fill_with_zeros(model)
+    model.output.words.bias.data[2:4] = torch.tensor([3e38, -3e38])
+
+
+FILLS = {"zeros": fill_with_zeros, "random": fill_at_random, "beyond": fill_beyond_numbers}
+
+
+@pytest.fixture
+def saved_run(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a run of ten words, filled with zeros, at random or beyond numbers."""
+
+    def save(
+        fill: str, *, oov_input: str = "unk", normalisation: Normalisation | None = None
+    ) -> Path:
+        folder = tmp_path / f"run-{fill}"
+        folder.mkdir()
+        inventory = inventory_of(TRAIN, min_char_count=1, normalisation=normalisation)
+        model, settings = build_model(SETTINGS, inventory)
+        FILLS[fill](model)
+        info(inventory, {**settings, "recipe": {"oov_input": oov_input}}).save(folder)
+        inventory.save(folder / VOCABULARY)
+        write_tensors(folder / MODEL, model.state_dict(), meta={"epoch": 1})
+        return folder
+
+    return save
+
+
+def info(inventory: Inventory, settings: dict[str, object]) -> RunInfo:
+    return RunInfo(
+        arch="tiny",
+        settings=settings,
+        corpus={},
+        vocabulary_sha256=inventory.sha256,
+        seed=1,
+        threads=1,
+        device="cpu",
+        precision="fp32",
+        versions={},
+        command=[],
+        charlm=charlm.__version__,
+    )
+
+
+@pytest.fixture
+def uniform(saved_run: Callable[..., Path]) -> Path:
+    """A run whose model gives each of ten words 1/10."""
+    return saved_run("zeros")
+
+
+@pytest.fixture
+def run(saved_run: Callable[..., Path]) -> Path:
+    """A run whose model tells words and contexts apart."""
+    return saved_run("random")

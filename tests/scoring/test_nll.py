@@ -1,0 +1,204 @@
+"""Scores of whole texts against a loop that feeds one token at a time."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.model.build import build_model
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.scoring import nll
+from charlm.scoring.nll import (
+    FormVectors,
+    continued_nll,
+    sentence_nlls,
+    streams_nll,
+    validation_perplexity,
+)
+from charlm.text.corpus import FormIds, Ids, encode_sentences
+from charlm.text.inventory import END, UNK, Inventory, inventory_of
+
+TRAIN = [["a", "b", "c", "a"], ["cab", "<unk>", "bac"], ["b", "a"]]
+TEXT = [["a"], ["b", "new", "cab", "a", "c"], [], ["newer", "b"], ["bac", "<unk>", "new"]]
+SETTINGS = {
+    "encoder": {
+        "type": "highway",
+        "encoder": {"type": "char-cnn", "dim": 4, "widths": [1, 3], "filters": [5, 6]},
+    },
+    "context": {"type": "lstm", "dim": 7, "layers": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def inventory() -> Inventory:
+    return inventory_of(TRAIN)
+
+
+@pytest.fixture(scope="module", params=["softmax", "hierarchical"])
+def model(request: pytest.FixtureRequest, inventory: Inventory) -> LanguageModel:
+    torch.manual_seed(3)
+    built, _ = build_model({**SETTINGS, "output": {"type": request.param}}, inventory)
+    for parameter in built.parameters():
+        torch.nn.init.uniform_(parameter, -1.0, 1.0)
+    return built.eval()
+
+
+@pytest.fixture(params=["unk", "spelling"])
+def vectors(
+    request: pytest.FixtureRequest, model: LanguageModel, inventory: Inventory
+) -> FormVectors:
+    return FormVectors(model, inventory, oov_input=request.param)
+
+
+@pytest.fixture
+def form_ids(inventory: Inventory) -> FormIds:
+    return FormIds(inventory)
+
+
+@pytest.fixture
+def sentences(form_ids: FormIds) -> list[Ids]:
+    return encode_sentences(TEXT, form_ids)
+
+
+def one_by_one(
+    vectors: FormVectors, ids: Ids, *, form_ids: FormIds, before: int = END
+) -> list[float]:
+    """nll of each token, feeding one at a time from the initial state; each form encoded alone."""
+    model, inventory = vectors.model, vectors.inventory
+    state = model.context.initial_state(1)
+    forms = [*inventory.words, *form_ids.spellings]
+    losses = []
+    for fed, predicted in zip([before, *ids[:-1]], ids, strict=True):
+        as_unk = fed >= inventory.n_words and not vectors.by_spelling
+        number, form = (UNK, "<unk>") if as_unk else (int(fed), forms[fed])
+        with torch.no_grad():
+            x_NE = model.encoder(FormTable(inventory, [form], first_id=number).forms(np.arange(1)))
+            h_TBH, state = model.context(x_NE[None], state)
+            log_probs_NV = model.output.log_probs(h_TBH[0])
+        word = predicted if predicted < inventory.n_words else UNK
+        losses.append(-float(log_probs_NV[0, word]))
+    return losses
+
+
+@pytest.fixture(params=[1, 3, 1000])
+def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(nll, "CHUNK_POSITIONS", request.param)
+    return int(request.param)
+
+
+def test_a_carried_text_is_scored_as_one_stream_whatever_the_chunk(
+    vectors: FormVectors, sentences: list[Ids], form_ids: FormIds, chunk: int
+) -> None:
+    ids = np.concatenate(sentences)
+    state = vectors.model.context.initial_state(1)
+    found, _ = continued_nll(vectors, ids, spellings=form_ids.spellings, state=state)
+    assert found.tolist() == pytest.approx(one_by_one(vectors, ids, form_ids=form_ids), abs=1e-4)
+
+
+def test_a_stream_goes_on_from_a_state_as_if_it_had_not_been_cut(
+    vectors: FormVectors, sentences: list[Ids], form_ids: FormIds, chunk: int
+) -> None:
+    ids = np.concatenate(sentences)
+    spellings = form_ids.spellings
+    state = vectors.model.context.initial_state(1)
+    head, state = continued_nll(vectors, ids[:5], spellings=spellings, state=state)
+    tail, _ = continued_nll(vectors, ids[5:], spellings=spellings, state=state, before=int(ids[4]))
+    assert [*head, *tail] == pytest.approx(one_by_one(vectors, ids, form_ids=form_ids), abs=1e-4)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 64])
+def test_a_sentence_is_scored_as_if_it_stood_alone_whatever_its_batch(
+    vectors: FormVectors,
+    sentences: list[Ids],
+    form_ids: FormIds,
+    chunk: int,
+    at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nll, "SENTENCES_AT_ONCE", at_once)
+    found = sentence_nlls(vectors, sentences, spellings=form_ids.spellings)
+    for ids, losses in zip(sentences, found, strict=True):
+        expected = one_by_one(vectors, ids, form_ids=form_ids)
+        assert losses.tolist() == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("n_streams", [1, 2, 5, 40])
+def test_each_stream_is_a_pass_over_its_piece_started_with_the_token_before(
+    vectors: FormVectors, sentences: list[Ids], form_ids: FormIds, chunk: int, n_streams: int
+) -> None:
+    ids = np.concatenate(sentences)
+    chunks = list(streams_nll(vectors, ids, spellings=form_ids.spellings, n_streams=n_streams))
+    nll_TB = np.concatenate([losses for losses, _ in chunks])
+    targets_TB = np.concatenate([targets for _, targets in chunks])
+    length = -(-len(ids) // n_streams)
+    assert nll_TB.shape == targets_TB.shape == (length, n_streams)
+    for column in range(n_streams):
+        start = column * length
+        piece = ids[start : start + length]
+        before = int(ids[start - 1]) if 0 < start < len(ids) else END
+        expected = (
+            one_by_one(vectors, piece, form_ids=form_ids, before=before) if len(piece) else []
+        )
+        padding = length - len(piece)
+        assert nll_TB[:, column].tolist() == pytest.approx([*expected, *[0.0] * padding], abs=1e-4)
+        assert targets_TB[:, column].tolist() == [*piece.tolist(), *[-1] * padding]
+
+
+def test_a_validation_perplexity_is_exp_of_the_mean_over_tokens_alone(
+    vectors: FormVectors, sentences: list[Ids], form_ids: FormIds
+) -> None:
+    ids = np.concatenate(sentences)
+    found = validation_perplexity(vectors, ids, spellings=form_ids.spellings, n_streams=1)
+    expected = one_by_one(vectors, ids, form_ids=form_ids)
+    assert found == pytest.approx(math.exp(sum(expected) / len(ids)), rel=1e-4)
+
+
+def test_the_spelling_of_an_unknown_word_counts_only_where_it_goes_in(
+    model: LanguageModel, inventory: Inventory
+) -> None:
+    losses = {}
+    for oov_input in ("unk", "spelling"):
+        vectors = FormVectors(model, inventory, oov_input=oov_input)
+        for word in ("abba", "cccc"):
+            form_ids = FormIds(inventory)
+            ids = encode_sentences([[word, "a"]], form_ids)
+            (found,) = sentence_nlls(vectors, ids, spellings=form_ids.spellings)
+            losses[oov_input, word] = found.tolist()
+    assert losses["unk", "abba"] == losses["unk", "cccc"]
+    assert losses["spelling", "abba"][0] == losses["spelling", "cccc"][0]  # both are <unk>
+    assert losses["spelling", "abba"][1] != losses["spelling", "cccc"][1]
+
+
+@pytest.fixture
+def shapes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The shapes of all chunks that are scored."""
+    seen: list[tuple[int, int]] = []
+    original = nll.chunk_nll
+
+    def watched(vectors, chunk, **options):
+        seen.append(chunk[0].shape)
+        return original(vectors, chunk, **options)
+
+    monkeypatch.setattr(nll, "chunk_nll", watched)
+    return seen
+
+
+def test_a_long_sentence_costs_neither_larger_chunks_nor_padding_of_its_batch(
+    vectors: FormVectors, form_ids: FormIds, shapes: list[tuple[int, int]]
+) -> None:
+    sentences = encode_sentences([["a"], ["a"] * 5000, ["b"]], form_ids)
+    sentence_nlls(vectors, sentences, spellings=form_ids.spellings)
+    n_positions = [steps * streams for steps, streams in shapes]
+    assert max(n_positions) <= nll.CHUNK_POSITIONS
+    assert sum(n_positions) <= 5005 + nll.CHUNK_POSITIONS
+
+
+def test_a_chunk_holds_fewer_positions_where_the_vocabulary_is_large(
+    vectors: FormVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nll, "CHUNK_SCORES", 10 * vectors.inventory.n_words + 1)
+    assert vectors.positions_at_once == 10
+    monkeypatch.setattr(nll, "CHUNK_SCORES", 1)
+    assert vectors.positions_at_once == 1

@@ -1,0 +1,208 @@
+"""Nearest words: a hand-made encoder with known cosines, and a slow loop over a trained run."""
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError, DataError
+from charlm.insight import neighbours as module
+from charlm.insight.neighbours import neighbours, neighbours_in, vectors_in
+from charlm.model.build import build_model
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms, FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.run.folder import RunInfo
+from charlm.run.store import LoadedRun, load_run
+from charlm.text.inventory import UNK_LETTER, inventory_of
+from charlm.text.normalise import Normalisation
+
+HALF = round(math.sqrt(0.5), 6)
+WORDS = ["b", "ab", "ba", "c", "aaab", "a"]  # by falling count
+
+
+class LetterCounts(Encoder):
+    """Tap `counts`: how many a and b a form has; tap `mirrored`: the two in the other order."""
+
+    def __init__(self, *, reads_spelling: bool = True) -> None:
+        super().__init__()
+        self.dim = 2
+        self.reads_spelling = reads_spelling
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, forms: Forms) -> Tensor:
+        return self.taps(forms)["mirrored"]
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        a, b = 6, 7  # ids by falling count
+        # `<unk>` gets the direction of a, so that it would be somebody's neighbour
+        counts = [((forms.letters_NL == a) | (forms.letters_NL == UNK_LETTER)).sum(1)]
+        counts.append((forms.letters_NL == b).sum(1))
+        vectors_NE = torch.stack(counts, dim=1) * self.scale
+        return {"counts": vectors_NE, "mirrored": vectors_NE.flip(1)}
+
+
+def run_of(encoder: Encoder, *, normalisation: Normalisation | None = None) -> LoadedRun:
+    """A run in memory; only its encoder and vocabulary mean something."""
+    text = [[word] * (len(WORDS) - rank + 1) for rank, word in enumerate(WORDS)]
+    text.append(["aaaaaaaa"])  # makes a the most frequent letter, and is <unk> itself
+    inventory = inventory_of(text, normalisation=normalisation)
+    assert inventory.words[2:] == tuple(WORDS)
+    assert inventory.characters[:2] == ("a", "b")
+    parts = {
+        "encoder": {"type": "word", "dim": 2},
+        "context": {"type": "lstm", "dim": 2, "layers": 1},
+        "output": {"type": "softmax"},
+    }
+    model, _ = build_model(parts, inventory)
+    info = RunInfo("toy", {}, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0")
+    joined = LanguageModel(encoder, model.context, model.output)
+    return LoadedRun(Path("toy"), info, inventory, joined, epoch=1, weights_sha256="")
+
+
+def test_words_come_by_falling_cosine_and_equal_ones_by_id() -> None:
+    (found,) = neighbours_in(run_of(LetterCounts()), "a", at="counts")
+    assert (found.word, found.form, found.is_known, found.tap) == ("a", "a", True, "counts")
+    # aaab is (3, 1); ab and ba (1, 1); b (0, 1); c (0, 0): no direction, so no likeness
+    assert found.nearest == (
+        ("aaab", round(3 / math.sqrt(10), 6)),
+        ("ab", HALF),
+        ("ba", HALF),
+        ("b", 0.0),
+        ("c", 0.0),
+    )
+
+
+def test_a_word_outside_the_vocabulary_is_read_by_its_spelling() -> None:
+    (found,) = neighbours_in(run_of(LetterCounts()), ["bbbz"], k=2, at="counts")
+    assert not found.is_known
+    assert found.nearest == (("b", 1.0), ("ab", HALF))
+
+
+def test_a_zero_vector_is_like_nothing_and_gives_no_nan() -> None:
+    (found,) = neighbours_in(run_of(LetterCounts()), ["c"], at="counts")
+    assert [near.similarity for near in found.nearest] == [0.0] * 5
+    assert [near.word for near in found.nearest] == ["b", "ab", "ba", "aaab", "a"]
+
+
+def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours() -> None:
+    run = run_of(LetterCounts())
+    found = neighbours_in(run, ["a", "aa", "<unk>", "</s>", "<unk>:a"], k=100, at="counts")
+    names = [[near.word for near in each.nearest] for each in found]
+    assert all(not {"<unk>", "</s>"} & set(each) for each in names)
+    assert ["a" in each for each in names] == [False, True, True, True, False]
+    assert [len(each) for each in names] == [5, 6, 6, 6, 5]
+    assert [each.is_known for each in found] == [True, False, True, True, False]
+    assert found[4].form == "a"
+
+
+def test_the_last_tap_is_taken_where_none_is_said() -> None:
+    run = run_of(LetterCounts())
+    (last,) = neighbours_in(run, ["abb"], k=1)
+    assert last.tap == "mirrored"
+    assert vectors_in(run, ["abb"]).tolist() == [[2, 1]]
+    assert vectors_in(run, ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(LetterCounts())
+    words = ["a", "bbbz", "c"]
+    whole = neighbours_in(run, words)
+    monkeypatch.setattr(module, "FORMS_AT_ONCE", 2)
+    assert neighbours_in(run, words) == whole
+    assert vectors_in(run, words).shape == (3, 2)
+
+
+def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
+    run = run_of(LetterCounts(), normalisation=Normalisation(lower=True))
+    (read,) = neighbours_in(run, ["AB"], k=1, at="counts")
+    assert (read.word, read.form, read.is_known) == ("AB", "ab", True)
+    (raw,) = neighbours_in(run, ["AB"], k=1, at="counts", raw=True)
+    assert (raw.form, raw.is_known) == ("AB", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "message"),
+    [
+        (["a"], {"at": "highway"}, "at: found 'highway'; expected one of counts, mirrored"),
+        (["a"], {"k": 0}, "k: found 0; expected 1 or more"),
+        ([], {}, "words: found none; expected at least one"),
+        (["a", ""], {}, "word '': is read as nothing; expected one word"),
+        ([" \t"], {"raw": True}, "word ' \\t': is read as nothing; expected one word"),
+        (["a b"], {}, "word 'a b': is read as 2 words (a, b); expected one word"),
+        (["a\nb"], {"raw": True}, "word 'a\\nb': is read as 2 words (a, b); expected one word"),
+        (["a-,b"], {}, "word 'a-,b': is read as 4 words (a, -, ,, b); expected one word"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_line(
+    words: list[str], options: dict[str, object], message: str
+) -> None:
+    run = run_of(LetterCounts(), normalisation=Normalisation(tokenise="simple"))
+    with pytest.raises(ConfigError) as caught:
+        neighbours_in(run, words, **options)  # type: ignore[arg-type]  # wrong ones, too
+    assert str(caught.value) == message
+
+
+def test_an_encoder_that_reads_no_spelling_knows_its_words_alone() -> None:
+    run = run_of(LetterCounts(reads_spelling=False))
+    assert neighbours_in(run, ["a"])[0].is_known
+    with pytest.raises(ConfigError) as caught:
+        neighbours_in(run, ["a", "zz"])
+    assert str(caught.value) == (
+        "word 'zz': not in the vocabulary of toy, which does not read spellings; expected one of "
+        "its 8 words"
+    )
+
+
+def slow_neighbours(run: LoadedRun, form: str, *, at: str) -> list[tuple[str, float]]:
+    """All words but three by their cosine, one form at a time, in float64."""
+
+    def vector(spelling: str) -> np.ndarray:
+        table = FormTable(run.inventory, [spelling], first_id=run.inventory.n_words)
+        with torch.no_grad():
+            return run.model.encoder.taps(table.forms(np.array([0])))[at][0].double().numpy()
+
+    asked = vector(form)
+    cosines = []
+    for number, word in enumerate(run.inventory.words):
+        if word not in ("</s>", "<unk>", form):
+            other = vector(word)
+            dot = sum(x * y for x, y in zip(asked, other, strict=True))
+            cosines.append((-dot / (np.linalg.norm(asked) * np.linalg.norm(other)), number))
+    return [(run.inventory.words[number], -cosine) for cosine, number in sorted(cosines)]
+
+
+@pytest.mark.parametrize("at", ["char-cnn", "highway"])
+def test_a_trained_run_agrees_with_a_slow_loop_over_all_words(tiny_run: Path, at: str) -> None:
+    words = ["cat", "looked", "misinformed", "loooooked"]
+    found = neighbours(words, model=tiny_run, k=4, at=at, device="cpu")
+    run = load_run(tiny_run)
+    assert [each.is_known for each in found] == [True, True, False, False]
+    for word, each in zip(words, found, strict=True):
+        expected = slow_neighbours(run, word, at=at)
+        assert [near.word for near in each.nearest] == [name for name, _ in expected[:4]]
+        cosines = [cosine for _, cosine in expected[:4]]
+        assert [near.similarity for near in each.nearest] == pytest.approx(cosines, abs=2e-6)
+
+
+def test_a_neighbourhood_as_json_names_its_parts() -> None:
+    (found,) = neighbours_in(run_of(LetterCounts()), ["a"], k=1, at="counts")
+    assert found.to_dict() == {
+        "word": "a",
+        "form": "a",
+        "known": True,
+        "at": "counts",
+        "nearest": [{"word": "aaab", "similarity": round(3 / math.sqrt(10), 6)}],
+    }
+
+
+def test_a_folder_that_is_no_run_is_one_line(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copy(tiny_run / "vocab.json", tmp_path)
+    with pytest.raises(DataError, match="not a run"):
+        neighbours(["a"], model=tmp_path, device="cpu")
+    with pytest.raises(ConfigError, match="k: found 0; expected 1 or more"):
+        neighbours(["a"], model=tmp_path / "none", k=0)

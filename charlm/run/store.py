@@ -54,6 +54,10 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
         )
     model = empty_model(folder, settings=info.settings, inventory=inventory)
     meta = load_weights(model, folder / MODEL)
+    try:
+        model.output.check_loaded()
+    except DataError as error:
+        raise DataError(f"{folder / MODEL}: {error}") from None
     model.to(device or torch.device("cpu")).eval()
     return LoadedRun(
         path=folder,

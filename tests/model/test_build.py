@@ -1,0 +1,154 @@
+"""Settings to a model, and the model as the composition of its parts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.model.build import build_model
+from charlm.model.encoders.word import WordLookup
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.model.outputs.softmax import Softmax
+from charlm.presets import PRESETS
+from charlm.text.inventory import Inventory
+
+TINY: dict[str, Any] = {
+    "encoder": {"type": "word", "dim": 4},
+    "context": {"type": "lstm", "dim": 3, "layers": 1, "dropout": 0},
+    "output": {"type": "hierarchical"},
+}
+
+
+@pytest.fixture
+def model(inventory: Inventory) -> LanguageModel:
+    torch.manual_seed(1)
+    return build_model(TINY, inventory)[0].eval()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_resolved_settings_of_a_preset_rebuild_the_same_model(
+    name: str, inventory: Inventory
+) -> None:
+    with torch.device("meta"):
+        model, resolved = build_model(PRESETS[name], inventory)
+        again, resolved_again = build_model(resolved, inventory)
+    assert resolved_again == resolved
+    shapes = {key: tensor.shape for key, tensor in model.state_dict().items()}
+    assert {key: tensor.shape for key, tensor in again.state_dict().items()} == shapes
+
+
+def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
+    parts = {"encoder": {"type": "word"}, "context": {"type": "lstm"}}
+    _, resolved = build_model({**parts, "output": {"type": "hierarchical"}}, inventory)
+    assert resolved == {
+        "encoder": {"type": "word", "dim": 200},
+        "context": {"type": "lstm", "dim": 300, "layers": 2, "dropout": 0.5},
+        "output": {"type": "hierarchical", "clusters": 0, "assignment": "random"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"encoder": None}, "encoder: found None; expected an object with a type"),
+        ({"context": "lstm"}, "context: found 'lstm'; expected an object with a type"),
+        ({"output": {}}, "output: found {}; expected an object with a type"),
+        (
+            {"encoder": {"type": "wrod"}},
+            "unknown encoder 'wrod'; expected one of word, char-cnn, highway, mlp",
+        ),
+        ({"context": {"type": "gru"}}, "unknown context 'gru'; expected one of lstm"),
+        (
+            {"output": {"type": "sofmax"}},
+            "unknown output 'sofmax'; expected one of softmax, hierarchical",
+        ),
+        (
+            {"encoder": {"type": "word", "dmi": 3}},
+            "encoder 'word' has no option 'dmi'; it takes dim",
+        ),
+        (
+            {"output": {"type": "softmax", "dim": 3}},
+            "output 'softmax' has no option 'dim'; it takes none",
+        ),
+        (
+            {"encoder": {"type": "highway"}},
+            "option 'encoder' of encoder 'highway' is missing; it has no default",
+        ),
+        (
+            {"encoder": {"type": "word", "dim": 10**9}},
+            "option 'dim' of encoder 'word' is 1000000000; expected 1 to 65536",
+        ),
+        (
+            {"context": {"type": "lstm", "dropout": 1}},
+            "option 'dropout' of context 'lstm' is 1; expected 0.0 to 0.999",
+        ),
+        (
+            {"output": {"type": "hierarchical", "assignment": "rank"}},
+            "option 'assignment' of output 'hierarchical' is 'rank'; "
+            "expected one of 'random', 'frequency'",
+        ),
+        (
+            {"ouptut": {"type": "softmax"}},
+            "unknown part 'ouptut'; expected one of encoder, context, output, or recipe",
+        ),
+    ],
+    ids=str,
+)
+def test_what_makes_no_model_is_refused_in_one_line(
+    inventory: Inventory, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught, torch.device("meta"):
+        build_model({**TINY, **changes}, inventory)
+    assert str(caught.value) == message
+
+
+def test_a_part_that_is_left_out_is_asked_for(inventory: Inventory) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build_model({"recipe": {}}, inventory)
+    assert str(caught.value) == "encoder: found None; expected an object with a type"
+
+
+def test_the_model_feeds_the_form_that_stands_at_each_position(
+    model: LanguageModel, inventory: Inventory
+) -> None:
+    forms = FormTable(inventory, inventory.words).forms(np.array([5, 2, 0]))
+    where = torch.tensor([[0, 2], [1, 1], [0, 0]])
+    words = torch.tensor([[3, -1], [1, 4], [0, 2]])
+    start = model.context.initial_state(2)
+    nll, state = model(forms, where, words_TB=words, state=start)
+    vectors = model.encoder(forms)
+    for stream in range(2):
+        x = torch.stack([vectors[row] for row in where[:, stream]])[:, None]
+        h, after = model.context(x, model.context.initial_state(1))
+        expected = model.output.nll(h[:, 0], words[:, stream])
+        torch.testing.assert_close(nll[:, stream], expected)
+        torch.testing.assert_close(state[0][0][stream], after[0][0][0])
+
+
+def test_going_on_from_known_vectors_is_the_same(
+    model: LanguageModel, inventory: Inventory
+) -> None:
+    forms = FormTable(inventory, inventory.words).forms(np.arange(inventory.n_words))
+    ids = torch.tensor([[3], [0], [7]])
+    start = model.context.initial_state(1)
+    nll, _ = model(forms, ids, words_TB=ids, state=start)
+    known, _ = model.continue_from(model.encoder(forms)[ids], words_TB=ids, state=start)
+    assert torch.equal(nll, known)
+
+
+def test_a_parameter_that_two_parts_share_is_counted_once(inventory: Inventory) -> None:
+    tied, _ = build_model(
+        {**TINY, "context": {"type": "lstm", "dim": 4}, "output": {"type": "softmax"}}, inventory
+    )
+    n_words = inventory.n_words
+    before = tied.n_parameters_by_part()
+    assert (before["encoder"], before["output"]) == (4 * n_words, 4 * n_words + n_words)
+    output, encoder = tied.output, tied.encoder
+    assert isinstance(output, Softmax)
+    assert isinstance(encoder, WordLookup)
+    output.words.weight = encoder.table.weight
+    after = tied.n_parameters_by_part()
+    assert (after["encoder"], after["output"]) == (4 * n_words, n_words)

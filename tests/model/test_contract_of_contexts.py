@@ -1,0 +1,150 @@
+"""What every context promises, over every entry of CONTEXTS; and the helpers for its states."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from charlm.model.build import CONTEXT
+from charlm.model.contexts import CONTEXTS
+from charlm.model.contract import (
+    Context,
+    State,
+    detached,
+    gather_state,
+    map_state,
+    state_leaves,
+    with_leaves,
+)
+from charlm.settings import build_part
+
+INPUT_DIM, STEPS, STREAMS = 5, 7, 3
+ARGUMENTS: dict[str, dict[str, Any]] = {"lstm": {"dim": 6, "layers": 2}}
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    return {**ARGUMENTS.get(name, {}), "type": name}
+
+
+@pytest.fixture(params=CONTEXTS)
+def context(request: pytest.FixtureRequest, build: Callable[..., Context]) -> Context:
+    return build(CONTEXT, settings_of(request.param), leading=[INPUT_DIM])
+
+
+@pytest.fixture(name="x_TBE")
+def fixture_x() -> torch.Tensor:
+    return torch.randn(STEPS, STREAMS, INPUT_DIM, generator=torch.Generator().manual_seed(8))
+
+
+@pytest.fixture
+def state(context: Context) -> State:
+    """One that is not the initial one."""
+    before = torch.randn(4, STREAMS, INPUT_DIM, generator=torch.Generator().manual_seed(9))
+    after: State = context(before, context.initial_state(STREAMS))[1]
+    return after
+
+
+def test_a_context_gives_one_vector_of_its_width_a_position(
+    context: Context, x_TBE: torch.Tensor, state: State
+) -> None:
+    h_TBH, _ = context(x_TBE, state)
+    assert h_TBH.shape == (STEPS, STREAMS, context.dim)
+
+
+@pytest.mark.parametrize("sizes", [[1, 6], [3, 4], [6, 1], [2, 2, 2, 1], [1] * STEPS], ids=str)
+def test_cutting_a_stream_into_chunks_changes_nothing(
+    context: Context, x_TBE: torch.Tensor, state: State, sizes: list[int]
+) -> None:
+    whole, after_whole = context(x_TBE, state)
+    pieces, after = [], state
+    for chunk in x_TBE.split(sizes):
+        piece, after = context(chunk, after)
+        pieces.append(piece)
+    torch.testing.assert_close(torch.cat(pieces), whole)
+    torch.testing.assert_close(state_leaves(after), state_leaves(after_whole))
+
+
+@pytest.mark.parametrize("step", range(STEPS))
+def test_no_position_sees_the_future_and_each_sees_itself(
+    context: Context, x_TBE: torch.Tensor, state: State, step: int
+) -> None:
+    other = x_TBE.clone()
+    other[step:] += 1.0
+    before, after = context(x_TBE, state)[0], context(other, state)[0]
+    torch.testing.assert_close(after[:step], before[:step], rtol=0, atol=0)
+    assert bool((after[step:] != before[step:]).flatten(1).any(dim=1).all())
+
+
+def test_every_leaf_of_a_state_has_its_streams_on_axis_0(context: Context, state: State) -> None:
+    for each in (context.initial_state(STREAMS), state):
+        assert {len(leaf) for leaf in state_leaves(each)} == {STREAMS}
+
+
+def test_the_initial_state_is_the_same_for_every_stream(context: Context) -> None:
+    many, one = context.initial_state(STREAMS), context.initial_state(1)
+    torch.testing.assert_close(
+        state_leaves(many), [leaf.expand(STREAMS, *leaf.shape[1:]) for leaf in state_leaves(one)]
+    )
+
+
+@pytest.mark.parametrize("rows", [[0], [2, 0], [1, 1, 2, 0]], ids=str)
+def test_a_gathered_state_goes_on_as_each_row_alone(
+    context: Context, x_TBE: torch.Tensor, state: State, rows: list[int]
+) -> None:
+    gathered, _ = context(x_TBE[:, rows], gather_state(state, torch.tensor(rows)))
+    for column, row in enumerate(rows):
+        alone, _ = context(x_TBE[:, [row]], gather_state(state, torch.tensor([row])))
+        torch.testing.assert_close(gathered[:, [column]], alone)
+
+
+def test_every_parameter_of_a_context_has_a_gradient(context: Context, x_TBE: torch.Tensor) -> None:
+    h_TBH, _ = context(x_TBE, context.initial_state(STREAMS))
+    h_TBH.square().sum().backward()
+    without = [n for n, p in context.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_contexts_state_dict_round_trips(
+    name: str, build: Callable[..., Context], x_TBE: torch.Tensor
+) -> None:
+    one = build(CONTEXT, settings_of(name), leading=[INPUT_DIM], seed=1)
+    other = build(CONTEXT, settings_of(name), leading=[INPUT_DIM], seed=2)
+    start = one.initial_state(STREAMS)
+    assert not torch.equal(other(x_TBE, start)[0], one(x_TBE, start)[0])
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(other(x_TBE, start)[0], one(x_TBE, start)[0])
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_contexts_resolved_settings_rebuild_it(name: str) -> None:
+    part, resolved = build_part(CONTEXT, settings_of(name), leading=[INPUT_DIM])
+    again, resolved_again = build_part(CONTEXT, resolved, leading=[INPUT_DIM])
+    assert resolved_again == resolved
+    shapes = {key: tensor.shape for key, tensor in part.state_dict().items()}
+    assert {key: tensor.shape for key, tensor in again.state_dict().items()} == shapes
+
+
+def tree() -> State:
+    return (torch.tensor([[1.0], [2.0]]), (torch.tensor([[3.0], [4.0]]),))
+
+
+def test_gathering_a_state_takes_the_same_rows_of_every_leaf() -> None:
+    gathered = gather_state(tree(), torch.tensor([1, 1, 0]))
+    assert [leaf.flatten().tolist() for leaf in state_leaves(gathered)] == [[2, 2, 1], [4, 4, 3]]
+
+
+def test_a_state_is_rebuilt_from_its_leaves_in_its_own_shape() -> None:
+    first, second = torch.zeros(1), torch.ones(1)
+    rebuilt = with_leaves(tree(), [first, second])
+    assert isinstance(rebuilt, tuple)
+    assert rebuilt[0] is first
+    assert isinstance(rebuilt[1], tuple)
+    assert rebuilt[1][0] is second
+
+
+def test_a_detached_state_passes_no_gradient() -> None:
+    grown = map_state(lambda leaf: leaf.requires_grad_() * 2, tree())
+    assert [leaf.requires_grad for leaf in state_leaves(grown)] == [True, True]
+    assert [leaf.requires_grad for leaf in state_leaves(detached(grown))] == [False, False]

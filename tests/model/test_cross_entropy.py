@@ -1,0 +1,119 @@
+"""The cross-entropy in bf16 against `functional.cross_entropy` in float64."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from charlm.model.outputs.cross_entropy import ROWS_AT_ONCE, bf16_cross_entropy
+from charlm.model.outputs.softmax import Softmax
+from charlm.text.inventory import Inventory
+
+POSITIONS, DIM, WORDS = 2 * ROWS_AT_ONCE + 6, 48, 700  # the last rows are no full group
+TOLERANCE = 4e-3  # bf16 keeps 8 bits: half a unit is 2⁻⁹ = 2e-3 of a number
+
+
+@pytest.fixture
+def operands() -> list[Tensor]:
+    """h, weight and bias, as fp32 numbers that bf16 has: only the computation rounds."""
+    random = torch.Generator().manual_seed(1)
+    shapes = [(POSITIONS, DIM), (WORDS, DIM), (WORDS,)]
+    tensors = [torch.randn(shape, generator=random) * 0.3 for shape in shapes]
+    return [tensor.bfloat16().float().requires_grad_() for tensor in tensors]
+
+
+@pytest.fixture
+def words() -> Tensor:
+    """Some words more often than others, three positions without one."""
+    words = torch.randint(0, 40, (POSITIONS,), generator=torch.Generator().manual_seed(2))
+    words[::9] = WORDS - 1
+    words[[5, 20, POSITIONS - 1]] = -1
+    return words
+
+
+def nll_of(operands: list[Tensor], words: Tensor) -> Tensor:
+    h_NH, weight_VH, bias_V = operands
+    return bf16_cross_entropy(h_NH, words, weight_VH=weight_VH, bias_V=bias_V)
+
+
+def truth(operands: list[Tensor], words: Tensor, weights: Tensor) -> tuple[Tensor, list[Tensor]]:
+    """nll_N and the gradients of its weighted sum, in float64."""
+    precise = [tensor.detach().double().requires_grad_() for tensor in operands]
+    scores = functional.linear(*precise)
+    nll = functional.cross_entropy(scores, words, ignore_index=-1, reduction="none")
+    return nll.detach(), list(torch.autograd.grad(nll @ weights.double(), precise))
+
+
+def error(found: Tensor, wanted: Tensor) -> float:
+    """The relative Frobenius error."""
+    return float((found.double() - wanted).norm() / wanted.norm())
+
+
+WEIGHTS = {
+    "equal": torch.full((POSITIONS,), 1 / 20),
+    "all different": torch.linspace(0.1, 3.0, POSITIONS),
+    "over nine decades": torch.logspace(-6, 3, POSITIONS),
+    "of both signs": torch.linspace(-1.0, 1.0, POSITIONS),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_values_and_gradients_are_those_of_float64_within_bf16(
+    operands: list[Tensor], words: Tensor, weights: Tensor
+) -> None:
+    nll = nll_of(operands, words)
+    found = torch.autograd.grad(nll @ weights, operands)
+    expected, wanted = truth(operands, words, weights)
+    assert nll.dtype == torch.float32
+    assert error(nll.detach(), expected) < TOLERANCE
+    assert [tensor.dtype for tensor in found] == [torch.float32] * 3
+    assert [error(*pair) < TOLERANCE for pair in zip(found, wanted, strict=True)] == [True] * 3
+
+
+def test_the_gradient_of_a_position_is_as_exact_however_small_its_share(
+    operands: list[Tensor], words: Tensor
+) -> None:
+    weights = WEIGHTS["over nine decades"]
+    nll = nll_of(operands, words)
+    found = torch.autograd.grad(nll @ weights, operands)[0]
+    wanted = truth(operands, words, weights)[1][0]
+    scored = words >= 0
+    errors = (found - wanted)[scored].norm(dim=1) / wanted[scored].norm(dim=1)
+    assert float(errors.max()) < 2 * TOLERANCE
+
+
+def test_a_position_without_a_word_is_0_and_moves_nothing(
+    operands: list[Tensor], words: Tensor
+) -> None:
+    nll = nll_of(operands, words)
+    h_grad, *others = torch.autograd.grad(nll.sum(), operands)
+    unscored = words < 0
+    assert not nll[unscored].any()
+    assert not h_grad[unscored].any()
+    without = [operands[0].detach()[~unscored].requires_grad_(), *operands[1:]]
+    nll = nll_of(without, words[~unscored])
+    torch.testing.assert_close(list(torch.autograd.grad(nll.sum(), without)[1:]), others)
+
+
+def test_no_word_at_all_gives_zeros_throughout(operands: list[Tensor], words: Tensor) -> None:
+    nll = nll_of(operands, torch.full_like(words, -1))
+    assert not nll.any()
+    assert [bool(grad.any()) for grad in torch.autograd.grad(nll.sum(), operands)] == [False] * 3
+
+
+def test_the_softmax_takes_it_for_gradients_under_bf16_alone(
+    operands: list[Tensor], words: Tensor, inventory: Inventory
+) -> None:
+    output = Softmax(DIM, inventory, None)  # type: ignore[arg-type]  # it asks no encoder
+    words = words.clamp(max=inventory.n_words - 1)
+
+    def made_by(*, precision: str, gradients: bool) -> bool:
+        bf16 = precision == "bf16"
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16), torch.set_grad_enabled(gradients):
+            nll = output.nll(operands[0].detach(), words)
+        steps = [nll.grad_fn, *(step for step, _ in getattr(nll.grad_fn, "next_functions", ()))]
+        return any("Bf16CrossEntropy" in type(step).__name__ for step in steps)
+
+    assert made_by(precision="bf16", gradients=True)
+    assert not made_by(precision="fp32", gradients=True)
+    assert not made_by(precision="bf16", gradients=False)

@@ -1,0 +1,182 @@
+"""The two-level softmax against eq. 10 of Kim et al., word by word, and its clusters."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import OUTPUT
+from charlm.model.outputs.hierarchical import HierarchicalSoftmax
+from charlm.text.inventory import Inventory
+
+Build = Callable[..., HierarchicalSoftmax]
+DIM = 5
+
+
+def words_of(n_words: int) -> Inventory:
+    words = ("</s>", "<unk>", *(f"w{number}" for number in range(2, n_words)))
+    return Inventory(words, (1,) * n_words, ("w",))
+
+
+def output_of(build: Build, n_words: int, **options: Any) -> HierarchicalSoftmax:
+    settings = {"type": "hierarchical", **options}
+    return build(OUTPUT, settings, leading=[DIM, words_of(n_words), None])
+
+
+def members(output: HierarchicalSoftmax) -> list[list[int]]:
+    """The words of each cluster."""
+    return [[word for word in row if word >= 0] for row in output.members_CM.tolist()]
+
+
+def brute_force(output: HierarchicalSoftmax, h: np.ndarray) -> list[float]:
+    """P(w | h) of every word, from the parameters and the list of each cluster's words."""
+    state = {name: tensor.double().numpy() for name, tensor in output.state_dict().items()}
+    cluster_scores = np.exp(state["clusters.weight"] @ h + state["clusters.bias"])
+    word_scores = np.exp(state["words.weight"] @ h + state["words.bias"])
+    probabilities = [0.0] * len(word_scores)
+    for cluster, words in enumerate(members(output)):
+        total = sum(word_scores[word] for word in words)
+        for word in words:
+            p_cluster = cluster_scores[cluster] / cluster_scores.sum()
+            probabilities[word] = p_cluster * word_scores[word] / total
+    return probabilities
+
+
+@pytest.mark.parametrize("assignment", ["random", "frequency"])
+@pytest.mark.parametrize(("n_words", "clusters"), [(16, 0), (23, 0), (23, 1), (23, 23), (7, 4)])
+def test_all_probabilities_equal_brute_force_and_sum_to_1(
+    build: Build, n_words: int, clusters: int, assignment: str
+) -> None:
+    output = output_of(build, n_words, clusters=clusters, assignment=assignment)
+    h = np.random.default_rng(1).normal(size=(3, DIM))
+    expected = [brute_force(output, row) for row in h]
+    found = output.log_probs(torch.tensor(h, dtype=torch.float32)).detach().exp()
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(found.sum(dim=1).numpy(), 1.0, atol=1e-6)
+
+
+def test_nll_of_many_positions_in_few_clusters_equals_brute_force(build: Build) -> None:
+    output = output_of(build, 23)
+    random = np.random.default_rng(2)
+    h, words = random.normal(size=(60, DIM)), random.integers(-1, 23, size=60)
+    expected = [
+        -math.log(brute_force(output, row)[word]) if word >= 0 else 0.0
+        for row, word in zip(h, words, strict=True)
+    ]
+    nll = output.nll(torch.tensor(h, dtype=torch.float32), torch.tensor(words))
+    np.testing.assert_allclose(nll.detach().numpy(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("n_words", "n_clusters"), [(2, 2), (9, 3), (10, 4), (16, 4), (17, 5), (10_000, 100)]
+)
+def test_there_are_as_many_clusters_as_the_root_of_v_rounded_up(
+    build: Build, n_words: int, n_clusters: int
+) -> None:
+    assert len(members(output_of(build, n_words))) == n_clusters
+
+
+@pytest.mark.parametrize("assignment", ["random", "frequency"])
+@pytest.mark.parametrize(("n_words", "clusters"), [(101, 0), (101, 7), (20, 20), (20, 1)])
+def test_every_word_is_in_one_cluster_and_sizes_differ_by_at_most_1(
+    build: Build, n_words: int, clusters: int, assignment: str
+) -> None:
+    groups = members(output_of(build, n_words, clusters=clusters, assignment=assignment))
+    assert sorted(word for group in groups for word in group) == list(range(n_words))
+    sizes = {len(group) for group in groups}
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_clusters_by_frequency_hold_words_that_follow_each_other(build: Build) -> None:
+    groups = members(output_of(build, 7, clusters=3, assignment="frequency"))
+    assert groups == [[0, 1, 2], [3, 4], [5, 6]]
+
+
+def test_random_clusters_are_drawn_anew_with_another_seed(build: Build) -> None:
+    inventory = words_of(50)
+    drawn = [
+        members(build(OUTPUT, {"type": "hierarchical"}, leading=[DIM, inventory, None], seed=seed))
+        for seed in (1, 2, 1)
+    ]
+    assert drawn[0] != drawn[1]
+    assert drawn[0] == drawn[2]
+
+
+def test_the_clusters_come_back_with_the_weights(build: Build) -> None:
+    saved = output_of(build, 50).state_dict()
+    other = HierarchicalSoftmax(DIM, words_of(50), None)  # type: ignore[arg-type]  # asks no encoder
+    assert not torch.equal(other.members_CM, saved["members_CM"])
+    other.load_state_dict(saved)
+    other.check_loaded()
+    for name in ("members_CM", "cluster_V", "place_V"):
+        assert torch.equal(getattr(other, name), saved[name])
+
+
+def test_on_the_meta_device_the_clusters_are_real_and_the_weights_are_not(build: Build) -> None:
+    with torch.device("meta"):
+        output = HierarchicalSoftmax(DIM, words_of(30), None)  # type: ignore[arg-type]  # as above
+    assert {parameter.is_meta for parameter in output.parameters()} == {True}
+    assert sorted(word for group in members(output) for word in group) == list(range(30))
+
+
+def test_more_clusters_than_words_are_refused(build: Build) -> None:
+    with pytest.raises(ConfigError) as caught:
+        output_of(build, 5, clusters=6)
+    assert str(caught.value) == (
+        "option 'clusters' of output 'hierarchical' is 6; expected at most the 5 words"
+    )
+
+
+def damage(name: str, place: tuple[int, ...], value: int) -> Callable[[HierarchicalSoftmax], None]:
+    def do(output: HierarchicalSoftmax) -> None:
+        getattr(output, name)[place] = value
+
+    return do
+
+
+def swap_members(output: HierarchicalSoftmax) -> None:
+    output.members_CM[0] = output.members_CM[0].flip(0)
+
+
+# Seven words by frequency in three clusters: 0 1 2, 3 4, 5 6.
+DAMAGES = {
+    "a cluster beyond the last": damage("cluster_V", (4,), 3),
+    "a huge cluster": damage("cluster_V", (4,), 1 << 62),
+    "a negative cluster": damage("cluster_V", (4,), -1),
+    "another cluster": damage("cluster_V", (4,), 0),
+    "a place beyond the last": damage("place_V", (4,), 3),
+    "a negative place": damage("place_V", (4,), -1),
+    "a word beyond V": damage("members_CM", (1, 1), 7),
+    "a word twice": damage("members_CM", (1, 1), 3),
+    "a word behind the last": damage("members_CM", (1, 2), 0),
+    "a member that is no word": damage("members_CM", (1, 2), -2),
+    "a word missing": damage("members_CM", (1, 1), -1),
+    "words that change places": swap_members,
+}
+
+
+@pytest.mark.parametrize("do", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_clusters_are_refused_after_loading(
+    build: Build, do: Callable[[HierarchicalSoftmax], None]
+) -> None:
+    output = output_of(build, 7, clusters=3, assignment="frequency")
+    output.check_loaded()
+    do(output)
+    with pytest.raises(DataError) as caught:
+        output.check_loaded()
+    assert str(caught.value) == (
+        "members_CM, cluster_V and place_V do not put every word into one cluster; "
+        "the run is damaged"
+    )
+
+
+def test_an_empty_cluster_is_refused_after_loading(build: Build) -> None:
+    output = output_of(build, 3, clusters=2, assignment="frequency")
+    output.members_CM = torch.tensor([[0, 1, 2], [-1, -1, -1]])
+    output.cluster_V, output.place_V = torch.zeros(3, dtype=torch.int64), torch.arange(3)
+    with pytest.raises(DataError, match="do not put every word into one cluster"):
+        output.check_loaded()

@@ -1,0 +1,63 @@
+"""The full softmax against float64 sums over the words, and at scores that overflow."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.model.build import OUTPUT
+from charlm.model.outputs.softmax import Softmax
+from charlm.text.inventory import Inventory
+
+DIM = 6
+
+
+@pytest.fixture
+def output(build: Callable[..., Softmax], inventory: Inventory) -> Softmax:
+    return build(OUTPUT, {"type": "softmax"}, leading=[DIM, inventory, None])
+
+
+def test_log_probabilities_are_those_of_a_loop_over_words(output: Softmax) -> None:
+    h = np.random.default_rng(1).normal(size=(3, DIM))
+    weight, bias = (t.double().numpy() for t in output.state_dict().values())
+    expected = []
+    for row in h:
+        scores = [float(np.dot(row, w)) + b for w, b in zip(weight, bias, strict=True)]
+        total = sum(np.exp(score) for score in scores)
+        expected.append([score - np.log(total) for score in scores])
+    found = output.log_probs(torch.tensor(h, dtype=torch.float32))
+    np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-5)
+
+
+def test_the_gradient_of_a_score_is_the_probability_less_1_at_the_word(output: Softmax) -> None:
+    h = torch.randn(2, DIM, generator=torch.Generator().manual_seed(2))
+    words = torch.tensor([4, 0])
+    output.nll(h, words).sum().backward()
+    p = output.log_probs(h).detach().exp()
+    p[[0, 1], words] -= 1
+    torch.testing.assert_close(output.words.bias.grad, p.sum(dim=0))
+    torch.testing.assert_close(output.words.weight.grad, p.T @ h)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_scores_of_thousands_overflow_nothing(output: Softmax, precision: str) -> None:
+    with torch.no_grad():
+        output.words.bias[3] = 8192.0  # exact in bf16
+    h = torch.zeros(2, DIM, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        nll = output.nll(h, torch.tensor([3, 5]))
+    nll.sum().backward()
+    assert nll[0].item() == 0.0
+    assert nll[1].item() == pytest.approx(8192.0, abs=1.0)
+    assert h.grad is not None
+    assert bool(h.grad.isfinite().all())
+
+
+def test_a_softmax_of_zeros_gives_every_word_one_in_v(
+    output: Softmax, inventory: Inventory
+) -> None:
+    for parameter in output.parameters():
+        torch.nn.init.zeros_(parameter)
+    nll = output.nll(torch.ones(1, DIM), torch.tensor([2]))
+    assert nll.item() == pytest.approx(np.log(inventory.n_words))

@@ -56,6 +56,8 @@ def pick_device(name: str) -> "torch.device":
             f"--device {name!r}: this machine shows {found} CUDA devices; use --device cpu, "
             "or install a torch built for CUDA"
         )
+    # cuDNN's LSTM rounds to TF32 unless told not to; what we report as fp32 is fp32.
+    torch.backends.cudnn.allow_tf32 = False
     return device
 
 

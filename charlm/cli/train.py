@@ -120,8 +120,10 @@ def train(
     if as_json:
         output.write_json(result.to_dict())
         return
-    state = "finished" if result.is_finished else "stopped by --max-time, go on with --resume"
+    state = "finished" if result.is_finished else "stopped by --max-time"
     output.write(f"{result.run}: {state} after {result.epochs} epochs, {_time(result.seconds)}")
+    if not result.is_finished:
+        output.say("go on with --resume")
     if result.valid_ppl is not None:
         output.write(f"best valid ppl {result.valid_ppl:.2f} (epoch {result.best_epoch})")
 

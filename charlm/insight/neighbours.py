@@ -71,7 +71,7 @@ def neighbours(
 ) -> tuple[Neighbourhood, ...]:
     """The `k` words of the vocabulary nearest to each of `words`; `</s>`, `<unk>`, itself left out.
 
-    `model` is a run directory, else $CHARLM_MODEL, else the newest run under exp/. `at` is a tap of
+    `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/. `at` is a tap of
     its encoder, the last if not given. The run's text normalisation is applied unless `raw`.
 
     Raises:

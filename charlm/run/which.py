@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.run.folder import MODEL, RUN
+from charlm.run.folder import ENCODED, MODEL, RUN
 
 VARIABLE = "CHARLM_MODEL"
 RUNS = Path("exp")
@@ -24,9 +24,15 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
         return Path(said)
     if not newest_allowed:
         raise ConfigError(f"no model was said; use --model RUN or set {VARIABLE}")
-    found = [path.parent for path in RUNS.glob(f"*/{MODEL}") if (path.parent / RUN).is_file()]
+    found = [path.parent for path in RUNS.glob(f"*/{MODEL}") if _is_finished(path.parent)]
     if not found:
         raise ConfigError(
-            f"no model was said and {RUNS}/ holds none; train one, or use --model RUN or {VARIABLE}"
+            f"no model was said and {RUNS}/ holds no finished one; train one, or use --model RUN "
+            f"or {VARIABLE}"
         )
     return max(found, key=lambda run: ((run / MODEL).stat().st_mtime_ns, run.name))
+
+
+def _is_finished(run: Path) -> bool:
+    """Whether a folder is a run that was trained to its end, when its encoded text goes."""
+    return (run / RUN).is_file() and not (run / ENCODED).exists()

@@ -4,7 +4,8 @@ A form's vector depends on the form alone, so the vocabulary is encoded once and
 once a chunk; memory depends on the vocabulary and the chunk, never on the length of a text.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from charlm.scoring.streams import Streams, as_words
 from charlm.text.corpus import Ids
 from charlm.text.inventory import END, UNK, Inventory
 
+MAX_EXPONENT = 700.0  # exp of more is beyond a float
 FORMS_AT_ONCE = 2048
 CHUNK_POSITIONS = 1024  # positions of a chunk: 40 MB of scores for a vocabulary of 10,000
 CHUNK_SCORES = 1 << 25  # scores of a chunk: fewer positions where the vocabulary is large
@@ -103,15 +105,14 @@ def streams_nll(
         yield nll, chunk[1]
 
 
-def validation_perplexity(
-    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], n_streams: int = 20
-) -> float:
-    """exp of the mean nll over all tokens, read as `n_streams` carried streams, in float64 sums."""
+def validation_perplexity(chunks: Iterable[tuple[Nlls, Ids]]) -> float:
+    """exp of the mean nll over all tokens of the chunks of `streams_nll`, in float64 sums."""
     total, n_tokens = 0.0, 0
-    for nll, targets in streams_nll(vectors, ids, spellings=spellings, n_streams=n_streams):
+    for nll, targets in chunks:
         total += float(nll.sum(dtype=np.float64))
         n_tokens += int((targets >= 0).sum())
-    return float(np.exp(min(total / n_tokens, 700.0)))
+    mean = total / n_tokens
+    return math.inf if mean > MAX_EXPONENT else math.exp(mean)
 
 
 def continued_nll(

@@ -164,7 +164,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        with _naming(path), open(partial, "wb") as file:
+        with open(partial, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -173,7 +173,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             partial.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(partial)):
-            error.filename = str(path)  # a full disk names no file
+            error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise
     _sync_folder(path.parent)
 
@@ -183,20 +183,14 @@ def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
     """A file without a name on the disk of `folder`, for writing and reading; gone after use.
 
     Raises:
-        OSError: as the system gave it.
+        OSError: as the system gave it; a full disk names the folder.
     """
-    with _naming(folder), tempfile.TemporaryFile(dir=folder) as file:
-        yield file
-
-
-@contextmanager
-def _naming(path: str | Path) -> Iterator[None]:
-    """Say which file did not fit on the disk: the system itself names none when a write fails."""
     try:
-        yield
+        with tempfile.TemporaryFile(dir=folder) as file:
+            yield file
     except OSError as error:
         if error.errno in FULL and error.filename is None:
-            error.filename = str(path)
+            error.filename = str(folder)
         raise
 
 
@@ -207,6 +201,7 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            error.filename = str(folder)
             raise
     finally:
         os.close(descriptor)
@@ -221,7 +216,8 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 def write_json(path: str | Path, value: Any) -> None:
     """Replace `path` by `value` as JSON, one key a line, atomically."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    write_bytes(path, text.encode() + b"\n")
+    # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
+    write_bytes(path, text.encode(errors="backslashreplace") + b"\n")
 
 
 def read_json(path: str | Path) -> Any:

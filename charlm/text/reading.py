@@ -48,4 +48,3 @@ class ReadText:
         if normalised != words:
             self.n_changed += (Counter(normalised) - Counter(words)).total()
         return normalised
-

@@ -14,7 +14,6 @@ from itertools import islice
 from charlm.training.loop import Trainer
 
 PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
-VALIDATION_SHARE = 0.06  # of an epoch's time, PTB with a vocabulary of 10,000
 
 
 @dataclass(frozen=True)
@@ -22,12 +21,27 @@ class Estimate:
     """Time for the whole training, and memory of this process so far at its highest."""
 
     seconds_per_step: float
+    seconds_per_validation: float
     seconds: float
     memory_bytes: int
 
 
 def estimate(trainer: Trainer) -> Estimate:
-    """Time of a step, of the steps still to go, and memory."""
+    """Time of a step and of a validation, of all that are still to go, and memory."""
+    was_training = trainer.model.training
+    step, validation = _step_seconds(trainer), _validation_seconds(trainer)
+    trainer.model.train(was_training)
+    epochs = trainer.recipe.epochs - trainer.position.epoch
+    steps = epochs * len(trainer.batches) - trainer.position.step
+    return Estimate(
+        seconds_per_step=step,
+        seconds_per_validation=validation,
+        seconds=step * steps + validation * epochs,
+        memory_bytes=peak_memory(),
+    )
+
+
+def _step_seconds(trainer: Trainer) -> float:
     generators, state, position = trainer.generator_states(), trainer.state, trainer.position
     trainer.position = copy(position)
     trainer.model.train()
@@ -39,13 +53,21 @@ def estimate(trainer: Trainer) -> Estimate:
     trainer.optimiser.zero_grad()
     trainer.set_generator_states(generators)
     trainer.state, trainer.position = state, position
-    seconds_per_step = min(times)
-    to_go = (trainer.recipe.epochs - position.epoch) * len(trainer.batches) - position.step
-    return Estimate(
-        seconds_per_step=seconds_per_step,
-        seconds=seconds_per_step * to_go * (1 + VALIDATION_SHARE),
-        memory_bytes=peak_memory(),
-    )
+    return min(times)
+
+
+def _validation_seconds(trainer: Trainer) -> float:
+    """Time to encode the vocabulary, and that of a first chunk as often as the text has it."""
+    start = time.perf_counter()
+    chunks = trainer.validation_chunks()
+    _, targets = next(chunks)
+    first = time.perf_counter() - start
+    second = next(chunks, None)  # where the first is all, there is no more to come
+    if second is None:
+        return first
+    chunk_seconds = time.perf_counter() - start - first
+    n_tokens = len(trainer.valid_text.ids)
+    return first + chunk_seconds * (n_tokens - targets.size) / second[1].size
 
 
 def peak_memory() -> int:

@@ -6,7 +6,7 @@ parameters, the optimiser, the carried state and torch's generator: that is what
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,8 @@ from charlm.errors import TrainingError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
 from charlm.runtime import autocast
-from charlm.scoring.nll import FormVectors, validation_perplexity
-from charlm.text.corpus import EncodedText
+from charlm.scoring.nll import FormVectors, Nlls, streams_nll, validation_perplexity
+from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
 from charlm.training.batches import Batch, StreamBatches
 from charlm.training.recipe import Recipe
@@ -140,7 +140,8 @@ class Trainer:
         return self.recipe.batch_size if self.recipe.divisor == "streams" else batch.n_tokens
 
     def _stop(self, what: str, value: float) -> None:
-        epoch, step = self.position.epoch + 1, self.position.step + 1
+        epoch = self.position.epoch + 1
+        step = min(self.position.step + 1, len(self.batches))
         raise TrainingError(
             f"{what} became {value} in epoch {epoch} at step {step}; the last good checkpoint is "
             "kept; try a lower --lr or a smaller --set recipe.clip"
@@ -168,16 +169,20 @@ class Trainer:
         Raises:
             TrainingError: it is not a number.
         """
-        vectors = FormVectors(self.model, self.inventory, oov_input=self.recipe.oov_input)
-        ppl = validation_perplexity(
-            vectors,
-            self.valid_text.ids,
-            spellings=self.valid_text.spellings,
-            n_streams=self.recipe.batch_size,
-        )
+        ppl = validation_perplexity(self.validation_chunks())
         if not math.isfinite(ppl):
             self._stop("the validation perplexity", ppl)
         return ppl
+
+    def validation_chunks(self) -> Iterator[tuple[Nlls, Ids]]:
+        """nll_TB in nats and form ids of the validation text, chunk by chunk."""
+        text = self.valid_text
+        return streams_nll(
+            FormVectors(self.model, self.inventory, oov_input=self.recipe.oov_input),
+            text.ids,
+            spellings=text.spellings,
+            n_streams=self.recipe.batch_size,
+        )
 
     def generator_states(self) -> dict[str, Tensor]:
         """What dropout draws from next."""

@@ -14,6 +14,7 @@ from charlm.presets import preset
 from charlm.run.folder import RUN, RunInfo, load_resumable
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
+from charlm.text.inventory import load_inventory
 
 if TYPE_CHECKING:
     import torch
@@ -121,6 +122,10 @@ def refuse_disagreement(request: Request, stored: RunInfo) -> None:
             raise ConfigError(
                 f"{option} {wanted} disagrees with the run, which has {known}; leave it out"
             )
+    if request.vocab and load_inventory(request.vocab).sha256 != stored.vocabulary_sha256:
+        raise ConfigError(
+            f"--vocab {request.vocab} disagrees with the run, which has another; leave it out"
+        )
     if difference := first_difference(stored.settings, request.changes):
         option, wanted, known = difference
         raise ConfigError(

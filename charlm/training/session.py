@@ -72,6 +72,8 @@ def run_session(
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
         info = plan.stored
+        if not (plan.folder / VOCABULARY).is_file():
+            inventory.save(plan.folder / VOCABULARY)
     else:
         inventory.save(plan.folder / VOCABULARY)
         info.save(plan.folder)

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from charlm.errors import TrainingError
 from charlm.run.folder import locked
 from charlm.text.corpus import split_path
 from charlm.training.loop import Trainer
-from charlm.training.request import Request, parse_time, requested_changes, settled
+from charlm.training.request import Request, existing_run, parse_time, requested_changes, settled
 from charlm.training.session import Silence, Watcher, inventory_for, run_session
 
 __all__ = ["Silence", "TrainResult", "Watcher", "train"]
@@ -86,6 +87,10 @@ def train(
     inventory = inventory_for(plan)
     plan.folder.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
+        if existing_run(request) != plan.stored:
+            raise TrainingError(
+                f"{plan.folder}: another process began this run meanwhile; call again"
+            )
         trainer = run_session(plan, inventory, deadline=deadline, watcher=watcher or Silence())
     return _result(trainer, plan.folder)
 

@@ -150,7 +150,7 @@ def test_a_validation_perplexity_is_exp_of_the_mean_over_tokens_alone(
     vectors: FormVectors, sentences: list[Ids], form_ids: FormIds
 ) -> None:
     ids = np.concatenate(sentences)
-    found = validation_perplexity(vectors, ids, spellings=form_ids.spellings, n_streams=1)
+    found = validation_perplexity(streams_nll(vectors, ids, spellings=form_ids.spellings))
     expected = one_by_one(vectors, ids, form_ids=form_ids)
     assert found == pytest.approx(math.exp(sum(expected) / len(ids)), rel=1e-4)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from charlm.text import files
-from charlm.text.files import atomic_write, scratch_file
+from charlm.text.files import atomic_write, read_json, scratch_file, write_json
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -115,3 +115,8 @@ def test_a_scratch_file_never_shows_in_its_folder(tmp_path: Path) -> None:
         file.write(b"abc")
         file.seek(0)
         assert (file.read(), os.listdir(tmp_path)) == (b"abc", [])
+
+
+def test_half_a_character_in_a_name_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_json(tmp_path / "value.json", {"name": "caf\udce9"})
+    assert read_json(tmp_path / "value.json") == {"name": "caf\udce9"}

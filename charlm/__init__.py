@@ -1,0 +1,58 @@
+"""The public names of charlm, each command once as a function; importing it loads nothing else.
+
+A name is looked up in its module when it is first used, so `import charlm` is cheap and
+`from charlm import train` is what loads torch. Names that are not listed here may change.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
+    from charlm.insight.neighbours import neighbours
+    from charlm.loaded import load
+    from charlm.scoring.evaluation import evaluate
+    from charlm.text.prep import prepare
+    from charlm.text.vocabulary import build_vocabulary
+    from charlm.training.train import train
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CharlmError",
+    "ConfigError",
+    "DataError",
+    "TrainingError",
+    "build_vocabulary",
+    "evaluate",
+    "load",
+    "neighbours",
+    "prepare",
+    "train",
+]
+
+_HOMES = {
+    "CharlmError": "charlm.errors",
+    "ConfigError": "charlm.errors",
+    "DataError": "charlm.errors",
+    "TrainingError": "charlm.errors",
+    "build_vocabulary": "charlm.text.vocabulary",
+    "evaluate": "charlm.scoring.evaluation",
+    "load": "charlm.loaded",
+    "neighbours": "charlm.insight.neighbours",
+    "prepare": "charlm.text.prep",
+    "train": "charlm.training.train",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'charlm' has no attribute {name!r}")
+    from charlm.runtime import prepare_threads
+
+    prepare_threads()  # before any of them imports torch
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,70 @@
+"""The program `charlm`: its commands, one file each, and its entry point.
+
+A command parses, calls one public function of the library and prints; it imports that function in
+its body, so that `charlm --help` loads neither torch nor NumPy.
+"""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from charlm import __version__
+from charlm.cli import output
+from charlm.cli.boundary import Commands, die_of_closed_pipes
+from charlm.cli.eval import eval_command
+from charlm.cli.nn import nn
+from charlm.cli.prep import prep
+from charlm.cli.train import train
+from charlm.cli.vocab import vocab
+from charlm.runtime import prepare_threads
+
+app = typer.Typer(
+    cls=Commands,
+    name="charlm",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # else words in brackets are eaten from the help
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        output.write(f"charlm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def charlm(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="The version."),
+    ] = False,
+) -> None:
+    """Word-level language models that read words by their spelling.
+
+    Raw text becomes a model and its answers in five steps: prep, vocab, train, eval, nn.
+    `charlm COMMAND --help` describes each.
+    """
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "prep": prep,
+    "vocab": vocab,
+    "train": train,
+    "eval": eval_command,
+    "nn": nn,
+}
+
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def main() -> None:
+    """Run the command line of this process; always exits."""
+    output.prepare_streams()
+    prepare_threads()
+    die_of_closed_pipes()
+    app()

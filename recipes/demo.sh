@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The whole story on the English that comes with Python: raw text, a model, its measure, its words.
+#
+#   bash recipes/demo.sh            about five minutes on two cores
+#   bash recipes/demo.sh --quick    a small part of the corpus and a small model, under a minute
+#
+# CHARLM_DEMO_DIR  where it works, instead of exp/demo
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+
+usage() {
+  echo "usage: bash recipes/demo.sh [--quick]" >&2
+  exit 2
+}
+
+tokens=0
+training="--epochs 2"
+case "$#,${1:-}" in
+  0,) ;;
+  1,--quick)
+    tokens=40000
+    training="--epochs 1 --set context.dim=64"
+    ;;
+  *) usage ;;
+esac
+
+if [ -n "${CHARLM_DEMO_DIR:-}" ]; then
+  demo=$CHARLM_DEMO_DIR
+else
+  cd "$setup_root"
+  demo=exp/demo
+fi
+
+run() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+mkdir -p "$demo"
+rm -rf "$demo/corpus" "$demo/vocab.json" "$demo/run"
+
+run charlm prep --corpus pydoc --lower --tokenise simple --numbers --max-tokens "$tokens" \
+  --out "$demo/corpus"
+run charlm vocab --data "$demo/corpus" --out "$demo/vocab.json"
+# shellcheck disable=SC2086  # several words
+run charlm train --arch char-small --data "$demo/corpus" --vocab "$demo/vocab.json" \
+  --out "$demo/run" $training
+run charlm eval --model "$demo/run" --data "$demo/corpus" --split test --state both
+run charlm nn function string return unhelpfully looooook --model "$demo/run" -k 5

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Kim et al. (2016) on the Penn Treebank: trains a preset, measures it, and looks at its words.
+#
+#   bash recipes/ptb/run.sh [FOLDER] [options of charlm train]
+#
+# FOLDER ($PTB_DATA) holds ptb.train.txt, ptb.valid.txt, ptb.test.txt, or the same without `ptb.`.
+# ARCH (char-small) is the preset, SEED (3435) its seed, OUT (exp/ptb-ARCH) its run, which is gone
+# on with if it exists.
+set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+
+die() {
+  printf 'ptb: %s\n' "$*" >&2
+  exit 1
+}
+
+folder=${PTB_DATA:-}
+case "${1:--}" in
+  -*) ;;
+  *)
+    folder=$1
+    shift
+    ;;
+esac
+arch=${ARCH:-char-small}
+seed=${SEED:-3435}
+out=${OUT:-$setup_root/exp/ptb-$arch}
+
+if [ -f "$folder/train.txt" ]; then
+  data=$folder
+elif [ -f "$folder/ptb.train.txt" ]; then
+  data=$setup_root/exp/ptb-data
+  mkdir -p "$data"
+  for split in train valid test; do
+    cp "$folder/ptb.$split.txt" "$data/$split.txt"
+  done
+else
+  die "no ptb.train.txt in '$folder'; name the folder that has Mikolov's ptb.train.txt," \
+    "ptb.valid.txt and ptb.test.txt (simple-examples.tgz from his RNNLM page, under data/)"
+fi
+
+python - "$data" <<'EOF'
+import hashlib, pathlib, sys
+
+EXPECTED = {
+    "train": "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+    "valid": "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+    "test": "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+}
+for split, sha256 in EXPECTED.items():
+    path = pathlib.Path(sys.argv[1]) / f"{split}.txt"
+    if not path.is_file():
+        sys.exit(f"ptb: {path}: no such file")
+    if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+        print(f"ptb: {path}: not the file that the papers use; the figures will differ", file=sys.stderr)
+EOF
+
+run() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+resume=
+[ ! -f "$out/run.json" ] || resume=--resume
+# shellcheck disable=SC2086  # one word or none
+run charlm train --arch "$arch" --seed "$seed" --data "$data" --out "$out" $resume "$@"
+run charlm eval --model "$out" --data "$data" --split test --state both
+for tap in char-cnn highway; do
+  case "$arch" in
+    char-*) run charlm nn while his you richard trading computer-aided misinformed looooook \
+      --model "$out" --at "$tap" ;;
+  esac
+done

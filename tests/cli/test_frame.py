@@ -1,0 +1,164 @@
+"""The frame that all commands share: help, version, usage errors, and twins in the library."""
+
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperCommand
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import charlm
+from charlm.cli import COMMANDS, app
+
+# A command's public function; what only one of the two can have.
+FUNCTIONS = {
+    "prep": "prepare",
+    "vocab": "build_vocabulary",
+    "train": "train",
+    "eval": "evaluate",
+    "nn": "neighbours",
+}
+PRESENTATION = {"json", "debug", "format"}
+RENAMED = {"set": "overrides"}
+
+NAMES = list(COMMANDS)
+
+
+def command(name: str) -> TyperCommand:
+    group = get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    found = group.commands[name]
+    assert isinstance(found, TyperCommand)
+    return found
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def default_of(parameter: inspect.Parameter) -> object:
+    """A default as it can be compared: paths as text, no value and no values alike."""
+    value = parameter.default
+    if value is inspect.Parameter.empty:
+        return "required"
+    if isinstance(value, Path):
+        return str(value)
+    return value if value or value in (0, False, "") else None
+
+
+def command_options(name: str) -> dict[str, object]:
+    """The options and arguments of a command by the names that Python gives them."""
+    signature = inspect.signature(COMMANDS[name])
+    options = {}
+    for parameter in command(name).params:
+        if parameter.name not in signature.parameters:
+            continue  # --help
+        spelling = parameter.name
+        if parameter.param_type_name == "option":
+            spelling = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+        if spelling not in PRESENTATION:
+            default = default_of(signature.parameters[parameter.name])
+            options[RENAMED.get(spelling, spelling)] = default
+    return options
+
+
+def function_options(function: Callable[..., object]) -> dict[str, object]:
+    """The parameters of a public function, less those that listen to its progress."""
+    return {
+        name: default_of(parameter)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if not re.search("Callable|Watcher", str(parameter.annotation))
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str) -> None:
+    assert command_options(name) == function_options(getattr(charlm, FUNCTIONS[name]))
+
+
+def test_the_help_names_every_command() -> None:
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert re.findall(r"^  (\w[\w-]*)  ", result.stdout.partition("Commands:")[2], re.M) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_a_command_shows_every_option_with_all_that_it_says(name: str) -> None:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [name, "--help"])
+    assert result.exit_code == 0
+    shown = plain(result.stdout)
+    for parameter in command(name).params:
+        assert parameter.help, f"{parameter.name} says nothing"
+        assert plain(parameter.help) in shown
+        assert parameter.param_type_name == "argument" or max(parameter.opts, key=len) in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_a_command_uses_options_that_it_has(name: str) -> None:
+    docstring = inspect.getdoc(COMMANDS[name]) or ""
+    examples = re.findall(rf"^ *charlm {name}\b(.*)$", docstring, re.M)
+    assert examples, "the docstring ends with an example: `charlm NAME ...`"
+    known = {spelling for parameter in command(name).params for spelling in parameter.opts}
+    for example in examples:
+        words = shlex.split(example.partition("|")[0])
+        assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known
+
+
+def test_the_program_tells_its_version() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"charlm {charlm.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--verson"], "Error: No such option: --verson"),
+        (["trian"], "Error: No such command 'trian'."),
+        ([], "Usage:"),
+    ],
+)
+def test_what_is_not_understood_has_status_2(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_usage_error_shows_terminal_escapes_escaped() -> None:
+    result = CliRunner().invoke(app, ["--\x1b[31m"])
+    assert result.exit_code == 2
+    assert "\x1b" not in result.stderr
+
+
+def test_the_package_runs_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "charlm", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert (done.returncode, done.stdout) == (0, f"charlm {charlm.__version__}\n")
+
+
+@pytest.mark.parametrize("name", ["CharlmError", "ConfigError", "DataError", "TrainingError"])
+def test_a_public_error_is_a_charlm_error(name: str) -> None:
+    assert issubclass(getattr(charlm, name), charlm.CharlmError)
+
+
+@pytest.mark.parametrize("name", charlm.__all__)
+def test_a_public_name_can_be_called(name: str) -> None:
+    assert callable(getattr(charlm, name))
+
+
+def test_the_public_names_are_listed_and_others_refused() -> None:
+    assert set(charlm.__all__) | {"__version__"} == set(dir(charlm))
+    with pytest.raises(AttributeError, match="module 'charlm' has no attribute 'trian'"):
+        _ = charlm.trian

@@ -1,0 +1,94 @@
+"""`charlm train` as a user sees it."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from charlm.cli import app
+from charlm.text.files import write_bytes
+from charlm.training import session
+
+runner = CliRunner(env={"COLUMNS": "200"})
+SIZES = [
+    *["--set", "encoder.encoder.dim=3", "--set", "encoder.encoder.widths=1,2"],
+    *["--set", "encoder.encoder.filters=3,4", "--set", "context.dim=5"],
+    *["--batch-size", "4", "--bptt", "5", "--epochs", "2"],
+    *["--threads", "1", "--precision", "fp32", "--device", "cpu"],
+]
+CONTEXT = 4 * 5 * (7 + 5 + 2) + 4 * 5 * (5 + 5 + 2)  # four gates, two layers, two biases each
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "save_curve", lambda history, path, title: write_bytes(path, b""))
+    n_threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(n_threads)
+
+
+def test_train_prints_where_the_run_is_and_its_best_perplexity(corpus_dir: Path) -> None:
+    result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
+    assert result.exit_code == 0, result.stderr
+    log = [json.loads(line) for line in Path("r/log.jsonl").read_text().splitlines()]
+    best = min(log, key=lambda record: record["valid_ppl"])
+    assert result.stdout == (
+        "r: finished after 2 epochs, 0 s\n"
+        f"best valid ppl {best['valid_ppl']:.2f} (epoch {best['epoch']})\n"
+    )
+
+
+def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_dir: Path) -> None:
+    result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
+    lines = result.stderr.splitlines()
+    assert len(lines) == 4
+    parts = re.fullmatch(
+        r"([\d,]+) parameters: encoder ([\d,]+), context ([\d,]+), output ([\d,]+)", lines[0]
+    )
+    assert parts
+    total, *each = (int(number.replace(",", "")) for number in parts.groups())
+    assert total == sum(each)
+    assert each[1] == CONTEXT
+    assert re.fullmatch(
+        r"about \d+ s for the 2 epochs to go, \d+\.\d GB of memory; cpu, fp32", lines[1]
+    )
+    for number, line in enumerate(lines[2:], 1):
+        assert re.fullmatch(
+            rf"epoch   {number}  train ppl +\d+\.\d\d  valid ppl +\d+\.\d\d[* ]  rate 1  "
+            r"([\d,]+|nan) tokens/s  0 s",
+            line,
+        )
+    assert "*" in lines[2]
+
+
+def test_train_as_json_prints_what_the_function_returns(corpus_dir: Path) -> None:
+    arguments = ["train", "--data", str(corpus_dir), "--out", "r", *SIZES, "--json"]
+    result = runner.invoke(app, arguments)
+    told = json.loads(result.stdout)
+    assert (told["run"], told["is_finished"], told["epochs"]) == ("r", True, 2)
+    again = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", "--resume"])
+    assert again.stdout.endswith(f"best valid ppl {told['valid_ppl']:.2f} (epoch 2)\n")
+
+
+def test_a_training_that_ran_out_of_time_says_how_to_go_on(corpus_dir: Path) -> None:
+    arguments = ["train", "--data", str(corpus_dir), "--out", "r", *SIZES]
+    result = runner.invoke(app, [*arguments, "--max-time", "0.000001"])
+    assert result.exit_code == 0
+    assert result.stdout == "r: stopped by --max-time after 0 epochs, 0 s\n"
+    assert result.stderr.endswith("go on with --resume\n")
+    more = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", "--resume"])
+    assert more.stdout.startswith("r: finished after 2 epochs, 0 s\nbest valid ppl ")
+
+
+def test_notes_are_told_as_such(corpus_dir: Path) -> None:
+    arguments = ["train", "--data", str(corpus_dir), "--out", "r"]
+    assert runner.invoke(app, [*arguments, *SIZES]).exit_code == 0
+    result = runner.invoke(app, [*arguments, "--resume", "--threads", "2"])
+    assert result.stderr == (
+        "note: threads differ from the run's (1, now 2): results agree closely, not to the bit\n"
+    )

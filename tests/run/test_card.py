@@ -1,0 +1,69 @@
+"""The model card, whole."""
+
+from pathlib import Path
+
+from charlm.run.card import save_card
+from charlm.run.folder import RunInfo
+from charlm.text.inventory import inventory_of
+
+CARD = """\
+# char-small on ptb
+
+Validation perplexity 96.13 after epoch 2 (3 of 25 trained), state carried over 20 streams, fp32. \
+For test figures run `charlm eval`.
+
+| what | value |
+|---|---|
+| parameters | 1,234,567 (encoder 1,234,000, context 500, output 67) |
+| words | 5 |
+| characters | 3, and 6 markers |
+| train text | 42,068 sentences, 929,589 tokens, sha256 aaaaaaaaaaaa |
+| valid text | 3,370 sentences, 73,760 tokens, sha256 bbbbbbbbbbbb |
+| text rules | lower False, unicode NFC, tokenise none, numbers False |
+| vocabulary | cccccccccccc |
+| recipe | epochs 25, batch_size 20, clip 5.0, optimiser sgd (lr 1.0), schedule constant |
+| seed, threads | 3435, 2 |
+| precision, device | bf16, cpu |
+| time | 1,235 s |
+| versions | charlm 0.1.0, torch 2.13.0 |
+| command | `charlm train --data a\\|b` |
+
+![learning curve](curve.png)
+"""
+
+
+def test_the_card_tells_what_the_run_is(tmp_path: Path) -> None:
+    recipe = {
+        "epochs": 25,
+        "batch_size": 20,
+        "clip": 5.0,
+        "optimiser": {"type": "sgd", "lr": 1.0},
+        "schedule": {"type": "constant"},
+    }
+    info = RunInfo(
+        arch="char-small",
+        settings={"recipe": recipe},
+        corpus={
+            "name": "ptb",
+            "train": {"n_sentences": 42068, "n_tokens": 929589, "sha256": "a" * 64},
+            "valid": {"n_sentences": 3370, "n_tokens": 73760, "sha256": "b" * 64},
+        },
+        vocabulary_sha256="c" * 64,
+        seed=3435,
+        threads=2,
+        device="cpu",
+        precision="bf16",
+        versions={"torch": "2.13.0"},
+        command=["charlm", "train", "--data", "a|b"],
+        charlm="0.1.0",
+    )
+    ppls = [(1, 150.0), (2, 96.126), (3, 96.5)]
+    history = [{"epoch": n, "valid_ppl": ppl, "seconds": 411.6} for n, ppl in ppls]
+    save_card(
+        tmp_path,
+        info,
+        history=history,
+        inventory=inventory_of([["ab", "ba", "c", "c"]], min_count=1),
+        parameters={"encoder": 1_234_000, "context": 500, "output": 67},
+    )
+    assert (tmp_path / "card.md").read_text() == CARD

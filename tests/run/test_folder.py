@@ -1,0 +1,141 @@
+"""What run.json says, and the lock that goes with its process."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.errors import DataError, TrainingError
+from charlm.run.folder import RUN, RunInfo, load_info, load_resumable, locked
+
+INFO = RunInfo(
+    arch="char-small",
+    settings={"encoder": {"type": "word"}, "recipe": {"clip": 5.0}},
+    corpus={
+        "name": "ptb",
+        "train": {"sha256": "0", "n_sentences": 1, "n_tokens": 2},
+        "valid": {"sha256": "1", "n_sentences": 1, "n_tokens": 2},
+        "max_tokens": 0,
+    },
+    vocabulary_sha256="ab",
+    seed=1,
+    threads=2,
+    device="cpu",
+    precision="fp32",
+    versions={"torch": "2.13.0"},
+    command=["charlm", "train"],
+    charlm="0.1.0",
+)
+DAMAGED = "is missing or of a wrong type; the run is damaged"
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
+    INFO.save(tmp_path)
+    assert load_info(tmp_path) == INFO == load_resumable(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not valid JSON (Expecting value: line 1 column 1 (char 0))"),
+        (b'{"format": 1, ', "not valid JSON (Expecting property name "),
+        (b"\xff\xfe\xfd", "not valid JSON ('utf-"),
+        (b"[" * 100_000, "JSON nested too deep; expected a file of charlm's"),
+        (b'{"format": NaN}', "not valid JSON (NaN is no number)"),
+        (b'{"format": 1e999}', "not valid JSON (1e999 is too large)"),
+        (b'{"format": ' + b"9" * 5000 + b"}", "not valid JSON (Exceeds the limit "),
+        (b"[1]", "not a run's description; expected what `charlm train` writes"),
+        (b'{"arch": "char-small"}', "not a run's description; expected what `charlm train` writes"),
+        (b'{"format": true}', "not a run's description; expected what `charlm train` writes"),
+        (
+            b'{"format": 2}',
+            "format 2; this charlm reads format 1; use the charlm that wrote it, or a newer one",
+        ),
+        (b'{"format": 1}', f"'arch' {DAMAGED}"),
+    ],
+)
+def test_a_run_json_that_is_none_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / RUN).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        load_info(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / RUN}: {message}")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("arch", 3),
+        ("settings", []),
+        ("corpus", None),
+        ("vocabulary_sha256", 1),
+        ("seed", True),
+        ("threads", 1.0),
+        ("device", None),
+        ("precision", 32),
+        ("versions", "2.13"),
+        ("command", "charlm train"),
+        ("charlm", 1),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_named(tmp_path: Path, key: str, value: Any) -> None:
+    INFO.save(tmp_path)
+    path = tmp_path / RUN
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(DataError) as caught:
+        load_info(tmp_path)
+    assert str(caught.value) == f"{path}: {key!r} {DAMAGED}"
+
+
+@pytest.mark.parametrize("make", [lambda folder: None, lambda folder: (folder / RUN).mkdir()])
+def test_a_folder_without_run_json_is_no_run(tmp_path: Path, make: Any) -> None:
+    make(tmp_path)
+    with pytest.raises(DataError) as caught:
+        load_info(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: not a run (run.json is missing); expected what `charlm train` writes"
+    )
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from charlm.run.folder import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_is_refused_while_another_process_lives_and_free_after_its_kill(
+    tmp_path: Path,
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(TrainingError) as caught, locked(tmp_path):
+        pass
+    assert str(caught.value) == (
+        f"{tmp_path}: another process trains into this run; wait for it, or choose another --out"
+    )
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    with locked(tmp_path):
+        pass
+
+
+def test_a_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), locked(tmp_path):
+        _ = 1 / 0
+    with locked(tmp_path):
+        pass

@@ -1,0 +1,202 @@
+"""Loading a run: the model it holds, or one line for whatever else stands there."""
+
+import json
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from charlm.errors import DataError
+from charlm.run.folder import MODEL, RUN, VOCABULARY
+from charlm.run.store import load_run
+from charlm.run.weights import read_tensors, write_tensors
+from charlm.text.files import sha256_of
+from charlm.text.inventory import load_inventory
+
+Damage = Callable[[Path], object]
+
+
+def test_a_run_is_loaded_with_all_that_it_says(tiny_run: Path) -> None:
+    run = load_run(tiny_run)
+    tensors, meta = read_tensors(tiny_run / MODEL)
+    assert run.path == tiny_run
+    assert run.epoch == meta["epoch"] == 1
+    assert run.inventory == load_inventory(tiny_run / VOCABULARY)
+    assert run.weights_sha256 == sha256_of(tiny_run / MODEL)
+    assert run.oov_input == "unk"
+    assert not run.model.training
+    assert all(torch.equal(tensors[n], t) for n, t in run.model.state_dict().items())
+
+
+def changed(name: str, change: Callable[[Any], object]) -> Damage:
+    """Damages a JSON file of the run."""
+
+    def damage(run: Path) -> None:
+        value = json.loads((run / name).read_text())
+        change(value)
+        (run / name).write_text(json.dumps(value))
+
+    return damage
+
+
+def set_part(path: str, value: object) -> Damage:
+    """Sets an option in the settings of run.json."""
+
+    def change(run: Any) -> None:
+        *parts, last = path.split(".")
+        where = run["settings"]
+        for part in parts:
+            where = where[part]
+        where[last] = value
+
+    return changed(RUN, change)
+
+
+def retyped(run: Path) -> None:
+    tensors, meta = read_tensors(run / MODEL)
+    write_tensors(run / MODEL, {n: t.half() for n, t in tensors.items()}, meta=meta)
+
+
+def nested(value: dict[str, Any]) -> None:
+    part = value["settings"]["encoder"]
+    for _ in range(200):
+        part = {"type": "highway", "encoder": part, "layers": 1}
+    value["settings"]["encoder"] = part
+
+
+def as_folder(name: str) -> Damage:
+    def damage(run: Path) -> None:
+        (run / name).unlink()
+        (run / name).mkdir()
+
+    return damage
+
+
+def bigger(value: dict[str, Any]) -> None:
+    value["words"].append("emu")
+    value["counts"].append(1)
+
+
+def refitted(run: Path) -> None:
+    """A vocabulary that run.json names, yet not the one of the weights."""
+    changed(VOCABULARY, bigger)(run)
+    sha256 = load_inventory(run / VOCABULARY).sha256
+    changed(RUN, lambda value: value.update(vocabulary_sha256=sha256))(run)
+
+
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "no run": (
+        lambda run: (run / RUN).unlink(),
+        "{run}: not a run (run.json is missing); expected what `charlm train` writes",
+    ),
+    "cut run.json": (
+        lambda run: (run / RUN).write_bytes((run / RUN).read_bytes()[:300]),
+        "{run}/run.json: not valid JSON (",
+    ),
+    "newer format": (
+        changed(RUN, lambda value: value.update(format=2)),
+        "{run}/run.json: format 2; this charlm reads format 1; use the charlm that wrote it, or a "
+        "newer one",
+    ),
+    "a billion units": (
+        set_part("context.dim", 10**9),
+        "{run}/run.json: option 'dim' of context 'lstm' is 1000000000; expected 1 to 65536",
+    ),
+    "as many units as may be": (
+        set_part("context.dim", 65_536),
+        "{run}/model.safetensors: context.layers.0.weight_ih_l0 is 32 by 16; expected 262144 by "
+        "16, as run.json and vocab.json describe",
+    ),
+    "a billion layers": (
+        set_part("encoder.layers", 10**9),
+        "{run}/run.json: option 'layers' of encoder 'highway' is 1000000000; expected 1 to 64",
+    ),
+    "parts without end": (
+        changed(RUN, nested),
+        "{run}/run.json: encoder: parts nested more than 16 deep; expected fewer",
+    ),
+    "unknown part": (
+        set_part("context", {"type": "os.system"}),
+        "{run}/run.json: unknown context 'os.system'; expected one of lstm",
+    ),
+    "unknown option": (
+        set_part("context.dmi", 3),
+        "{run}/run.json: context 'lstm' has no option 'dmi'; it takes dim, layers, dropout",
+    ),
+    "no recipe": (
+        set_part("recipe", 3),
+        "{run}/run.json: the recipe says no oov_input; the run is damaged",
+    ),
+    "no oov_input": (
+        set_part("recipe.oov_input", ["unk"]),
+        "{run}/run.json: the recipe says no oov_input; the run is damaged",
+    ),
+    "no vocabulary": (
+        lambda run: (run / VOCABULARY).unlink(),
+        "{run}/vocab.json: no such file; the run is damaged",
+    ),
+    "a folder for a vocabulary": (
+        as_folder(VOCABULARY),
+        "{run}/vocab.json: no such file; the run is damaged",
+    ),
+    "deep vocabulary": (
+        lambda run: (run / VOCABULARY).write_bytes(b'{"a":' * 100_000),
+        "{run}/vocab.json: JSON nested too deep; expected a file of charlm's",
+    ),
+    "NaN in the vocabulary": (
+        lambda run: (run / VOCABULARY).write_text('{"format": NaN}'),
+        "{run}/vocab.json: not valid JSON (NaN is no number); expected a file of charlm's",
+    ),
+    "a word that is no text": (
+        changed(VOCABULARY, lambda value: value["words"].__setitem__(5, "\ud800")),
+        "{run}/vocab.json: words; expected text, found half a surrogate pair",
+    ),
+    "another vocabulary": (
+        changed(VOCABULARY, bigger),
+        "{run}/vocab.json: not the vocabulary that run.json names; the run is damaged",
+    ),
+    "a vocabulary that does not fit": (
+        refitted,
+        "{run}/model.safetensors: output.words.weight is 16 by 8; expected 17 by 8, as run.json "
+        "and vocab.json describe",
+    ),
+    "no weights": (
+        lambda run: (run / MODEL).unlink(),
+        "{run}/model.safetensors: no such file; the run has no checkpoint yet, or is damaged",
+    ),
+    "a folder for weights": (
+        as_folder(MODEL),
+        "{run}/model.safetensors: no such file; the run has no checkpoint yet, or is damaged",
+    ),
+    "cut weights": (
+        lambda run: (run / MODEL).write_bytes((run / MODEL).read_bytes()[:-1]),
+        "{run}/model.safetensors: cut or damaged (",
+    ),
+    "weights of another type": (
+        retyped,
+        "{run}/model.safetensors: encoder.encoder.letters.weight is torch.float16; expected "
+        "torch.float32",
+    ),
+    "weights that say no epoch": (
+        lambda run: write_tensors(run / MODEL, read_tensors(run / MODEL)[0], meta={}),
+        "{run}/model.safetensors: says no epoch; expected what `charlm train` writes",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_run_that_is_damaged_or_hostile_is_one_line_at_once(copied_run: Path, kind: str) -> None:
+    damage, line = DAMAGES[kind]
+    damage(copied_run)
+    peak, clock = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    with pytest.raises(DataError) as caught:
+        load_run(copied_run)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+    assert str(caught.value).startswith(line.format(run=copied_run))
+    assert "\n" not in str(caught.value)
+    assert grown < 200_000  # KiB; a matrix of those units alone would take 68 GB
+    assert time.perf_counter() - clock < 5

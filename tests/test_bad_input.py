@@ -1,0 +1,270 @@
+"""Whatever a user can get wrong is one line on stderr and an exit status, in every command.
+
+A row is a command line and what follows `charlm: `; a `…` stands for words that are another
+library's. The files that the rows name are made below.
+"""
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from charlm.cli import app
+from charlm.run.weights import read_tensors, write_tensors
+
+UTF_8 = (
+    "expected UTF-8 text; convert the file, or let `charlm prep --invalid replace` or `drop` "
+    "clean it"
+)
+NO_CUDA = (
+    "--device 'cuda': this machine shows 0 CUDA devices; use --device cpu, or install a torch "
+    "built for CUDA"
+)
+NO_RUN = "not a run (run.json is missing); expected what `charlm train` writes"
+NO_FOLDER = "no such folder; expected one that holds train.txt, valid.txt, test.txt"
+NO_TEXT = "no such file; expected one sentence a line, words between blanks"
+GZIP = "broken compressed file (…); expected a whole one"
+BINARY = "found a NUL byte; expected text, not a binary file"
+ESCAPED = r"'\x1b[31mx\x1b[0m y'"  # repr, and no control character
+
+TRAIN = [
+    ("--data nowhere", f"nowhere: {NO_FOLDER}"),
+    ("--data no-train", f"no-train/train.txt: {NO_TEXT}"),
+    ("--data no-valid", f"no-valid/valid.txt: {NO_TEXT}"),
+    ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data empty-valid", "empty-valid/valid.txt: no sentence; expected one a line"),
+    ("--data binary", f"binary/train.txt:1: {BINARY}"),
+    ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("--data nul", f"nul/train.txt:2: {BINARY}"),
+    ("--data inside", "inside/train.txt:1: found </s> within a line; expected one sentence a line"),
+    ("--data made", "made/corpus.json: not what `charlm prep` writes; expected an object"),
+    (
+        "--data corpus --arch char-huge",
+        "unknown preset 'char-huge'; expected one of char-small, char-large, word-small, …",
+    ),
+    (
+        "--data corpus --set encoder.dmi=3",
+        "encoder 'highway' has no option 'dmi'; it takes encoder, layers",
+    ),
+    (
+        "--data corpus --set context.dim=1000000000",
+        "option 'dim' of context 'lstm' is 1000000000; expected 1 to 65536",
+    ),
+    (
+        "--data corpus --set dim",
+        "--set 'dim': expected PART.OPTION=VALUE, as encoder.widths=1,2,3",
+    ),
+    ("--data corpus --max-time soon", "--max-time 'soon': expected a time as 90s, 30m or 2h"),
+    ("--data corpus --device cuda", NO_CUDA),
+    ("--data corpus --device tpu", "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
+    ("--data corpus --vocab no.json", "no.json: no such file or directory"),
+    ("--data corpus --vocab deep.json", "deep.json: JSON nested too deep; expected a file of …"),
+    (
+        "--data corpus --out run",
+        "run: holds a run already; add --resume to go on, or choose another --out",
+    ),
+    (
+        "--data corpus --out run --resume --seed 3",
+        "--seed 3 disagrees with the run, which has 3435; leave it out",
+    ),
+    ("--data corpus --out cut --resume", "cut/run.json: not valid JSON (…"),
+    (
+        "--data corpus --out cut-checkpoint --resume",
+        "cut-checkpoint/resume.safetensors: cut or damaged (…",
+    ),
+]
+RUN = [  # of every command that reads one
+    ("--model nowhere", f"nowhere: {NO_RUN}"),
+    ("--model cut", "cut/run.json: not valid JSON (…"),
+    ("--model deep", "deep/run.json: JSON nested too deep; expected a file of charlm's"),
+    ("--model nan", "nan/run.json: not valid JSON (NaN is no number); expected a file of …"),
+    (
+        "--model newer",
+        "newer/run.json: format 99; this charlm reads format 1; use the charlm that wrote it, …",
+    ),
+    (
+        "--model huge",
+        "huge/run.json: option 'dim' of context 'lstm' is 1000000000; expected 1 to 65536",
+    ),
+    ("--model cut-weights", "cut-weights/model.safetensors: cut or damaged (…"),
+    (
+        "--model nan-weights",
+        "nan-weights/model.safetensors: output.words.bias holds NaN or infinity; the run is …",
+    ),
+    (
+        "--model other-vocabulary",
+        "other-vocabulary/vocab.json: not the vocabulary that run.json names; the run is damaged",
+    ),
+    (
+        "--model unfit",
+        "unfit/model.safetensors: output.words.bias is 5; expected 16, as run.json and …",
+    ),
+    ("--model run --device cuda", NO_CUDA),
+    ("--model run --device tpu", "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
+    (
+        "",
+        "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
+        "CHARLM_MODEL",
+    ),
+]
+EVAL = [
+    ("no.txt", "no.txt: no such file or directory"),
+    ("corpus", "corpus: is a folder; expected a file"),
+    ("empty/train.txt", "empty/train.txt: no sentence; expected one a line"),
+    ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
+    ("utf/train.txt", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("broken.gz", f"broken.gz: {GZIP}"),
+    ("--data nowhere", f"nowhere: {NO_FOLDER}"),
+    ("", "found neither files nor --data; expected one of them; give either"),
+]
+NN = [
+    ("cat --at top", "at: found 'top'; expected one of char-cnn, highway"),
+    ("''", "word '': is read as nothing; expected one word"),
+    (
+        "'\x1b[31mx\x1b[0m y'",
+        f"word {ESCAPED}: is read as 2 words (" + r"\x1b[31mx\x1b[0m, y); expected one word",
+    ),
+]
+VOCAB = [
+    ("--data nowhere", f"nowhere: {NO_FOLDER}"),
+    ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("--data nul", f"nul/train.txt:2: {BINARY}"),
+    ("--data corpus --out nowhere/v.json", "nowhere/v.json: no such file or directory"),
+]
+PREP = [
+    ("no.txt", "no.txt: no such file or directory"),
+    ("corpus", "corpus: is a folder; expected a file"),
+    ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
+    ("utf/train.txt", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("broken.gz", f"broken.gz: {GZIP}"),
+]
+ROWS = [
+    *((f"train --out new {row}", line) for row, line in TRAIN),
+    *((f"eval corpus/test.txt {row}", line) for row, line in RUN),
+    *((f"nn cat {row}", line) for row, line in RUN),
+    *((f"eval --model run {row}", line) for row, line in EVAL),
+    *((f"nn --model run {row}", line) for row, line in NN),
+    *((f"vocab {row}", line) for row, line in VOCAB),
+    *((f"prep --out new {row}", line) for row, line in PREP),
+]
+
+
+@pytest.fixture
+def world(
+    corpus_dir: Path, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A working folder with a corpus and a run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    shutil.copytree(corpus_dir, "corpus")
+    shutil.copytree(tiny_run, "run")
+    return tmp_path
+
+
+TEXTS: dict[str, dict[str, bytes | None]] = {
+    "no-train": {"train.txt": None},
+    "no-valid": {"valid.txt": None},
+    "empty": {"train.txt": b""},
+    "empty-valid": {"valid.txt": b""},
+    "binary": {"train.txt": b"\x7fELF\x02\x01\0\0"},
+    "utf": {"train.txt": b"a b\nc \xff d\n"},
+    "nul": {"train.txt": b"a b\nc\0d\n"},
+    "inside": {"train.txt": b"a </s> b\n"},
+    "made": {"corpus.json": b"[]"},
+}
+
+
+def in_json(path: str, name: str, value: object) -> None:
+    found = json.loads(Path(path).read_text())
+    found.update({name: value})
+    Path(path).write_text(json.dumps(found))
+
+
+def ask_for_units(run: str) -> None:
+    settings = json.loads(Path(run, "run.json").read_text())["settings"]
+    in_json(f"{run}/run.json", "settings", {**settings, "context": {"type": "lstm", "dim": 10**9}})
+
+
+def replace_weight(run: str, value: torch.Tensor) -> None:
+    tensors, meta = read_tensors(Path(run, "model.safetensors"))
+    write_tensors(
+        Path(run, "model.safetensors"), {**tensors, "output.words.bias": value}, meta=meta
+    )
+
+
+def cut(path: str) -> None:
+    Path(path).write_bytes(Path(path).read_bytes()[:200])
+
+
+RUNS: dict[str, Callable[[str], object]] = {
+    "cut": lambda run: cut(f"{run}/run.json"),
+    "cut-weights": lambda run: cut(f"{run}/model.safetensors"),
+    "cut-checkpoint": lambda run: cut(f"{run}/resume.safetensors"),
+    "deep": lambda run: Path(run, "run.json").write_bytes(b"[" * 100_000),
+    "nan": lambda run: Path(run, "run.json").write_text('{"format": NaN}'),
+    "newer": lambda run: in_json(f"{run}/run.json", "format", 99),
+    "huge": ask_for_units,
+    "nan-weights": lambda run: replace_weight(run, torch.full((16,), torch.nan)),
+    "unfit": lambda run: replace_weight(run, torch.zeros(5)),
+    "other-vocabulary": lambda run: in_json(f"{run}/vocab.json", "max_word_length", 9),
+}
+FILES = {"deep.json": b'{"a":' * 100_000, "broken.gz": b"\x1f\x8b\x08\0cut"}
+
+
+def make(command: str) -> None:
+    """What the command line names and the world does not hold."""
+    for name in re.split(r"[ /]", command):
+        if name in TEXTS:
+            shutil.copytree("corpus", name)
+            for file, content in TEXTS[name].items():
+                if content is None:
+                    Path(name, file).unlink()
+                else:
+                    Path(name, file).write_bytes(content)
+        elif name in RUNS:
+            shutil.copytree("run", name)
+            RUNS[name](name)
+        elif name in FILES:
+            Path(name).write_bytes(FILES[name])
+
+
+@pytest.mark.parametrize(("command", "line"), ROWS)
+def test_bad_input_is_one_line_and_status_1(world: Path, command: str, line: str) -> None:
+    make(command)
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert result.exit_code == 1, result.exception
+    assert result.stdout == ""
+    pattern = ".*".join(re.escape(part) for part in f"charlm: {line}".split("…"))
+    assert re.fullmatch(pattern + "\n", result.stderr), result.stderr
+    assert "\x1b" not in result.stderr
+    assert not Path("new", "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("trian", "No such command 'trian'. Did you mean 'train'?"),
+        ("train", "Missing option '--data'."),
+        ("train --data corpus --epochs 0", "Invalid value for '--epochs': …"),
+        ("train --data corpus --lr nan", "Invalid value for '--lr': …"),
+        ("train --data corpus --precision fp8", "Invalid value for '--precision': …"),
+        ("nn -k 0 cat", "Invalid value for '-k': …"),
+        ("nn", "Missing argument 'WORD'."),
+        ("eval --state all", "Invalid value for '--state': …"),
+        ("vocab --size many", "Invalid value for '--size': …"),
+    ],
+)
+def test_what_is_not_understood_is_a_usage_error_and_status_2(command: str, error: str) -> None:
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: charlm ")
+    pattern = ".*".join(re.escape(part) for part in f"Error: {error}".split("…"))
+    assert re.fullmatch(pattern, result.stderr.splitlines()[-1])

@@ -1,0 +1,77 @@
+"""The shell scripts as text: what bash they need, what they pin, which options they use."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+from typer.main import get_command
+
+from charlm.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted([*(ROOT / "recipes").rglob("*.sh"), ROOT / ".ci" / "run"])
+BASH = shutil.which("bash") or "bash"
+
+
+def script_name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=script_name)
+def test_a_script_is_valid_bash(path: Path) -> None:
+    done = subprocess.run([BASH, "-n", path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=script_name)
+@pytest.mark.parametrize(
+    "newer",
+    [
+        r"\b(declare|local) -[a-zA-Z]*[Ang]",
+        r"\b(mapfile|readarray|coproc)\b",
+        r"\$\{\w+(\[[^]]*\])?(,|\^)",
+        r"\$\{\w+@",
+        r"&>>|\|&|;;?&",
+        r"\bwait -n\b|\bBASHPID\b|\bEPOCH",
+        r"^\s*shopt -s (globstar|lastpipe)",
+    ],
+)
+def test_a_script_needs_no_bash_newer_than_macos_has(path: Path, newer: str) -> None:
+    assert re.findall(newer, path.read_text(), re.MULTILINE) == []
+
+
+def test_the_scripts_that_are_started_can_be_started() -> None:
+    started = [path for path in SCRIPTS if path.name != "setup.sh"]
+    assert all(os.stat(path).st_mode & stat.S_IXUSR for path in started)
+
+
+def direct_requirements(text: str) -> set[str]:
+    return set(re.findall(r'^ +"([a-z-]+)>=', text, re.MULTILINE))
+
+
+def test_every_direct_requirement_is_pinned_and_nothing_else() -> None:
+    lines = (ROOT / "recipes" / "constraints.txt").read_text().splitlines()
+    pinned = {line.partition("==")[0] for line in lines if not line.startswith("#")}
+    assert pinned == direct_requirements((ROOT / "pyproject.toml").read_text())
+
+
+def charlm_calls(text: str) -> list[str]:
+    """The calls of charlm in a script, each on one line."""
+    return re.findall(r"^ *(?:run|char-\*\) run) charlm (.*)$", text.replace("\\\n", " "), re.M)
+
+
+@pytest.mark.parametrize("script", ["demo.sh", "ptb/run.sh"])
+def test_a_recipe_uses_only_options_that_exist(script: str) -> None:
+    group = get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    calls = charlm_calls((ROOT / "recipes" / script).read_text())
+    assert calls
+    for call in calls:
+        name = call.split()[0]
+        known = {spelling for option in group.commands[name].params for spelling in option.opts}
+        assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", call)) <= known

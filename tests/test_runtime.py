@@ -1,0 +1,135 @@
+"""Device, precision and threads, as far as a machine without a GPU can tell."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from charlm import runtime
+from charlm.errors import ConfigError
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads, versions
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu"])
+def test_without_a_gpu_the_device_is_the_cpu(no_cuda: None, name: str) -> None:
+    assert pick_device(name) == CPU
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:1"])
+def test_a_gpu_that_is_not_there_is_one_line(no_cuda: None, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        pick_device(name)
+    assert str(caught.value) == (
+        f"--device {name!r}: this machine shows 0 CUDA devices; use --device cpu, or install a "
+        "torch built for CUDA"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["tpu", "", "CPU", "mps", "meta", "cpu:1", "cuda:-1", "cuda:x", "cuda:99999", "cuda:"]
+)
+def test_what_is_no_device_is_one_line(two_gpus: None, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        pick_device(name)
+    assert str(caught.value) == f"--device {name!r}: expected auto, cpu, cuda or cuda:N"
+
+
+def test_a_gpu_is_taken_by_itself_and_by_its_number(two_gpus: None) -> None:
+    assert pick_device("auto") == pick_device("cuda") == torch.device("cuda")
+    assert pick_device("cuda:1") == torch.device("cuda:1")
+    with pytest.raises(ConfigError, match=r"^--device 'cuda:2': this machine shows 2 CUDA devices"):
+        pick_device("cuda:2")
+
+
+@pytest.mark.parametrize(
+    ("has_bf16", "name", "picked"),
+    [
+        (True, "auto", "bf16"),
+        (False, "auto", "fp32"),
+        (True, "fp32", "fp32"),
+        (False, "fp32", "fp32"),
+        (True, "bf16", "bf16"),
+    ],
+)
+def test_auto_is_bf16_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, has_bf16: bool, name: str, picked: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_bf16)
+    assert pick_precision(name, CPU) == picked
+
+
+def test_a_precision_that_the_processor_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    with pytest.raises(ConfigError) as caught:
+        pick_precision("bf16", CPU)
+    assert str(caught.value) == "--precision bf16: this cpu has none; use fp32"
+
+
+def test_an_unknown_precision_is_one_line() -> None:
+    with pytest.raises(ConfigError) as caught:
+        pick_precision("fp16", CPU)
+    assert str(caught.value) == "--precision 'fp16': expected one of auto, fp32, bf16"
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)]
+)
+def test_products_are_made_in_the_precision_that_is_asked(
+    precision: str, dtype: torch.dtype
+) -> None:
+    with autocast(CPU, precision):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+def test_threads_are_as_asked_and_stay_where_nothing_is_asked() -> None:
+    before = torch.get_num_threads()
+    assert set_threads(2) == torch.get_num_threads() == 2
+    assert set_threads(None) == 2
+    assert set_threads(before) == before
+
+
+def test_versions_name_what_bits_may_depend_on() -> None:
+    assert versions()["torch"] == torch.__version__
+    assert set(versions()) == {"python", "torch", "machine", "cpu_capability"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "spins"),
+    [
+        ({}, runtime.SPIN_COUNT),
+        ({"GOMP_SPINCOUNT": "7"}, "7"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "None"),
+    ],
+)
+def test_the_environment_decides_how_threads_wait(environment: dict[str, str], spins: str) -> None:
+    program = (
+        "import os, sys; from charlm.runtime import prepare_threads; prepare_threads();"
+        "print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
+    )
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("GOMP_", "OMP_WAIT"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+        env={**known, **environment},
+    )
+    assert done.stdout == f"{spins} False\n"

@@ -1,0 +1,92 @@
+"""A corpus and trainings so small that one takes a twentieth of a second."""
+
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+
+from charlm.run.folder import LOG, MODEL, RESUME
+from charlm.text.files import write_bytes
+from charlm.training import session
+from charlm.training.train import TrainResult, train
+
+WORDS = ["the", "a", "dog", "dogs", "cat", "cats", "ran", "runs", "sat", "far"]
+TINY = (
+    "encoder.encoder.dim=3",
+    "encoder.encoder.widths=1,2",
+    "encoder.encoder.filters=3,4",
+    "context.dim=5",
+    "context.layers=1",
+)
+# Three steps an epoch; dropout stays on, so that the generator matters.
+ASKED: dict[str, Any] = {"overrides": TINY, "epochs": 2, "batch_size": 4, "bptt": 15}
+
+TrainToy = Callable[..., TrainResult]
+Bits = Callable[[Path], dict[str, object]]
+
+
+@pytest.fixture(scope="session")
+def toy_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """177 tokens to train on, in sentences of words drawn at random, two of them seen once."""
+    folder = tmp_path_factory.mktemp("toy")
+    draw = random.Random(1)
+    for split, n_sentences in (("train", 30), ("valid", 8), ("test", 8)):
+        lines = [draw.choices(WORDS, k=draw.randint(2, 7)) for _ in range(n_sentences)]
+        lines[1][0], lines[5][0] = f"{split}ing", f"un{split}"
+        text = "".join(" ".join(line) + "\n" for line in lines)
+        (folder / f"{split}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny() -> tuple[str, ...]:
+    """What makes char-small small, as `--set` takes it."""
+    return TINY
+
+
+@pytest.fixture
+def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainToy:
+    """Trains into tmp_path/NAME, without drawing the curve, which takes longer than the rest."""
+
+    def plain_curve(history: object, path: Path, *, title: str) -> None:
+        write_bytes(path, title.encode())
+
+    monkeypatch.setattr(session, "save_curve", plain_curve)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # no test pulls the plug
+
+    def run(name: str = "run", **options: Any) -> TrainResult:
+        chosen = {"data": toy_corpus, "threads": 1, "precision": "fp32", "device": "cpu"}
+        return train(out=tmp_path / name, **{**chosen, **ASKED, **options})
+
+    return run
+
+
+@pytest.fixture
+def bits() -> Bits:
+    """All of a run that must not depend on when it was stopped: every tensor, every count."""
+
+    def read(folder: Path) -> dict[str, object]:
+        found: dict[str, object] = {"log": timeless((folder / LOG).read_text().splitlines())}
+        for name in (MODEL, RESUME):
+            with safe_open(folder / name, framework="np") as file:
+                for key in file.keys():  # noqa: SIM118 -- not a dict
+                    tensor = file.get_tensor(key)
+                    found[f"{name}:{key}"] = (tensor.dtype.name, tensor.shape, tensor.tobytes())
+                meta = json.loads(file.metadata()["charlm"])
+            position = meta.pop("position", {"history": []})
+            found[name] = (meta, timeless(map(json.dumps, position.pop("history"))))
+            found[f"{name}:position"] = {k: v for k, v in position.items() if k != "seconds"}
+        return found
+
+    return read
+
+
+def timeless(lines: Any) -> list[dict[str, object]]:
+    """Records of the log, less what the clock said."""
+    records = map(json.loads, lines)
+    return [{k: v for k, v in record.items() if k != "seconds"} for record in records]

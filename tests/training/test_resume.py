@@ -1,0 +1,291 @@
+"""A training that is stopped on purpose goes on to the same bits, and only with what it began."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import DataError, TrainingError
+from charlm.run.folder import LOG, MODEL, RESUME, RUN, VOCABULARY
+from charlm.run.weights import read_tensors, write_tensors
+from charlm.training import session
+from charlm.training import train as command
+from charlm.training.loop import Trainer
+from charlm.training.train import Silence
+
+TrainToy = Callable[..., Any]
+Bits = Callable[[Path], dict[str, object]]
+STEPS = 6  # three in each of two epochs
+
+
+class Clock(Silence):
+    """A watch that stands still until so many steps are made; then a day has gone by."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps, self.now = n_steps, 0.0
+        self.n_stepped, self.notes = 0, list[str]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def stepped(self, trainer: Trainer) -> None:
+        self.n_stepped += 1
+        if self.n_stepped == self.n_steps:
+            self.now = 86_400.0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class Counter(Silence):
+    """What a resumed training says and does."""
+
+    def __init__(self) -> None:
+        self.n_stepped, self.n_started, self.notes = 0, 0, list[str]()
+
+    def started(self, *_: object, **__: object) -> None:
+        self.n_started += 1
+
+    def stepped(self, trainer: Trainer) -> None:
+        self.n_stepped += 1
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch, train_toy: TrainToy) -> Callable[..., Any]:
+    """A training whose --max-time is over after so many steps."""
+
+    def run(n_steps: int, **options: Any) -> Any:
+        clock = Clock(n_steps)
+        with monkeypatch.context() as patch:
+            for module in (session, command):
+                patch.setattr(module, "time", SimpleNamespace(monotonic=clock.monotonic))
+            return train_toy(max_time="90s", watcher=clock, **options)
+
+    return run
+
+
+@pytest.mark.parametrize("n_steps", range(1, STEPS))
+def test_a_training_that_ran_out_of_time_goes_on_to_the_same_bits(
+    n_steps: int, stop_after: Callable[..., Any], train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    stopped = stop_after(n_steps)
+    assert (stopped.is_finished, stopped.epochs) == (False, n_steps // 3)
+    counter = Counter()
+    result = train_toy(resume=True, watcher=counter)
+    assert (result.is_finished, result.epochs) == (True, 2)
+    assert (counter.n_stepped, counter.notes) == (STEPS - n_steps, [])
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_a_training_of_many_sittings_ends_at_the_same_bits(
+    stop_after: Callable[..., Any], train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    finished = [stop_after(1, resume=True).is_finished for _ in range(STEPS)]
+    assert finished == [False] * (STEPS - 1) + [True]
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_time_that_is_over_at_the_very_end_finishes_the_run(stop_after: Callable[..., Any]) -> None:
+    assert stop_after(STEPS).is_finished
+
+
+def test_checkpoints_within_an_epoch_change_nothing(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_toy("whole")
+    monkeypatch.setattr(session, "CHECKPOINT_SECONDS", -1.0)
+    train_toy()
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_a_finished_run_that_is_resumed_trains_nothing_and_gives_the_same_result(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    first = train_toy()
+    before, names = bits(tmp_path / "run"), sorted((tmp_path / "run").iterdir())
+    counter = Counter()
+    assert train_toy(resume=True, watcher=counter) == first
+    assert (counter.n_stepped, counter.n_started) == (0, 0)
+    assert bits(tmp_path / "run") == before
+    assert sorted((tmp_path / "run").iterdir()) == names
+
+
+def test_resume_starts_a_run_where_there_is_none(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    assert train_toy(resume=True).is_finished
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_the_log_is_cut_back_to_the_checkpoint_before_the_first_step(
+    stop_after: Callable[..., Any], train_toy: TrainToy, tmp_path: Path
+) -> None:
+    stop_after(4)
+    log = tmp_path / "run" / LOG
+    one_epoch = log.read_text()
+    log.write_text(one_epoch + one_epoch)  # as if killed between the log and the checkpoint
+    with pytest.raises(ZeroDivisionError):
+        train_toy(resume=True, watcher=SimpleNamespace(started=lambda *_, **__: 1 / 0))
+    assert log.read_text() == one_epoch
+
+
+def test_a_difference_in_threads_is_said(train_toy: TrainToy) -> None:
+    train_toy(epochs=1)
+    counter = Counter()
+    before = torch.get_num_threads()
+    train_toy(epochs=1, resume=True, threads=2, watcher=counter)
+    torch.set_num_threads(before)
+    assert counter.notes == [
+        "threads differ from the run's (1, now 2): results agree closely, not to the bit"
+    ]
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+def test_another_text_than_the_run_was_begun_with_is_refused(
+    split: str, train_toy: TrainToy, toy_corpus: Path, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    other = tmp_path / "other"
+    shutil.copytree(toy_corpus, other)
+    with (other / f"{split}.txt").open("a") as file:
+        file.write("the dog\n")
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True, data=other)
+    assert str(caught.value) == (
+        f"{split}.txt: not the text that the run was begun with; give that one with --data"
+    )
+
+
+def changed_json(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_a_vocabulary_that_was_exchanged_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    train_toy(epochs=1)
+    changed_json(tmp_path / "run" / VOCABULARY, max_word_length=9)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == "vocab.json: not the vocabulary of this run; the run is damaged"
+
+
+def test_settings_without_their_defaults_are_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / RUN
+    settings = json.loads(path.read_text())["settings"]
+    del settings["recipe"]["clip"]
+    changed_json(path, settings=settings)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        "run.json: settings that this charlm would not write; the run is damaged"
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"corpus": {}},
+        {"corpus": {"train": 1, "valid": [], "max_tokens": 0, "name": "x"}},
+        {"threads": 10**9},
+        {"seed": -1},
+        {"command": [["rm"]]},
+    ],
+)
+def test_a_run_that_says_nothing_to_go_on_with_is_refused(
+    damage: dict[str, Any], train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    changed_json(tmp_path / "run" / RUN, **damage)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'run' / RUN}: says nothing to go on with; the run is damaged"
+    )
+
+
+def without(name: str) -> Callable[[dict[str, Any], dict[str, Any]], object]:
+    return lambda tensors, meta: tensors.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (without("state.1"), "'state.1'"),
+        (without("generator.cpu"), "'cpu'"),
+        (without("model.output.words.bias"), "Error(s) in loading state_dict for LanguageModel:"),
+        (lambda t, m: t.update({"state.0": torch.zeros(9, 5)}), "its state has other shapes"),
+        (lambda t, m: t.update({"generator.cpu": torch.zeros(3)}), "RNG state must be a "),
+        (lambda t, m: m.pop("position"), "'position'"),
+        (lambda t, m: m["position"].update(step="1"), "step is of a wrong type"),
+        (lambda t, m: m["position"].update(steps=1), "Position.__init__() got an unexpected "),
+        (lambda t, m: m["position"].update(epoch=2), "its history is not that of its epochs"),
+    ],
+)
+def test_a_checkpoint_that_is_not_of_this_run_is_refused(
+    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / RESUME
+    tensors, meta = read_tensors(path)
+    damage(tensors, meta)
+    write_tensors(path, tensors, meta=meta)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
+    assert str(caught.value).endswith("); it is damaged")
+
+
+def test_a_run_without_a_checkpoint_starts_again_from_its_settings(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "run")
+    for name in (RESUME, MODEL, LOG, VOCABULARY):
+        (tmp_path / "run" / name).unlink()
+    train_toy(resume=True)
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+    assert (tmp_path / "run" / VOCABULARY).is_file()
+
+
+def test_encoded_text_that_was_left_by_another_text_is_made_again(
+    train_toy: TrainToy, stop_after: Callable[..., Any], bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    stop_after(2)
+    path = tmp_path / "run" / "encoded" / "train.json"
+    changed_json(path, sha256="0" * 64)
+    np.zeros(50, "<i4").tofile(path.with_suffix(".ids"))
+    train_toy(resume=True)
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_a_loss_that_is_no_number_keeps_the_last_good_checkpoint(
+    stop_after: Callable[..., Any], train_toy: TrainToy, tmp_path: Path
+) -> None:
+    stop_after(4, lr=1.0)
+    kept = {name: (tmp_path / "run" / name).read_bytes() for name in (MODEL, RESUME, LOG)}
+
+    class Poison(Silence):
+        def started(self, trainer: Trainer, **_: object) -> None:  # type: ignore[override]
+            with torch.no_grad():
+                trainer.parameters[0].fill_(torch.nan)
+
+    with pytest.raises(TrainingError) as caught:
+        train_toy(resume=True, watcher=Poison())
+    assert str(caught.value) == (
+        "the loss became nan in epoch 2 at step 2; the last good checkpoint is kept; try a lower "
+        "--lr or a smaller --set recipe.clip"
+    )
+    assert kept == {name: (tmp_path / "run" / name).read_bytes() for name in kept}

@@ -1,0 +1,235 @@
+"""A training as a whole: what it leaves, what it leaves alone, and what it refuses."""
+
+import fcntl
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from charlm.errors import ConfigError, DataError, TrainingError
+from charlm.model.build import build_model
+from charlm.model.forms import Forms
+from charlm.model.language_model import LanguageModel
+from charlm.run.folder import LOCK, load_info
+from charlm.run.store import load_run
+from charlm.text.corpus import FormIds, encode_sentences, read_sentences
+from charlm.text.inventory import Inventory, inventory_of
+from charlm.training import session
+from charlm.training.train import Silence, train
+
+TrainToy = Callable[..., Any]
+
+
+def test_two_epochs_give_the_perplexities_that_they_always_gave(
+    train_toy: TrainToy, tiny: tuple[str, ...]
+) -> None:
+    """The golden run: these figures come from charlm itself, and no change may move them unsaid.
+
+    Without dropout, whose draws differ from one kind of processor to another.
+    """
+    history = []
+
+    class Listener(Silence):
+        def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
+            history.append(record)
+
+    train_toy(overrides=(*tiny, "context.dropout=0"), watcher=Listener())
+    assert [record["valid_ppl"] for record in history] == pytest.approx([13.109, 13.079], rel=1e-4)
+
+
+def slow_perplexity(model: LanguageModel, inventory: Inventory, path: Path) -> float:
+    """Four streams of a text, one token at a time, through `log_probs` alone."""
+    form_ids = FormIds(inventory)
+    sentences = encode_sentences(read_sentences(path), form_ids)
+    tokens = [min(int(i), 1) if i >= inventory.n_words else int(i) for s in sentences for i in s]
+    length = -(-len(tokens) // 4)
+    total = 0.0
+    for stream in range(4):
+        state = model.context.initial_state(1)
+        for place in range(stream * length, min((stream + 1) * length, len(tokens))):
+            word = torch.tensor([tokens[place - 1] if place else 0])
+            letters = torch.tensor([inventory.spelling(inventory.words[int(word)])])
+            x = model.encoder(Forms(word, letters))
+            h, state = model.context(x[None], state)
+            total -= float(model.output.log_probs(h[0])[0, tokens[place]])
+    return math.exp(total / len(tokens))
+
+
+def test_the_model_that_is_kept_has_the_validation_perplexity_that_was_told(
+    train_toy: TrainToy, toy_corpus: Path, tmp_path: Path
+) -> None:
+    result = train_toy(epochs=3)
+    run = load_run(tmp_path / "run")
+    told = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert result.valid_ppl == min(record["valid_ppl"] for record in told)
+    assert run.epoch == result.best_epoch
+    with torch.no_grad():
+        ppl = slow_perplexity(run.model, run.inventory, toy_corpus / "valid.txt")
+    assert ppl == pytest.approx(result.valid_ppl, rel=1e-5)
+
+
+def test_the_result_says_what_was_reached(train_toy: TrainToy, tmp_path: Path) -> None:
+    result = train_toy(epochs=3)
+    assert result.to_dict() == {
+        "run": str(tmp_path / "run"),
+        "is_finished": True,
+        "epochs": 3,
+        "best_epoch": result.best_epoch,
+        "valid_ppl": result.valid_ppl,
+        "seconds": result.seconds,
+        "n_parameters": sum(p.numel() for p in load_run(tmp_path / "run").model.parameters()),
+    }
+
+
+def test_a_run_holds_fixed_names_and_the_corpus_is_left_as_it_was(
+    train_toy: TrainToy, toy_corpus: Path, tmp_path: Path
+) -> None:
+    def state() -> list[tuple[str, int, bytes]]:
+        return [(p.name, p.stat().st_mtime_ns, p.read_bytes()) for p in toy_corpus.iterdir()]
+
+    before = state()
+    train_toy()
+    assert state() == before
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "card.md",
+        "curve.png",
+        "lock",
+        "log.jsonl",
+        "model.safetensors",
+        "resume.safetensors",
+        "run.json",
+        "vocab.json",
+    ]
+
+
+def test_a_run_says_all_that_decides_its_numbers(
+    train_toy: TrainToy, toy_corpus: Path, tmp_path: Path
+) -> None:
+    train_toy(seed=7, max_tokens=100, epochs=1)
+    info = load_info(tmp_path / "run")
+    inventory = inventory_of(read_sentences(toy_corpus / "train.txt", max_tokens=100))
+    assert (info.arch, info.seed, info.threads) == ("char-small", 7, 1)
+    assert (info.device, info.precision) == ("cpu", "fp32")
+    assert info.vocabulary_sha256 == inventory.sha256
+    assert info.corpus["name"] == toy_corpus.name
+    assert info.corpus["max_tokens"] == 100
+    assert 90 < info.corpus["train"]["n_tokens"] <= 100
+    assert info.versions["torch"] == torch.__version__
+    _, resolved = build_model(info.settings, inventory)
+    assert {**resolved, "recipe": info.settings["recipe"]} == info.settings
+    assert info.settings["context"] == {"type": "lstm", "dim": 5, "layers": 1, "dropout": 0.5}
+
+
+def test_a_seed_decides_the_run_and_another_seed_makes_another(
+    train_toy: TrainToy, bits: Callable[[Path], object], tmp_path: Path
+) -> None:
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        train_toy(name, seed=seed, epochs=1)
+    assert bits(tmp_path / "a") == bits(tmp_path / "b") != bits(tmp_path / "c")
+
+
+def test_a_vocabulary_that_is_given_is_the_one_of_the_run(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    given = inventory_of([["dog", "cat", "ran", "emu"]], min_count=1)
+    given.save(tmp_path / "v.json")
+    train_toy(vocab=tmp_path / "v.json", epochs=1)
+    assert load_run(tmp_path / "run").inventory == given
+    train_toy(vocab=tmp_path / "v.json", epochs=1, resume=True)
+    inventory_of([["dog", "emu"]], min_count=1).save(tmp_path / "w.json")
+    with pytest.raises(ConfigError) as caught:
+        train_toy(vocab=tmp_path / "w.json", epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"--vocab {tmp_path / 'w.json'} disagrees with the run, which has another; leave it out"
+    )
+
+
+@pytest.mark.parametrize("oov_input", ["unk", "spelling"])
+@pytest.mark.parametrize("output", ["softmax", "hierarchical"])
+def test_either_output_trains_with_either_reading_of_unknown_words(
+    train_toy: TrainToy, tiny: tuple[str, ...], tmp_path: Path, output: str, oov_input: str
+) -> None:
+    changes = (*tiny, f"output.type={output}", f"recipe.oov_input={oov_input}")
+    result = train_toy(epochs=12, overrides=changes)
+    log = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    ppls = [json.loads(line)["train_ppl"] for line in log]
+    assert ppls[-1] < 0.9 * ppls[0]
+    assert result.best_epoch > 1
+
+
+def test_a_text_shorter_than_its_streams_trains(tmp_path: Path, train_toy: TrainToy) -> None:
+    data = tmp_path / "short"
+    data.mkdir()
+    for split in ("train", "valid"):
+        (data / f"{split}.txt").write_text("a a\n\n")
+    result = train_toy(data=data, batch_size=20)
+    assert (result.is_finished, result.epochs) == (True, 2)
+
+
+def test_words_too_long_to_be_read_whole_are_told(train_toy: TrainToy, tmp_path: Path) -> None:
+    data = tmp_path / "long"
+    data.mkdir()
+    for split in ("train", "valid"):
+        (data / f"{split}.txt").write_text(f"{'x' * 66} {'y' * 65} {'x' * 66} {'y' * 65}\n")
+    notes: list[str] = []
+    watcher = Silence()
+    watcher.note = notes.append  # type: ignore[method-assign]
+    train_toy(data=data, epochs=1, watcher=watcher)
+    assert notes == ["1 words are longer than 65 characters and read by their first 65"]
+
+
+def test_a_run_that_another_training_holds_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    train_toy(epochs=1)
+    with (tmp_path / "run" / LOCK).open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(TrainingError) as caught:
+            train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'}: another process trains into this run; wait for it, or choose "
+        "another --out"
+    )
+    train_toy(epochs=1, resume=True)  # the lock went with its holder
+
+
+def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(
+    toy_corpus: Path, tiny: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "save_curve", lambda *_, **__: None)
+    result = train(data=toy_corpus, overrides=tiny, epochs=1, precision="fp32", threads=1)
+    assert result.run == f"exp/char-small-{toy_corpus.name}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        ({}, "{}: no such folder; expected one that holds train.txt, valid.txt, test.txt"),
+        (
+            {"valid": "a\n"},
+            "{}/train.txt: no such file; expected one sentence a line, words between blanks",
+        ),
+        (
+            {"train": "a\n"},
+            "{}/valid.txt: no such file; expected one sentence a line, words between blanks",
+        ),
+        ({"train": "a a\n", "valid": ""}, "{}/valid.txt: no sentence; expected one a line"),
+        (
+            {"train": "a a\nb </s> b\n", "valid": "a\n"},
+            "{}/train.txt:2: found </s> within a line; expected one sentence a line",
+        ),
+    ],
+)
+def test_a_corpus_that_cannot_be_trained_on_is_one_line(
+    train_toy: TrainToy, tmp_path: Path, texts: dict[str, str], line: str
+) -> None:
+    data = tmp_path / "data"
+    for split, text in texts.items():
+        data.mkdir(exist_ok=True)
+        (data / f"{split}.txt").write_text(text)
+    with pytest.raises(DataError) as caught:
+        train_toy(data=data)
+    assert str(caught.value) == line.format(data)

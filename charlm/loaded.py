@@ -137,7 +137,7 @@ class Model:
 
 
 def load(model: str | Path | None = None, *, device: str = "auto") -> Model:
-    """The best model of a run directory, else of $CHARLM_MODEL, else of the newest finished run under exp/.
+    """The best model of a run: the one said, else $CHARLM_MODEL, else the newest finished one.
 
     Raises:
         ConfigError: no run is found, or no such device.

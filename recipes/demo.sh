@@ -14,7 +14,7 @@ usage() {
 }
 
 tokens=0
-training="--epochs 2"
+training="--epochs 4"
 case "$#,${1:-}" in
   0,) ;;
   1,--quick)

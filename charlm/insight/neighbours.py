@@ -72,7 +72,8 @@ def neighbours(
     """The `k` words of the vocabulary nearest to each of `words`; `</s>`, `<unk>`, itself left out.
 
     `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
-    `at` is a tap of its encoder, the last if not given. The run's text normalisation is applied unless `raw`.
+    `at` is a tap of its encoder, the last if not given. The run's text normalisation is applied
+    unless `raw`.
 
     Raises:
         ConfigError: no such tap, `k` < 1, what is not one word, or a word outside the vocabulary

@@ -13,12 +13,12 @@ usage() {
   exit 2
 }
 
-tokens=0
+limit=
 training="--epochs 4"
 case "$#,${1:-}" in
   0,) ;;
   1,--quick)
-    tokens=40000
+    limit="--max-tokens 40000"
     training="--epochs 1 --set context.dim=64"
     ;;
   *) usage ;;
@@ -39,8 +39,8 @@ run() {
 mkdir -p "$demo"
 rm -rf "$demo/corpus" "$demo/vocab.json" "$demo/run"
 
-run charlm prep --corpus pydoc --lower --tokenise simple --numbers --max-tokens "$tokens" \
-  --out "$demo/corpus"
+# shellcheck disable=SC2086  # several words or none
+run charlm prep --corpus pydoc --lower --tokenise simple --numbers $limit --out "$demo/corpus"
 run charlm vocab --data "$demo/corpus" --out "$demo/vocab.json"
 # shellcheck disable=SC2086  # several words
 run charlm train --arch char-small --data "$demo/corpus" --vocab "$demo/vocab.json" \

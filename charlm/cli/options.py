@@ -21,7 +21,7 @@ Model = Annotated[
     Path | None,
     typer.Option(
         metavar="RUN",
-        help="Run directory of the model; else $CHARLM_MODEL, else the newest finished one in exp/.",
+        help="Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
     ),
 ]
 Device = Annotated[

@@ -1,0 +1,85 @@
+"""What README.md says can be done can be done: its commands, presets, names and example encoder."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import charlm
+from charlm.cli import COMMANDS
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms, FormTable
+from charlm.presets import PRESETS
+from charlm.settings import Dim, Family, build_part
+from charlm.text.inventory import Inventory
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PAGES = [README, *(path.read_text() for path in sorted(ROOT.glob("recipes/*/README.md")))]
+
+
+def test_the_readme_is_shorter_than_250_lines() -> None:
+    assert len(README.splitlines()) < 250
+
+
+@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_nothing_is_left_to_fill_in(page: str) -> None:
+    assert "@@" not in page
+
+
+def test_every_command_has_its_paragraph_and_no_other() -> None:
+    named = set(re.findall(r"\*\*`charlm ([a-z-]+)", README))
+    assert named == set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_every_command_that_is_shown_exists(page: str) -> None:
+    shown = re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)", page)
+    assert shown
+    assert set(shown) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_every_option_of_a_shown_command_exists(page: str) -> None:
+    for name, line in re.findall(r"(?:`|\$ )charlm ([a-z]+)([^`\n]*)", page):
+        known = set(inspect.signature(COMMANDS[name]).parameters) | {"set", "format", "json"}
+        for option in re.findall(r"(?<=\s)--([a-z-]+)", line):
+            assert option.replace("-", "_") in known, f"charlm {name} --{option}"
+
+
+def test_every_preset_that_is_shown_exists() -> None:
+    assert set(re.findall(r"--arch ([a-z]+-[a-z]+)", README)) <= set(PRESETS)
+    assert set(PRESETS) <= set(re.findall(r"[a-z]+-[a-z]+", README))
+
+
+def test_the_names_used_from_python_exist() -> None:
+    names = {
+        node.attr
+        for block in PYTHON
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "charlm"
+    }
+    assert names
+    assert names <= set(charlm.__all__)
+
+
+def test_the_example_encoder_works() -> None:
+    (example,) = [block for block in PYTHON if "Encoder" in block]
+    names = {"Encoder": Encoder, "Inventory": Inventory, "Dim": Dim, "nn": nn}
+    namespace = {**names, "Forms": Forms, "Tensor": Tensor, "torch": torch}
+    exec(example, namespace)  # the page is ours
+    inventory = Inventory(("</s>", "<unk>", "ab", "b"), (1, 1, 1, 1), ("a", "b"))
+    family = Family("encoder", Encoder, {"letter-bag": namespace["LetterBag"]})
+    encoder, settings = build_part(family, {"type": "letter-bag"}, leading=[inventory])
+    together = encoder(FormTable(inventory, ["ab", "b"]).forms(np.array([0, 1])))
+    alone = encoder(FormTable(inventory, ["b"]).forms(np.array([0])))
+    assert settings == {"type": "letter-bag", "dim": 50}
+    torch.testing.assert_close(together[1], alone[0])

@@ -67,7 +67,7 @@ Invalid = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="Words after which reading RAW ends; 0 is no limit."),
+    typer.Option(metavar="N", min=0, help="Words after which reading RAW ends, with their line; 0 is no limit."),
 ]
 
 

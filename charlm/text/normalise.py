@@ -27,6 +27,8 @@ CACHED_WORDS = 1 << 16  # words come again and again: Russian is tokenised four 
 # What numbers are, with Arabic decimal and thousands marks: 3.14  1,000  -5  .5  10:30  1990-91
 NUMBER = re.compile(r"[+\-\u2212]?[.,]?\d+(?:[.,:/\-\u2013\u066b\u066c]\d+)*")
 
+CLITIC = re.compile(r"['\u2019][^\W\d_]{1,2}")  # 's 'll 'd, once another tokeniser cut them off
+
 # Characters that nobody sees and that belong to no word: zero-width space, word joiner, BOM, marks
 # and brackets of writing direction.
 UNSEEN = "\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
@@ -118,10 +120,11 @@ def simple_tokens(word: str) -> Sequence[str]:
 
     Apostrophes and hyphens within a word stay (don't, well-known), and so do the signs within a
     number (3.14, 1,000, 10:30), full stops after single letters (U.S., e.g.), and combining marks
-    with their letter. Blanks of every kind separate. Chinese, Japanese and Thai, which write no
+    with their letter. So do 's, 'll and the like where they stand alone, as in text that another
+    tokeniser went over. Blanks of every kind separate. Chinese, Japanese and Thai, which write no
     blanks, are cut at punctuation alone.
     """
-    if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK):
+    if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
         return (word,)
     return _SCANNER.ascii(word) if word.isascii() else _SCANNER.unicode(word)
 

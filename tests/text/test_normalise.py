@@ -35,6 +35,7 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
     ("line", "tokens"),
     [
         ("Don't stop, (really).", "Don't stop , ( really ) ."),
+        ("it 's he 'll 's' 'no 'x", "it 's he 'll ' s ' 'no 'x"),
         ("rock'n'roll 'tis dogs'", "rock'n'roll ' tis dogs '"),
         ("well-known, mid- and x--y", "well-known , mid - and x -- y"),
         ("3.14 1,000 1,234.5 10:30 1/2 1990-91", "3.14 1,000 1,234.5 10:30 1/2 1990-91"),

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from charlm.errors import DataError
 from charlm.text.corpus import SPLITS, corpus_normalisation, read_sentences, split_path
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
@@ -18,6 +19,7 @@ from charlm.text.inventory import (
     count_text,
     inventory_of,
     is_spelled_unk,
+    load_inventory,
 )
 from charlm.text.normalise import Normalisation
 from charlm.text.perplexity import share
@@ -141,6 +143,8 @@ def build_vocabulary(
         ConfigError: a number that makes no vocabulary.
         DataError: no corpus, or text that is not what was expected.
     """
+    if out is not None:
+        _refuse_other_file(Path(out))
     normalisation = corpus_normalisation(data)
     train = _counted(split_path(data, "train"), normalisation)
     inventory = inventory_of(
@@ -159,6 +163,18 @@ def build_vocabulary(
     if out is not None:
         inventory.save(out)
     return VocabularyResult(inventory, splits)
+
+
+def _refuse_other_file(path: Path) -> None:
+    """Raises DataError if `path` holds something that is no vocabulary, a training text perhaps."""
+    if not path.exists():
+        return
+    try:
+        load_inventory(path)
+    except (DataError, OSError):
+        raise DataError(
+            f"{path}: holds something else than a vocabulary; name another --out"
+        ) from None
 
 
 def _counted(path: Path, normalisation: Normalisation) -> TextCounts:

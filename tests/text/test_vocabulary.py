@@ -164,3 +164,20 @@ def test_no_corpus_and_no_vocabulary_are_one_line(data: Path, tmp_path: Path) ->
     (data / "train.txt").write_text("\n\n")
     with pytest.raises(DataError, match="train.txt: no word in it; expected text"):
         build_vocabulary(data=data)
+
+
+def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> None:
+    text = corpus_dir / "train.txt"
+    before = text.read_bytes()
+    with pytest.raises(DataError) as caught:
+        build_vocabulary(data=corpus_dir, out=text)
+    assert str(caught.value) == (
+        f"{text}: holds something else than a vocabulary; name another --out"
+    )
+    assert text.read_bytes() == before
+
+
+def test_a_vocabulary_is_written_over_by_the_next(corpus_dir: Path, tmp_path: Path) -> None:
+    build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
+    result = build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json")
+    assert load_inventory(tmp_path / "vocab.json") == result.inventory

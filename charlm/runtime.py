@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Precision = Literal["auto", "fp32", "bf16"]
 PRECISIONS = ("auto", "fp32", "bf16")
 SPIN_COUNT = "1000"
+MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 
 
@@ -29,10 +30,16 @@ def prepare_threads() -> None:
 
 
 def set_threads(n_threads: int | None) -> int:
-    """Use that many threads (None: torch's own choice); returns how many are used."""
+    """Use that many threads (None: torch's own choice); returns how many are used.
+
+    Raises:
+        ConfigError: fewer than one.
+    """
     import torch
 
-    if n_threads:
+    if n_threads is not None:
+        if n_threads < 1:
+            raise ConfigError(f"--threads {n_threads}: expected 1 or more")
         torch.set_num_threads(n_threads)
     return torch.get_num_threads()
 
@@ -45,6 +52,8 @@ def pick_device(name: str) -> "torch.device":
     """
     import torch
 
+    # cuDNN's LSTM rounds to TF32 unless told not to; what we report as fp32 is fp32.
+    torch.backends.cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not DEVICE.fullmatch(name):  # torch itself takes cuda:99999, and makes -97 of it
@@ -56,8 +65,6 @@ def pick_device(name: str) -> "torch.device":
             f"--device {name!r}: this machine shows {found} CUDA devices; use --device cpu, "
             "or install a torch built for CUDA"
         )
-    # cuDNN's LSTM rounds to TF32 unless told not to; what we report as fp32 is fp32.
-    torch.backends.cudnn.allow_tf32 = False
     return device
 
 

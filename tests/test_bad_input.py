@@ -114,7 +114,7 @@ RUN = [  # of every command that reads one
     ),
 ]
 EVAL = [
-    ("no.txt", "no.txt: no such file or directory"),
+    ("no.txt", "no.txt: no such file; expected a text"),
     ("corpus", "corpus: is a folder; expected a file"),
     ("empty/train.txt", "empty/train.txt: no sentence; expected one a line"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
@@ -139,7 +139,7 @@ VOCAB = [
     ("--data corpus --out nowhere/v.json", "nowhere/v.json: no such file or directory"),
 ]
 PREP = [
-    ("no.txt", "no.txt: no such file or directory"),
+    ("no.txt", "no.txt: no such file; expected a text"),
     ("corpus", "corpus: is a folder; expected a file"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
     ("utf/train.txt", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),

@@ -58,6 +58,15 @@ def test_a_gpu_is_taken_by_itself_and_by_its_number(two_gpus: None) -> None:
         pick_device("cuda:2")
 
 
+@pytest.mark.parametrize("name", ["auto", "cuda", "cuda:1"])
+def test_what_is_called_fp32_is_not_rounded_to_tf32_on_a_gpu(
+    two_gpus: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    pick_device(name)
+    assert not torch.backends.cudnn.allow_tf32
+
+
 @pytest.mark.parametrize(
     ("has_bf16", "name", "picked"),
     [
@@ -103,6 +112,13 @@ def test_threads_are_as_asked_and_stay_where_nothing_is_asked() -> None:
     assert set_threads(2) == torch.get_num_threads() == 2
     assert set_threads(None) == 2
     assert set_threads(before) == before
+
+
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_fewer_threads_than_one_is_one_line(n_threads: int) -> None:
+    with pytest.raises(ConfigError) as caught:
+        set_threads(n_threads)
+    assert str(caught.value) == f"--threads {n_threads}: expected 1 or more"
 
 
 def test_versions_name_what_bits_may_depend_on() -> None:

@@ -153,10 +153,13 @@ def _remarks(result: "Evaluation") -> list[str]:
 
     counts = result.counts
     remarks = [
-        f"OOV: {counts.n_oov} of {counts.n_words} words "
-        f"({share(counts.n_oov, counts.n_words):.2%}), scored as <unk>; "
-        "the bits leave their spelling out"
+        f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
+        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
     ]
+    if 2 * counts.n_oov > counts.n_words:
+        remarks.append(
+            "most words are <unk>, so the perplexities say little: another case or language?"
+        )
     if counts.n_changed:
         remarks.append(
             f"normalised: {counts.n_changed} of {counts.n_words} words "

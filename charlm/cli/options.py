@@ -9,14 +9,11 @@ from typing import Annotated, Literal
 
 import typer
 
-MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
-
 Data = Annotated[
     Path,
     typer.Option(metavar="DIR", help="Corpus directory with train.txt, valid.txt and test.txt."),
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Directory of the result; made if missing.")]
-OutFile = Annotated[Path, typer.Option(metavar="FILE", help="File of the result.")]
 Model = Annotated[
     Path | None,
     typer.Option(
@@ -27,9 +24,6 @@ Model = Annotated[
 Device = Annotated[
     str,
     typer.Option(metavar="auto|cpu|cuda:N", help="Where the model runs; auto prefers a GPU."),
-]
-Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, max=MAX_SEED, help="Seed of every random draw.")
 ]
 Threads = Annotated[
     int | None,

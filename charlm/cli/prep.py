@@ -67,7 +67,11 @@ Invalid = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="Words after which reading RAW ends, with their line; 0 is no limit."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Words after which reading RAW ends, at the end of their line; 0 is no limit.",
+    ),
 ]
 
 

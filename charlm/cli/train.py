@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from charlm.cli import options, output
+from charlm.runtime import MAX_SEED
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -56,9 +57,7 @@ Overrides = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        metavar="N", min=0, max=options.MAX_SEED, help="Seed of every random draw; else 3435."
-    ),
+    typer.Option(metavar="N", min=0, max=MAX_SEED, help="Seed of every random draw; else 3435."),
 ]
 MaxTime = Annotated[
     str | None,
@@ -162,9 +161,9 @@ class _Bar:
         by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
         output.say(f"{sum(parameters.values()):,} parameters: {by_part}")
         output.say(
-            f"about {_time(cost.seconds)} for the {trainer.recipe.epochs - trainer.position.epoch} "
-            f"epochs to go, {cost.memory_bytes / 1e9:.1f} GB of memory; {trainer.device}, "
-            f"{trainer.precision}"
+            f"about {_time(cost.seconds)} for epochs {trainer.position.epoch + 1} to "
+            f"{trainer.recipe.epochs}, {cost.memory_bytes / 1e9:.1f} GB of memory; "
+            f"{trainer.device}, {trainer.precision}"
         )
 
     def stepped(self, trainer: "Trainer") -> None:
@@ -178,11 +177,13 @@ class _Bar:
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
         """One line."""
+        from charlm.run.card import total_seconds
+
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
         output.say(
             f"epoch {record['epoch']:3d}  train ppl {record['train_ppl']:8.2f}  "
             f"valid ppl {record['valid_ppl']:8.2f}{'*' if is_best else ' '}  "
-            f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(record['seconds'])}"
+            f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(total_seconds([record]))}"
         )
 
 

@@ -37,6 +37,11 @@ def save_card(
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
 
 
+def total_seconds(history: Sequence[dict[str, Any]]) -> float:
+    """Time of the steps and the validations of some epochs; older records tell the steps' alone."""
+    return float(sum(r["seconds"] + r.get("validation_seconds", 0.0) for r in history))
+
+
 def _rows(
     info: RunInfo,
     history: Sequence[dict[str, Any]],
@@ -57,7 +62,7 @@ def _rows(
         ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),
-        ("time", f"{sum(record['seconds'] for record in history):,.0f} s"),
+        ("time", f"{total_seconds(history):,.0f} s"),
         (
             "versions",
             ", ".join(f"{k} {v}" for k, v in {"charlm": info.charlm, **info.versions}.items()),

@@ -7,6 +7,7 @@ from typing import Any
 
 from charlm.text.files import write_bytes
 
+LONGEST_TITLE = 80  # characters; more runs out of the picture
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#666666"  # Okabe and Ito's, told apart by anyone
 
 
@@ -35,7 +36,7 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
         color=ORANGE,
     )
     top.set(yscale="log", ylabel="perplexity")
-    top.set_title(title, parse_math=False)  # a corpus may be called a$b$
+    top.set_title(drawable(title), parse_math=False)  # a corpus may be called a$b$
     top.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     top.yaxis.set_major_formatter(ScalarFormatter())
     top.minorticks_off()
@@ -48,3 +49,17 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120)
     write_bytes(path, buffer.getvalue())
+
+
+def drawable(title: str) -> str:
+    """A title with escapes for what the font lacks, as \\u65e5, cut where it is too long."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties()))
+    shown = "".join(
+        c
+        if c.isprintable() and font.get_char_index(ord(c))
+        else c.encode("unicode_escape").decode()
+        for c in title
+    )
+    return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"

@@ -3,6 +3,7 @@
 The lock is the system's (flock): it goes with the process, so a killed training leaves none behind.
 """
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -111,9 +112,10 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the run's lock.
 
     Raises:
+        DataError: a link stands in its place.
         TrainingError: another process trains into this run.
     """
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _opened(folder / LOCK)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,3 +127,13 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+    # A stranger's run could make us create an empty file wherever its link points to.
+    raise DataError(f"{path}: is a link; expected charlm's own empty file; remove the link")

@@ -49,30 +49,49 @@ def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
     Raises:
         DataError: names or shapes that are not the model's, or a weight that is not finite.
     """
-    wanted = model.state_dict()
+    check_header(model, path)
     with _opened(path) as file:
         meta = _meta_of(file, path)
-        found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        for name in sorted(wanted.keys() ^ found.keys()):
-            state = "missing" if name in wanted else "not part of this model"
-            raise DataError(
-                f"{path}: {name} is {state}; expected the weights that run.json describes"
-            )
-        for name, tensor in wanted.items():
-            shape = tuple(found[name].get_shape())
-            if shape != tuple(tensor.shape):
-                raise DataError(
-                    f"{path}: {name} is {_by(shape)}; expected {_by(tuple(tensor.shape))}, "
-                    "as run.json and vocab.json describe"
-                )
-        tensors = {name: file.get_tensor(name) for name in wanted}
-    for name, tensor in tensors.items():
-        if tensor.dtype != wanted[name].dtype:
-            raise DataError(f"{path}: {name} is {tensor.dtype}; expected {wanted[name].dtype}")
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise DataError(f"{path}: {name} holds NaN or infinity; the run is damaged")
+        tensors = {name: file.get_tensor(name) for name in model.state_dict()}
+    check_values(model, tensors, path=path)
     model.load_state_dict(tensors, assign=True)
     return meta
+
+
+def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
+    """Compare the names that begin with `prefix`, and their shapes, with a model's.
+
+    Raises:
+        DataError: they differ, or this is no file of charlm's.
+    """
+    wanted = {prefix + name: tuple(t.shape) for name, t in model.state_dict().items()}
+    with _opened(path) as file:
+        _meta_of(file, path)
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+        found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+    for name in sorted(wanted.keys() ^ found.keys()):
+        state = "missing" if name in wanted else "not part of this model"
+        raise DataError(f"{path}: {name} is {state}; expected the weights that run.json describes")
+    for name, shape in wanted.items():
+        if found[name] != shape:
+            raise DataError(
+                f"{path}: {name} is {_by(found[name])}; expected {_by(shape)}, "
+                "as run.json and vocab.json describe"
+            )
+
+
+def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path) -> None:
+    """Compare the types of a model's tensors that were read, and refuse NaN and infinity.
+
+    Raises:
+        DataError: a tensor that `write_tensors` was never given.
+    """
+    for name, wanted in model.state_dict().items():
+        tensor = tensors[name]
+        if tensor.dtype != wanted.dtype:
+            raise DataError(f"{path}: {name} is {tensor.dtype}; expected {wanted.dtype}")
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise DataError(f"{path}: {name} holds NaN or infinity; the run is damaged")
 
 
 @contextmanager

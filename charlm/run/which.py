@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.run.folder import ENCODED, MODEL, RUN
+from charlm.run.folder import ENCODED, LOG, MODEL, RUN
 
 VARIABLE = "CHARLM_MODEL"
 RUNS = Path("exp")
@@ -30,7 +30,13 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
             f"no model was said and {RUNS}/ holds no finished one; train one, or use --model RUN "
             f"or {VARIABLE}"
         )
-    return max(found, key=lambda run: ((run / MODEL).stat().st_mtime_ns, run.name))
+    return max(found, key=lambda run: (_last_written(run), run.name))
+
+
+def _last_written(run: Path) -> int:
+    """When the last epoch was logged: the weights are as old as the best epoch."""
+    log = run / LOG
+    return (log if log.is_file() else run / MODEL).stat().st_mtime_ns
 
 
 def _is_finished(run: Path) -> bool:

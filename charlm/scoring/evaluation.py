@@ -49,7 +49,7 @@ Log10s = npt.NDArray[np.float64]
 def evaluate(
     model: str | Path | None = None,
     *,
-    files: Sequence[str | Path] = (),
+    files: str | Path | Sequence[str | Path] = (),
     data: str | Path | None = None,
     split: Literal["train", "valid", "test"] = "test",
     state: StateName = "both",
@@ -65,12 +65,14 @@ def evaluate(
     `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
     The run's text normalisation is applied to every line unless `raw`. `on_sentence` hears of each
     sentence, scored in the first state asked for, `on_text` of each text when it is finished.
+    A result's `n_oov` counts every word whose target is `<unk>`, those written so included.
 
     Raises:
         ConfigError: neither files nor data, or both; a device or precision that is not there.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
     """
     states = _states(state)
+    files = [files] if isinstance(files, str | Path) else files
     paths = _paths(files, data=data, split=split)
     set_threads(threads)
     where = pick_device(device)
@@ -100,8 +102,9 @@ def _paths(files: Sequence[str | Path], *, data: str | Path | None, split: str) 
     if data is not None:
         return [split_path(data, split)]
     for path in files:
-        if str(path) != "-":
-            Path(path).stat()  # a missing last file would cost the time of those before it
+        # A missing last file would cost the time of those before it.
+        if str(path) != "-" and not Path(path).exists():
+            raise DataError(f"{path}: no such file; expected a text")
     return list(files)
 
 

@@ -21,6 +21,7 @@ from charlm.text.inventory import END, UNK, Inventory
 
 MAX_EXPONENT = 700.0  # exp of more is beyond a float
 FORMS_AT_ONCE = 2048
+LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
 CHUNK_POSITIONS = 1024  # positions of a chunk: 40 MB of scores for a vocabulary of 10,000
 CHUNK_SCORES = 1 << 25  # scores of a chunk: fewer positions where the vocabulary is large
 SENTENCES_AT_ONCE = 64
@@ -49,11 +50,13 @@ class FormVectors:
     def _encode(self, table: FormTable) -> Tensor:
         encoder = self.model.encoder.eval()
         rows = np.arange(len(table))
-        vectors = [
-            encoder(table.forms(rows[start : start + FORMS_AT_ONCE]).to(self.device))
-            for start in range(0, len(table), FORMS_AT_ONCE)
-        ]
-        return torch.cat(vectors) if vectors else torch.empty(0, encoder.dim, device=self.device)
+        vectors_NE = torch.empty(0, encoder.dim, device=self.device)
+        for part in form_slices(table.lengths):
+            encoded = encoder(table.forms(rows[part]).to(self.device))
+            if not len(vectors_NE):  # the encoder decides the number format
+                vectors_NE = encoded.new_empty(len(table), encoder.dim)
+            vectors_NE[part] = encoded
+        return vectors_NE
 
     def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
         """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
@@ -72,6 +75,18 @@ class FormVectors:
             table = FormTable(self.inventory, new, first_id=n_words)
             vectors_NE = torch.cat([vectors_NE, self._encode(table)])
         return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+
+
+def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Rows to encode at once, in order: bounded in number and in letters, padding included."""
+    start = longest = 0
+    for row, length in enumerate(lengths.tolist()):
+        n_rows, longest = row - start + 1, max(longest, length)
+        if row > start and (n_rows > FORMS_AT_ONCE or n_rows * longest > LETTERS_AT_ONCE):
+            yield slice(start, row)
+            start, longest = row, length
+    if start < len(lengths):
+        yield slice(start, len(lengths))
 
 
 @torch.no_grad()

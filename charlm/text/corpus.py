@@ -21,12 +21,12 @@ from charlm.text.files import (
     split_words,
     write_json,
 )
-from charlm.text.inventory import END, END_WORD, UNK_WORD, Inventory, is_spelled_unk
+from charlm.text.inventory import END, END_WORD, UNK, UNK_WORD, Inventory, is_spelled_unk
 from charlm.text.normalise import Normalisation
+from charlm.text.split import SUMMARY
 
-SPLITS = ("train", "valid", "test")
 START_WORD = "<s>"
-BLOCK = 1 << 16  # sentences held in memory while a text is encoded
+BLOCK = 1 << 16  # tokens held in memory while a text is encoded or checked
 
 Ids = npt.NDArray[np.int32]
 
@@ -50,7 +50,7 @@ def split_path(data: str | Path, split: str) -> Path:
 
 def corpus_normalisation(data: str | Path) -> Normalisation:
     """How `prep` treated the text of a corpus directory; NFC alone where nothing is known."""
-    path = Path(data) / "corpus.json"
+    path = Path(data) / SUMMARY
     if not path.is_file():
         return Normalisation()
     value = read_json(path)
@@ -111,6 +111,13 @@ class FormIds(dict[str, int]):
         return number
 
 
+class _UnkIds(FormIds):
+    """As `FormIds`, but what is no word is `<unk>`, and nothing grows."""
+
+    def __missing__(self, token: str) -> int:
+        return UNK
+
+
 @dataclass(frozen=True)
 class EncodedText:
     """A text as form ids, each sentence closed by `</s>`, with the spellings of ids from V on."""
@@ -122,15 +129,23 @@ class EncodedText:
 
 
 def encode_text(
-    path: str | Path, inventory: Inventory, *, stem: Path, max_tokens: int = 0
+    path: str | Path,
+    inventory: Inventory,
+    *,
+    stem: Path,
+    max_tokens: int = 0,
+    oov_input: str = "spelling",
 ) -> EncodedText:
     """Encode a text once into `stem`.ids (little-endian int32) and `stem`.json, memory-mapped.
+
+    Where `oov_input` is `unk` nobody will ask how a token outside the vocabulary is spelled: its
+    id is `<unk>`'s, and no spelling is kept.
 
     Raises:
         DataError: as `read_sentences`, or no sentence at all.
     """
-    form_ids = FormIds(inventory)
-    n_sentences = 0
+    form_ids = _UnkIds(inventory) if oov_input == "unk" else FormIds(inventory)
+    n_ids = n_sentences = 0
     rules = inventory.normalisation
     sentences = read_sentences(path, normalisation=rules, max_tokens=max_tokens)
     stem.with_suffix(".json").unlink(missing_ok=True)  # else a crash could pair it with new ids
@@ -138,14 +153,14 @@ def encode_text(
         for block in blocks(sentences, size=BLOCK):
             flat = [form_ids[word] for words in block for word in (*words, END_WORD)]
             out.write(np.asarray(flat, dtype="<i4").tobytes())
+            n_ids += len(flat)
             n_sentences += len(block)
     if not n_sentences:
         raise DataError(f"{path}: no sentence; expected one a line" + _limit_note(max_tokens))
     value = {
-        "sha256": sha256_of(path),
+        **_wanted(path, inventory, max_tokens=max_tokens, oov_input=oov_input),
         "n_sentences": n_sentences,
-        "vocabulary": inventory.sha256,
-        "max_tokens": max_tokens,
+        "n_ids": n_ids,
         "spellings": form_ids.spellings,
     }
     write_json(stem.with_suffix(".json"), value)
@@ -157,28 +172,69 @@ def _limit_note(max_tokens: int) -> str:
 
 
 def reopen_text(
-    path: str | Path, inventory: Inventory, *, stem: Path, max_tokens: int = 0
+    path: str | Path,
+    inventory: Inventory,
+    *,
+    stem: Path,
+    max_tokens: int = 0,
+    oov_input: str = "spelling",
 ) -> EncodedText:
-    """What `encode_text` left at `stem`, made again where it is missing or of another text."""
-    if stem.with_suffix(".json").is_file() and stem.with_suffix(".ids").is_file():
+    """What `encode_text` left at `stem`, made again where it is missing, damaged or of other text.
+
+    Raises:
+        DataError: as `encode_text`.
+    """
+    wanted = _wanted(path, inventory, max_tokens=max_tokens, oov_input=oov_input)
+    value = _description(stem)
+    if _describes(value, wanted) and _is_sound(stem, value, n_words=inventory.n_words):
+        return _mapped(stem, value)
+    return encode_text(path, inventory, stem=stem, max_tokens=max_tokens, oov_input=oov_input)
+
+
+def _wanted(
+    path: str | Path, inventory: Inventory, *, max_tokens: int, oov_input: str
+) -> dict[str, object]:
+    """What decides the ids of a text."""
+    return {
+        "sha256": sha256_of(path),
+        "vocabulary": inventory.sha256,
+        "max_tokens": max_tokens,
+        "oov_input": oov_input,
+    }
+
+
+def _description(stem: Path) -> dict[str, object]:
+    """The JSON object at `stem`; empty where there is none that can be read."""
+    if not (stem.with_suffix(".json").is_file() and stem.with_suffix(".ids").is_file()):
+        return {}
+    try:
         value = read_json(stem.with_suffix(".json"))
-        if isinstance(value, dict) and _describes(value, path, inventory, max_tokens=max_tokens):
-            return _mapped(stem, value)
-    return encode_text(path, inventory, stem=stem, max_tokens=max_tokens)
+    except DataError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
-def _describes(
-    value: dict[str, object], path: str | Path, inventory: Inventory, *, max_tokens: int
-) -> bool:
-    """Whether what lies on the disk is this text in this vocabulary, and well formed."""
-    wanted = {"sha256": sha256_of(path), "vocabulary": inventory.sha256, "max_tokens": max_tokens}
+def _describes(value: dict[str, object], wanted: dict[str, object]) -> bool:
+    """Whether a description is of this text in this vocabulary, and well formed."""
     spellings = value.get("spellings")
     return (
         all(value.get(key) == expected for key, expected in wanted.items())
         and isinstance(spellings, list)
         and all(isinstance(each, str) for each in spellings)
         and type(value.get("n_sentences")) is int
+        and type(value.get("n_ids")) is int
     )
+
+
+def _is_sound(stem: Path, value: dict[str, object], *, n_words: int) -> bool:
+    """Whether the ids are as many as their description says, and each has a word or spelling."""
+    path, spellings, n_ids = stem.with_suffix(".ids"), value["spellings"], value["n_ids"]
+    assert isinstance(spellings, list) and isinstance(n_ids, int)
+    if n_ids < 1 or path.stat().st_size != 4 * n_ids:
+        return False
+    ids = np.memmap(path, dtype="<i4", mode="r")
+    parts = (ids[first : first + BLOCK] for first in range(0, n_ids, BLOCK))
+    return all(part.min() >= 0 and part.max() < n_words + len(spellings) for part in parts)
 
 
 def _mapped(stem: Path, value: dict[str, object]) -> EncodedText:

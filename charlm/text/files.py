@@ -45,12 +45,17 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
 
     Raises:
         DataError: a folder, or a compressed file that is cut or broken.
+        OSError: as the system gave it; a closed standard input names itself.
     """
     if str(path) == "-":
+        if sys.stdin is None:  # Python's way to say that the caller closed it
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), display_name(path))
         yield from _decompressed(_watched(sys.stdin.buffer, digest), display_name(path))
         return
     if Path(path).is_dir():
         raise DataError(f"{path}: is a folder; expected a file")
+    if not Path(path).exists():
+        raise DataError(f"{path}: no such file; expected a text")
     with open(path, "rb") as raw:
         yield from _decompressed(_watched(raw, digest), display_name(path))
 
@@ -159,12 +164,16 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     then renamed over it. After a crash at any moment `path` holds the old content or the new.
 
     Raises:
+        DataError: `path` is a device or a pipe, which a rename would take away.
         OSError: as the system gave it; `path` is untouched and the neighbour removed.
     """
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(f"{path}: is a device or a pipe; expected a file or a new name")
     partial = path.with_name(f".{path.name}.partial")
     try:
-        with open(partial, "wb") as file:
+        partial.unlink(missing_ok=True)  # of a crash, or a link that a stranger's run brings along
+        with open(partial, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -17,11 +17,10 @@ from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules, Source
 from charlm.text.embedded import pydoc_sentences
 from charlm.text.files import atomic_write, display_name, scratch_file, write_json
 from charlm.text.normalise import Normalisation
-from charlm.text.split import SPLITS, Block, Counts, copy_block, cut, parse_shares, whole
+from charlm.text.split import SPLITS, SUMMARY, Block, Counts, copy_block, cut, parse_shares, whole
 
 FORMAT = 1
 RAW = "raw"
-SUMMARY = "corpus.json"
 CORPORA = {"pydoc": pydoc_sentences}
 
 Json = dict[str, object]

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from charlm.errors import ConfigError
 
 SPLITS = ("train", "valid", "test")
+SUMMARY = "corpus.json"  # beside them: how they were made
 BLOCK_BYTES = 1 << 20
 CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # all of a character's bytes in UTF-8 but the first
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.text.corpus import SPLITS, corpus_normalisation, read_sentences, split_path
+from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
@@ -23,6 +23,7 @@ from charlm.text.inventory import (
 )
 from charlm.text.normalise import Normalisation
 from charlm.text.perplexity import share
+from charlm.text.split import SPLITS
 
 N_LONGEST = 5
 # Padding, start and end of word, and those of `<unk>` and `</s>`; the unknown character is ours.

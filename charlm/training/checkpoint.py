@@ -5,6 +5,7 @@ bit for bit, by the steps that are repeated from it.
 """
 
 import json
+import sys
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,14 @@ from torch import Tensor
 from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, MODEL, RESUME
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.weights import check_header, check_values, read_tensors, write_tensors
 from charlm.text.files import write_bytes
 from charlm.training.loop import Position, Trainer
+
+MAX_COUNT = (1 << 63) - 1
+MAX_FLOAT = sys.float_info.max
+MAX_RATE = 1e6  # as of every optimiser's option
+RECORD = {"epoch", "rate", "train_ppl", "valid_ppl", "n_tokens", "clipped", "seconds"}
 
 
 def save_position(trainer: Trainer, folder: Path) -> None:
@@ -26,6 +32,10 @@ def save_position(trainer: Trainer, folder: Path) -> None:
         TrainingError: a weight is NaN or infinite; what stands in the folder is kept.
     """
     _refuse_broken(trainer)
+    _write_position(trainer, folder)
+
+
+def _write_position(trainer: Trainer, folder: Path) -> None:
     tensors = {f"model.{name}": t for name, t in trainer.model.state_dict().items()}
     for number, leaf in enumerate(state_leaves(trainer.state)):
         tensors[f"state.{number}"] = leaf
@@ -60,9 +70,16 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
     """
     path = folder / RESUME
     tensors, meta = read_tensors(path)
+    check_header(trainer.model, path, prefix="model.")
+    weights = _under("model.", tensors)
+    check_values(trainer.model, weights, path=path)
+    trainer.model.load_state_dict(weights)
     try:
-        position = _position(meta["position"])
-        trainer.model.load_state_dict(_under("model.", tensors))
+        trainer.model.output.check_loaded()
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    try:
+        position = _position(meta["position"], n_steps=len(trainer.batches))
         trainer.state = _state(trainer, tensors)
         trainer.set_generator_states(_under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
@@ -72,15 +89,39 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
     trainer.position = position
 
 
-def _position(value: dict[str, Any]) -> Position:
+def _position(value: dict[str, Any], *, n_steps: int) -> Position:
     position = Position(**value)
     for field in fields(Position):
         if type(getattr(position, field.name)) is not type(getattr(Position(), field.name)):
             raise TypeError(f"{field.name} is of a wrong type")
-    records = [(record["epoch"], type(record["valid_ppl"])) for record in position.history]
-    if records != [(number + 1, float) for number in range(position.epoch)]:
+    limits: dict[str, float] = {
+        "step": n_steps,
+        "rate": MAX_RATE,
+        "nll": MAX_FLOAT,
+        "n_tokens": MAX_COUNT,
+        "n_clipped": position.step,
+        "seconds": MAX_FLOAT,
+    }
+    for name, most in limits.items():
+        if not 0 <= getattr(position, name) <= most:  # false of NaN, too
+            raise ValueError(f"{name} is not between 0 and {most:g}")
+    if position.n_tokens < position.step:  # every step predicts something
+        raise ValueError("n_tokens is less than its steps")
+    epochs = [r["epoch"] for r in position.history if _is_record(r)]
+    if len(position.history) != position.epoch or epochs != list(range(1, position.epoch + 1)):
         raise ValueError("its history is not that of its epochs")
     return position
+
+
+def _is_record(record: Any) -> bool:
+    """Whether this is a record of an epoch, with these numbers and perhaps further ones."""
+    return (
+        isinstance(record, dict)
+        and record.keys() >= RECORD
+        and all(type(v) in (int, float) and 0 <= v <= MAX_FLOAT for v in record.values())
+        and type(record["epoch"]) is type(record["n_tokens"]) is int
+        and record["train_ppl"] > 0 < record["valid_ppl"]
+    )
 
 
 def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
@@ -88,6 +129,10 @@ def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
     leaves = [tensors[f"state.{i}"].to(trainer.device) for i in range(len(expected))]
     if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in expected]:
         raise ValueError("its state has other shapes")
+    if [leaf.dtype for leaf in leaves] != [leaf.dtype for leaf in expected]:
+        raise ValueError("its state has other number formats")
+    if not all(bool(leaf.isfinite().all()) for leaf in leaves):
+        raise ValueError("its state holds NaN or infinity")
     return with_leaves(trainer.state, leaves)
 
 
@@ -118,7 +163,7 @@ def save_epoch(trainer: Trainer, folder: Path) -> None:
         meta = {"epoch": position.epoch, "valid_ppl": position.history[-1]["valid_ppl"]}
         write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
     save_log(position, folder)
-    save_position(trainer, folder)
+    _write_position(trainer, folder)
 
 
 def save_log(position: Position, folder: Path) -> None:

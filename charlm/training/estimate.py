@@ -1,4 +1,4 @@
-"""What a training will take, measured on its own first batches before anything is changed.
+"""What is left of a training, in time, measured on its first batches before anything changes.
 
 Gradients are computed and thrown away; generator, state and counts are put back, so a run with an
 estimate and one without are the same to the bit.
@@ -18,11 +18,11 @@ PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time for the whole training, and memory of this process so far at its highest."""
+    """Time that is left, and memory of this process so far at its highest."""
 
     seconds_per_step: float
     seconds_per_validation: float
-    seconds: float
+    seconds: float  # of the steps and validations to go
     memory_bytes: int
 
 

@@ -34,7 +34,7 @@ class Position:
     nll: float = 0.0  # of the current epoch, in nats
     n_tokens: int = 0
     n_clipped: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of its steps
     history: list[dict[str, Any]] = field(default_factory=list)  # a record a finished epoch
 
     @property
@@ -149,14 +149,17 @@ class Trainer:
 
     def _finish_epoch(self) -> None:
         position = self.position
+        clock = time.perf_counter()
+        valid_ppl = self.validate()
         record = {
             "epoch": position.epoch + 1,
             "rate": position.rate,
             "train_ppl": math.exp(min(position.nll / position.n_tokens, 700.0)),
-            "valid_ppl": self.validate(),
+            "valid_ppl": valid_ppl,
             "n_tokens": position.n_tokens,
             "clipped": position.n_clipped / len(self.batches),
             "seconds": round(position.seconds, 1),
+            "validation_seconds": round(time.perf_counter() - clock, 1),
         }
         history = [*position.history, record]
         rate = self.recipe.schedule.next_rate(position.rate, [r["valid_ppl"] for r in history])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
-from charlm.run.folder import RUN, RunInfo, load_resumable
-from charlm.runtime import pick_device, pick_precision, set_threads
+from charlm.run.folder import MAX_THREADS, RUN, RunInfo, load_resumable
+from charlm.runtime import MAX_SEED, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.text.inventory import load_inventory
 
@@ -70,6 +70,7 @@ def settled(request: Request) -> Plan:
         ConfigError: what does not exist, does not fit, or disagrees with the run.
         TrainingError: the run exists and --resume was not said.
     """
+    _check_request(request)
     stored = existing_run(request)
     if stored:
         refuse_disagreement(request, stored)
@@ -90,6 +91,19 @@ def settled(request: Request) -> Plan:
         precision=pick_precision(precision, device),
         stored=stored,
     )
+
+
+def _check_request(request: Request) -> None:
+    """Raises ConfigError for what no training can do, new or gone on with."""
+    if request.seed is not None and not 0 <= request.seed <= MAX_SEED:
+        raise ConfigError(f"--seed {request.seed}: expected 0 to {MAX_SEED}")
+    if request.threads is not None and not 1 <= request.threads <= MAX_THREADS:
+        raise ConfigError(f"--threads {request.threads}: expected 1 to {MAX_THREADS}")
+    if request.folder.resolve() == request.data.resolve():
+        raise ConfigError(
+            f"--out {request.folder}: is the corpus directory, which is not written to; "
+            "choose another"
+        )
 
 
 def existing_run(request: Request) -> RunInfo | None:

@@ -4,6 +4,7 @@ The order of things is what makes a crash harmless: run.json before the first st
 epoch the best weights, the log and last the checkpoint.
 """
 
+import errno
 import sys
 import time
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Any, Protocol
 import torch
 
 from charlm import __version__
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
+from charlm.run.weights import check_header
 from charlm.runtime import versions
 from charlm.settings import Settings
 from charlm.text.corpus import (
@@ -27,6 +29,8 @@ from charlm.text.corpus import (
     split_path,
 )
 from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.text.perplexity import normalisation_name
+from charlm.text.split import SUMMARY
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.estimate import Estimate, estimate
 from charlm.training.loop import Trainer
@@ -65,8 +69,9 @@ def run_session(
     plan: Plan, inventory: Inventory, *, deadline: float | None, watcher: Watcher
 ) -> Trainer:
     """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands."""
-    _note_cut_words(inventory, watcher)
-    texts = _encoded(plan, inventory)
+    _note_text(plan, inventory, watcher=watcher)
+    recipe, _ = build_recipe(plan.settings.get("recipe"))
+    texts = _encoded(plan, inventory, oov_input=recipe.oov_input)
     trainer, settings = _trainer(plan, inventory, texts)
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.stored:
@@ -94,11 +99,22 @@ def inventory_for(plan: Plan) -> Inventory:
 
     Raises:
         ConfigError: settings that make no model over it, found before anything is written.
+        DataError: a run of another vocabulary, or whose checkpoint is of another model, found
+            before memory is taken for what its run.json asks for.
     """
     inventory = _inventory(plan)
-    build_recipe(plan.settings.get("recipe"))
+    if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
+        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
+    recipe, _ = build_recipe(plan.settings.get("recipe"))
     with torch.device("meta"):
-        build_model(plan.settings, inventory)
+        model, _ = build_model(plan.settings, inventory)
+    if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
+        raise ConfigError(
+            "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "
+            f"{plan.settings['encoder']['type']!r} reads no spelling"
+        )
+    if plan.stored and (plan.folder / RESUME).is_file():
+        check_header(model, plan.folder / RESUME, prefix="model.")
     return inventory
 
 
@@ -112,20 +128,32 @@ def _inventory(plan: Plan) -> Inventory:
     return inventory_of(sentences, normalisation=normalisation)
 
 
-def _encoded(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
-    (plan.folder / ENCODED).mkdir(exist_ok=True)
+def _encoded(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:
+    folder = plan.folder / ENCODED
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        # A stranger's run could have its link's target written to, and emptied at the end.
+        raise DataError(f"{folder}: is a link or a file; expected charlm's own folder; remove it")
+    folder.mkdir(exist_ok=True)
     return {
         split: reopen_text(
             split_path(plan.data, split),
             inventory,
-            stem=plan.folder / ENCODED / split,
+            stem=folder / split,
             max_tokens=plan.max_tokens if split == "train" else 0,
+            oov_input=oov_input,
         )
         for split in ("train", "valid")
     }
 
 
-def _note_cut_words(inventory: Inventory, watcher: Watcher) -> None:
+def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
+    """What a user would not expect of how his text is read."""
+    own, rules = corpus_normalisation(plan.data), inventory.normalisation
+    if (plan.data / SUMMARY).is_file() and own != rules:
+        watcher.note(
+            f"the vocabulary's text rules ({normalisation_name(rules)}) are not those that the "
+            f"corpus was prepared with ({normalisation_name(own)}); the vocabulary's are applied"
+        )
     longest = inventory.max_word_length
     if n_cut := inventory.n_cut_words:
         watcher.note(
@@ -178,13 +206,22 @@ def _info(
 
 def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
     """What the run was begun with against what is here now."""
-    if stored.vocabulary_sha256 != now.vocabulary_sha256:
-        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     for split in ("train", "valid"):
         if stored.corpus[split]["sha256"] != now.corpus[split]["sha256"]:
             raise DataError(
                 f"{split}.txt: not the text that the run was begun with; give that one with --data"
             )
+        said, found = stored.corpus[split]["n_tokens"], now.corpus[split]["n_tokens"]
+        if said != found:
+            raise DataError(
+                f"{split}.txt: read as {found} tokens; expected the {said} of {RUN}; "
+                "the run is damaged"
+            )
+    if stored.settings != now.settings and stored.charlm != now.charlm:
+        raise DataError(
+            f"{RUN}: settings written by charlm {stored.charlm}, this is {now.charlm}; "
+            "go on with that version, or train anew"
+        )
     if stored.settings != now.settings:
         raise DataError(f"{RUN}: settings that this charlm would not write; the run is damaged")
     for what in ("threads", "device", "versions"):
@@ -221,7 +258,7 @@ def _run_epochs(
         if deadline is not None and saved > deadline:
             break
     if trainer.is_finished:
-        _remove_encoded(folder)
+        _remove_encoded(folder, watcher)
 
 
 def _draw(trainer: Trainer, folder: Path, *, info: RunInfo) -> None:
@@ -237,8 +274,17 @@ def _draw(trainer: Trainer, folder: Path, *, info: RunInfo) -> None:
     )
 
 
-def _remove_encoded(folder: Path) -> None:
+def _remove_encoded(folder: Path, watcher: Watcher) -> None:
     """Encoded text is needed while a training runs, and made again where it is missing."""
-    for path in (folder / ENCODED).glob("*"):
-        path.unlink()
-    (folder / ENCODED).rmdir()
+    names = [f"{split}.{kind}" for split in ("train", "valid") for kind in ("ids", "json")]
+    try:
+        for name in (*names, *(f".{name}.partial" for name in names)):
+            (folder / ENCODED / name).unlink(missing_ok=True)
+        (folder / ENCODED).rmdir()
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EISDIR):
+            raise
+        watcher.note(
+            f"{folder / ENCODED}: holds what is not charlm's; the run counts as unfinished until "
+            "it is moved away"
+        )

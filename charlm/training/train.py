@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
+from charlm.run.card import total_seconds
 from charlm.run.folder import locked
 from charlm.text.corpus import split_path
 from charlm.training.loop import Trainer
@@ -28,7 +29,7 @@ class TrainResult:
     epochs: int
     best_epoch: int  # 0: none is finished
     valid_ppl: float | None  # of the best epoch
-    seconds: float  # of all epochs, earlier sittings included
+    seconds: float  # of all steps and validations, earlier sittings included
     n_parameters: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +85,9 @@ def train(
         precision=precision,
     )
     plan = settled(request)
+    watcher = watcher or Silence()
+    if resume and not plan.stored:
+        watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
     plan.folder.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
@@ -91,7 +95,7 @@ def train(
             raise TrainingError(
                 f"{plan.folder}: another process began this run meanwhile; call again"
             )
-        trainer = run_session(plan, inventory, deadline=deadline, watcher=watcher or Silence())
+        trainer = run_session(plan, inventory, deadline=deadline, watcher=watcher)
     return _result(trainer, plan.folder)
 
 
@@ -104,6 +108,6 @@ def _result(trainer: Trainer, folder: Path) -> TrainResult:
         epochs=position.epoch,
         best_epoch=best,
         valid_ppl=position.history[best - 1]["valid_ppl"] if best else None,
-        seconds=sum(record["seconds"] for record in position.history) + position.seconds,
+        seconds=total_seconds(position.history) + position.seconds,
         n_parameters=sum(trainer.model.n_parameters_by_part().values()),
     )

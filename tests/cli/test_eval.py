@@ -33,7 +33,7 @@ ppl1            46.42       46.42  3 words
 ppl-known       10.00       10.00  4 tokens, without <unk>
 bits/char      2.3728      2.3728  7 characters
 bits/byte      2.3728      2.3728  7 bytes
-OOV: 1 of 3 words (33.33%), scored as <unk>; the bits leave their spelling out
+<unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 normalised: 1 of 3 words (33.33%) stand otherwise in the text
 signature: SIGNED|streams:1|state:carried|MADE
 signature: SIGNED|state:sentence|MADE
@@ -172,8 +172,15 @@ def test_several_texts_have_a_block_each(here: Path) -> None:
 
 def test_a_raw_text_says_nothing_of_normalising(here: Path) -> None:
     result = run_eval(*SAID, "--raw")
-    assert "OOV: 2 of 3 words" in result.stdout  # B is no word
+    assert "\n<unk> as target: 2 of 3 words" in result.stdout  # B is no word
     assert "normalised" not in result.stdout
+
+
+def test_a_literal_unk_is_a_target_that_is_unk(here: Path) -> None:
+    Path("a.txt").write_text("a <unk> zz <unk>:b\n")
+    result = run_eval(*SAID)
+    assert "\n<unk> as target: 3 of 4 words (75.00%); the bits leave" in result.stdout
+    assert "\nmost words are <unk>, so the perplexities say little: " in result.stdout
 
 
 def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
@@ -217,7 +224,7 @@ def test_the_example_in_the_help_works(here: Path) -> None:
         (
             ["none.txt", "--model", "exp/first"],
             1,
-            "charlm: none.txt: no such file or directory\n",
+            "charlm: none.txt: no such file; expected a text\n",
         ),
         ([*SAID, "--debug", "3"], 2, "Invalid value for '--debug'"),
     ],

@@ -95,7 +95,7 @@ def test_the_example_in_the_help_runs(raw: Path) -> None:
             "raw.txt:12: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the "
             "file, or let `charlm prep --invalid replace` or `drop` clean it",
         ),
-        ("prep missing.txt --out c", "missing.txt: no such file or directory"),
+        ("prep missing.txt --out c", "missing.txt: no such file; expected a text"),
         ("prep empty --out c", "empty: holds no lines; expected text, one sentence a line"),
         ("prep binary --out c", "binary:1: found a NUL byte; expected text, not a binary file"),
         (

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.text.files import write_bytes
-from charlm.training import session
+from charlm.training import loop, session
 
 runner = CliRunner(env={"COLUMNS": "200"})
 SIZES = [
@@ -54,9 +54,7 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
     total, *each = (int(number.replace(",", "")) for number in parts.groups())
     assert total == sum(each)
     assert each[1] == CONTEXT
-    assert re.fullmatch(
-        r"about \d+ s for the 2 epochs to go, \d+\.\d GB of memory; cpu, fp32", lines[1]
-    )
+    assert re.fullmatch(r"about \d+ s for epochs 1 to 2, \d+\.\d GB of memory; cpu, fp32", lines[1])
     for number, line in enumerate(lines[2:], 1):
         assert re.fullmatch(
             rf"epoch   {number}  train ppl +\d+\.\d\d  valid ppl +\d+\.\d\d[* ]  rate 1  "
@@ -64,6 +62,23 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
             line,
         )
     assert "*" in lines[2]
+
+
+def test_the_time_that_is_told_holds_the_validation(
+    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def slow_validation(_: loop.Trainer) -> float:
+        nonlocal now
+        now += 50.0
+        return 9.0
+
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(loop.Trainer, "validate", slow_validation)
+    result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
+    assert result.stdout.startswith("r: finished after 2 epochs, 2 min\n")
+    assert [line.split("  ")[-1] for line in result.stderr.splitlines()[2:]] == ["50 s", "50 s"]
 
 
 def test_train_as_json_prints_what_the_function_returns(corpus_dir: Path) -> None:

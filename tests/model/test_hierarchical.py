@@ -11,6 +11,7 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import OUTPUT
 from charlm.model.outputs.hierarchical import HierarchicalSoftmax
+from charlm.settings import build_part
 from charlm.text.inventory import Inventory
 
 Build = Callable[..., HierarchicalSoftmax]
@@ -180,3 +181,27 @@ def test_an_empty_cluster_is_refused_after_loading(build: Build) -> None:
     output.cluster_V, output.place_V = torch.zeros(3, dtype=torch.int64), torch.arange(3)
     with pytest.raises(DataError, match="do not put every word into one cluster"):
         output.check_loaded()
+
+
+def unseeded() -> HierarchicalSoftmax:
+    output, _ = build_part(OUTPUT, {"type": "hierarchical"}, leading=[DIM, words_of(23), None])
+    assert isinstance(output, HierarchicalSoftmax)
+    return output
+
+
+def test_a_model_without_memory_draws_nothing_from_the_callers_generator() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    with torch.device("meta"):
+        unseeded()
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_clusters_are_drawn_from_the_generator_where_the_model_is_to_be_trained() -> None:
+    drawn = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        drawn.append(unseeded().members_CM)
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])

@@ -139,3 +139,13 @@ def test_a_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
         _ = 1 / 0
     with locked(tmp_path):
         pass
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError) as caught, locked(tmp_path):
+        pass
+    assert str(caught.value) == (
+        f"{tmp_path / 'lock'}: is a link; expected charlm's own empty file; remove the link"
+    )
+    assert not (tmp_path / "elsewhere").exists()

@@ -16,6 +16,7 @@ from charlm.run.store import load_run
 from charlm.run.weights import read_tensors, write_tensors
 from charlm.text.files import sha256_of
 from charlm.text.inventory import load_inventory
+from charlm.training.train import train
 
 Damage = Callable[[Path], object]
 
@@ -30,6 +31,25 @@ def test_a_run_is_loaded_with_all_that_it_says(tiny_run: Path) -> None:
     assert run.oov_input == "unk"
     assert not run.model.training
     assert all(torch.equal(tensors[n], t) for n, t in run.model.state_dict().items())
+
+
+def test_loading_a_run_draws_nothing_from_the_callers_generator(
+    corpus_dir: Path, tmp_path: Path
+) -> None:
+    overrides = ["encoder.encoder.filters=1,1,1,1,1,1", "context.dim=2", "output.type=hierarchical"]
+    train(
+        data=corpus_dir,
+        out=tmp_path / "run",
+        epochs=1,
+        overrides=overrides,
+        threads=1,
+        precision="fp32",
+    )
+    before = torch.get_rng_state()
+    run = load_run(tmp_path / "run")
+    assert torch.equal(torch.get_rng_state(), before)
+    tensors, _ = read_tensors(tmp_path / "run" / MODEL)
+    assert torch.equal(run.model.state_dict()["output.members_CM"], tensors["output.members_CM"])
 
 
 def changed(name: str, change: Callable[[Any], object]) -> Damage:

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from charlm.errors import DataError
-from charlm.run.weights import load_weights, read_tensors, write_tensors
+from charlm.run.weights import check_header, load_weights, read_tensors, write_tensors
 
 EXPECTED = "as run.json and vocab.json describe"
 
@@ -141,6 +141,16 @@ def test_weights_that_do_not_fit_the_model_are_one_line(
     with pytest.raises(DataError) as caught:
         load_weights(model(), path)
     assert str(caught.value) == f"{path}: {line}"
+
+
+def test_of_a_header_only_the_names_with_the_prefix_count(path: Path) -> None:
+    tensors = {f"model.{name}": t for name, t in good().items()}
+    write_tensors(path, {**tensors, "state.0": torch.zeros(9)}, meta={})
+    check_header(model(), path, prefix="model.")
+    write_tensors(path, {**tensors, "model.bias": torch.zeros(4)}, meta={})
+    with pytest.raises(DataError) as caught:
+        check_header(model(), path, prefix="model.")
+    assert str(caught.value) == f"{path}: model.bias is 4; expected 3, {EXPECTED}"
 
 
 @pytest.mark.parametrize("make", [lambda path: None, Path.mkdir])

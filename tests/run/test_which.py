@@ -43,6 +43,22 @@ def test_the_newest_finished_run_is_taken_where_none_is_said() -> None:
     assert which_run(None) == Path("exp/new")
 
 
+def test_a_run_is_as_new_as_its_last_epoch_not_as_its_best() -> None:
+    both = ("run.json", "model.safetensors", "log.jsonl")
+    run_of_age("best-epoch-later", 200, files=both)
+    run_of_age("last-epoch-later", 100, files=both)
+    for name, age in (("best-epoch-later", 250), ("last-epoch-later", 300)):
+        os.utime(Path("exp", name, "model.safetensors"), (10**9 - age, 10**9 - age))
+    run_of_age("no-log", 150)
+    assert which_run(None) == Path("exp/last-epoch-later")
+
+
+def test_a_run_without_a_log_is_as_new_as_its_weights() -> None:
+    run_of_age("log", 200, files=("run.json", "model.safetensors", "log.jsonl"))
+    run_of_age("no-log", 100)
+    assert which_run(None) == Path("exp/no-log")
+
+
 def test_of_two_runs_of_one_moment_the_last_by_name_is_taken() -> None:
     run_of_age("b", 5)
     run_of_age("a", 5)

@@ -62,7 +62,7 @@ def test_perplexity_of_a_uniform_model_is_the_number_of_words(
     ],
     ids=["plain", "CRLF", "no last LF", "BOM", "gz"],
 )
-def test_counts_are_kenlms_and_no_line_end_changes_the_result(
+def test_a_blank_line_is_a_sentence_and_no_line_end_changes_the_result(
     run: Path, text: Path, content: bytes
 ) -> None:
     expected = evaluated(run, text)
@@ -70,7 +70,7 @@ def test_counts_are_kenlms_and_no_line_end_changes_the_result(
     result = evaluated(run, text)
     assert result == expected
     counts = result.counts
-    # KenLM: a token a word and one a line, the blank line included.
+    # A token a word and one a line; test_kenlm.py asks KenLM.
     assert (counts.n_sentences, counts.n_words, counts.n_tokens) == (4, 11, 15)
     assert (counts.n_oov, counts.n_known_tokens) == (3, 12)
     assert (counts.n_characters, counts.n_bytes) == (7 + 1 + 18 + 3,) * 2
@@ -284,6 +284,10 @@ def test_a_missing_file_is_found_before_the_others_are_evaluated(
     run: Path, text: Path, tmp_path: Path
 ) -> None:
     events: list[ScoredSentence] = []
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(DataError, match="none.txt: no such file; expected a text"):
         evaluate(run, files=[text, tmp_path / "none.txt"], on_sentence=events.append)
     assert events == []
+
+
+def test_a_lone_path_is_one_text(run: Path, text: Path) -> None:
+    assert evaluate(run, files=str(text)) == evaluate(run, files=[text])

@@ -1,6 +1,7 @@
 """Scores of whole texts against a loop that feeds one token at a time."""
 
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from charlm.scoring import nll
 from charlm.scoring.nll import (
     FormVectors,
     continued_nll,
+    form_slices,
     sentence_nlls,
     streams_nll,
     validation_perplexity,
 )
 from charlm.text.corpus import FormIds, Ids, encode_sentences
-from charlm.text.inventory import END, UNK, Inventory, inventory_of
+from charlm.text.inventory import END, MAX_WORD_LENGTH, UNK, Inventory, inventory_of
 
 TRAIN = [["a", "b", "c", "a"], ["cab", "<unk>", "bac"], ["b", "a"]]
 TEXT = [["a"], ["b", "new", "cab", "a", "c"], [], ["newer", "b"], ["bac", "<unk>", "new"]]
@@ -202,3 +204,49 @@ def test_a_chunk_holds_fewer_positions_where_the_vocabulary_is_large(
     assert vectors.positions_at_once == 10
     monkeypatch.setattr(nll, "CHUNK_SCORES", 1)
     assert vectors.positions_at_once == 1
+
+
+def rows_at_once(lengths: list[int]) -> list[tuple[int, int]]:
+    return [(part.start, part.stop) for part in form_slices(np.array(lengths, np.int64))]
+
+
+def test_an_ordinary_vocabulary_is_encoded_so_many_forms_at_once() -> None:
+    longest = MAX_WORD_LENGTH + 2  # and the start and end of the word
+    assert rows_at_once([longest] * 5000) == [(0, 2048), (2048, 4096), (4096, 5000)]
+    assert rows_at_once([3] * 2048) == [(0, 2048)]
+    assert rows_at_once([]) == []
+
+
+def test_an_endless_word_makes_the_forms_at_once_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nll, "FORMS_AT_ONCE", 4)
+    monkeypatch.setattr(nll, "LETTERS_AT_ONCE", 20)
+    lengths = [5, 5, 5, 5, 5, 10, 2, 2, 100, 1, 7, 7, 7]
+    # 4 of 5 letters; 5 and 10 as 2 of 10; 2 and 2 (3 of 100 are too many); 100 alone; then 2 of 7.
+    assert rows_at_once(lengths) == [(0, 4), (4, 6), (6, 8), (8, 9), (9, 11), (11, 13)]
+
+
+def test_forms_have_the_same_vectors_however_few_are_encoded_at_once(
+    model: LanguageModel, inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = FormVectors(model, inventory).vocabulary_VE
+    monkeypatch.setattr(nll, "LETTERS_AT_ONCE", 7)
+    parted = FormVectors(model, inventory).vocabulary_VE
+    assert parted.shape == (inventory.n_words, model.encoder.dim)
+    torch.testing.assert_close(parted, whole, atol=1e-6, rtol=0)
+
+
+def test_what_was_encoded_is_not_kept_twice(
+    model: LanguageModel, inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nll, "FORMS_AT_ONCE", 1)
+    encoded: list[weakref.ref[torch.Tensor]] = []
+    alive: list[int] = []
+
+    def hook(module: object, inputs: object, output: torch.Tensor) -> None:
+        alive.append(sum(reference() is not None for reference in encoded))
+        encoded.append(weakref.ref(output))
+
+    with model.encoder.register_forward_hook(hook):
+        FormVectors(model, inventory)
+    assert len(alive) == inventory.n_words > 4
+    assert max(alive) <= 1

@@ -15,7 +15,6 @@ from charlm.text.corpus import (
     encode_sentences,
     encode_text,
     read_sentences,
-    reopen_text,
     split_path,
     without_marks,
 )
@@ -171,56 +170,6 @@ def test_a_text_without_a_sentence_is_refused(
     with pytest.raises(DataError) as caught:
         encode_text(path, INVENTORY, stem=tmp_path / "kept", max_tokens=max_tokens)
     assert str(caught.value) == f"{path}: no sentence; expected one a line{note}"
-
-
-def test_a_text_that_was_encoded_before_is_mapped_and_not_written_again(
-    text: Path, tmp_path: Path
-) -> None:
-    stem = tmp_path / "kept"
-    encode_text(text, INVENTORY, stem=stem)
-    before = stem.with_suffix(".ids").stat().st_mtime_ns
-    again = reopen_text(text, INVENTORY, stem=stem)
-    assert again.ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
-    assert (again.spellings, again.n_sentences) == (("zz", "qq"), 3)
-    assert stem.with_suffix(".ids").stat().st_mtime_ns == before
-
-
-def test_another_text_vocabulary_or_limit_is_encoded_anew(text: Path, tmp_path: Path) -> None:
-    stem = tmp_path / "kept"
-    encode_text(text, INVENTORY, stem=stem)
-    assert reopen_text(text, INVENTORY, stem=stem, max_tokens=5).ids.tolist() == [2, 4, 3, 0, 0]
-    larger = inventory_of([["zz", "zz", "a", "a"]])
-    assert reopen_text(text, larger, stem=stem).ids.tolist()[:2] == [2, 3]
-    text.write_text("b\n")
-    assert reopen_text(text, larger, stem=stem).ids.tolist() == [4, 0]
-
-
-@pytest.mark.parametrize("change", [{"spellings": 7}, {"spellings": [1]}, {"n_sentences": "3"}, {}])
-def test_a_damaged_description_is_made_anew(
-    text: Path, tmp_path: Path, change: dict[str, object]
-) -> None:
-    stem = tmp_path / "kept"
-    whole = encode_text(text, INVENTORY, stem=stem)
-    path = stem.with_suffix(".json")
-    damaged = json.loads(path.read_text()) | change if change else []
-    path.write_text(json.dumps(damaged))
-    again = reopen_text(text, INVENTORY, stem=stem)
-    assert (again.spellings, again.n_sentences) == (whole.spellings, whole.n_sentences)
-
-
-def test_new_ids_never_stand_beside_an_old_description(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stem = tmp_path / "kept"
-    encode_text(text, INVENTORY, stem=stem)
-
-    def fail(*_: object) -> None:
-        raise OSError("no more")
-
-    monkeypatch.setattr(corpus, "write_json", fail)
-    with pytest.raises(OSError, match="no more"):
-        encode_text(text, INVENTORY, stem=stem, max_tokens=5)
-    assert not stem.with_suffix(".json").exists()
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,13 @@ def test_words_end_at_space_and_tab_alone() -> None:
     assert split_words(line) == ["a", "b", "c\u00a0d\u3000e\u2028f\u0085g\x0bh"]
 
 
+def test_a_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(OSError) as caught:
+        list(read_lines("-"))
+    assert (caught.value.errno, caught.value.filename) == (errno.EBADF, "standard input")
+
+
 def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     value = {"é\u2028": [1, 1.5, None, True, "\x1b"], "b": {}}
     write_json(tmp_path / "a.json", value)

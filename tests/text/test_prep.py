@@ -231,8 +231,8 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_made(
     assert not (tmp_path / "c").exists()
 
 
-def test_a_missing_file_is_an_error_of_the_system_and_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+def test_a_missing_file_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="missing: no such file; expected a text"):
         prepare([tmp_path / "missing"], out=tmp_path / "c")
     assert not (tmp_path / "c").exists()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from charlm.errors import DataError
 from charlm.text import files
 from charlm.text.files import atomic_write, read_json, scratch_file, write_json
 
@@ -27,6 +28,17 @@ def test_what_is_written_replaces_the_old_content(tmp_path: Path) -> None:
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_link_that_waits_under_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
+    precious = written(tmp_path / "precious", b"mine")
+    (tmp_path / ".file.partial").symlink_to(precious)
+    files.write_bytes(tmp_path / "file", b"new")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {
+        "file": b"new",
+        "precious": b"mine",
+    }
+    assert not (tmp_path / "file").is_symlink()
 
 
 class _FullDisk(io.BytesIO):
@@ -120,3 +132,12 @@ def test_a_scratch_file_never_shows_in_its_folder(tmp_path: Path) -> None:
 def test_half_a_character_in_a_name_is_written_as_an_escape(tmp_path: Path) -> None:
     write_json(tmp_path / "value.json", {"name": "caf\udce9"})
     assert read_json(tmp_path / "value.json") == {"name": "caf\udce9"}
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError) as caught, atomic_write(pipe):
+        pass
+    assert str(caught.value) == f"{pipe}: is a device or a pipe; expected a file or a new name"
+    assert pipe.is_fifo()

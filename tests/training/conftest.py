@@ -89,4 +89,5 @@ def bits() -> Bits:
 def timeless(lines: Any) -> list[dict[str, object]]:
     """Records of the log, less what the clock said."""
     records = map(json.loads, lines)
-    return [{k: v for k, v in record.items() if k != "seconds"} for record in records]
+    clocks = ("seconds", "validation_seconds")
+    return [{k: v for k, v in record.items() if k not in clocks} for record in records]

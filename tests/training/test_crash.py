@@ -72,7 +72,7 @@ class Disk:
                 return super().write(data)
 
         def opened(path: Path, mode: str = "r") -> Any:
-            return io.BufferedWriter(File(path, "w")) if mode == "wb" else open(path, mode)
+            return io.BufferedWriter(File(path, "x")) if mode == "xb" else open(path, mode)
 
         def fsync(descriptor: int) -> None:
             is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)

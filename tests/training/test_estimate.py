@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from charlm.scoring import nll
 from charlm.training import estimate as estimating
-from charlm.training import session
+from charlm.training import loop, session
 from charlm.training.estimate import Estimate, estimate, peak_memory
 from charlm.training.loop import Trainer
 from charlm.training.train import Silence
@@ -57,6 +58,33 @@ def test_an_estimate_counts_the_steps_and_validations_to_go(
     assert [cost.seconds for _, cost in listener.costs] == pytest.approx(
         [0.5 * n + 0.5 * m for n, m in zip(steps, epochs, strict=True)]
     )
+
+
+def test_a_validation_of_several_chunks_is_reckoned_from_the_second(
+    train_toy: Callable[..., Any], toy_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vocabulary takes 100 s and a chunk of two steps of four streams 3 s."""
+    now = 0.0
+
+    def later(function: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def timed(*arguments: Any, **options: Any) -> Any:
+            nonlocal now
+            now += seconds
+            return function(*arguments, **options)
+
+        return timed
+
+    monkeypatch.setattr(estimating.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(nll, "CHUNK_POSITIONS", 8)
+    monkeypatch.setattr(nll, "chunk_nll", later(nll.chunk_nll, 3.0))
+    monkeypatch.setattr(loop, "FormVectors", later(nll.FormVectors, 100.0))
+    listener = Listener()
+    train_toy(epochs=1, watcher=listener)
+    valid = (toy_corpus / "valid.txt").read_text()
+    n_tokens = len(valid.split()) + valid.count("\n")
+    assert n_tokens > 3 * 8
+    costs = [cost.seconds_per_validation for _, cost in listener.costs]
+    assert costs == pytest.approx([100.0 + 3.0 * n_tokens / 8] * 3)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak there")

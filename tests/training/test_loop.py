@@ -14,7 +14,7 @@ from charlm.model.build import build_model
 from charlm.run.folder import MODEL, RESUME
 from charlm.text.corpus import EncodedText
 from charlm.text.inventory import inventory_of
-from charlm.training import checkpoint
+from charlm.training import checkpoint, loop
 from charlm.training.checkpoint import save_epoch, save_position
 from charlm.training.loop import Position, Trainer
 from charlm.training.recipe import build_recipe
@@ -82,6 +82,27 @@ def test_an_epoch_sums_its_own_tokens_only_and_starts_the_next_at_nothing(traine
     trainer.run_epoch(after_step)
     assert trainer.position.history[0]["train_ppl"] == pytest.approx(math.exp(losses[-1] / 11))
     assert trainer.position == Position(epoch=1, rate=1.0, history=trainer.position.history)
+
+
+def test_the_time_of_the_steps_and_that_of_the_validation_are_told_apart(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def later(method: Callable[..., object], seconds: float) -> Callable[..., object]:
+        def timed(*arguments: object) -> object:
+            nonlocal now
+            now += seconds
+            return method(*arguments)
+
+        return timed
+
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(trainer, "step", later(trainer.step, 2.0))
+    monkeypatch.setattr(trainer, "validate", later(trainer.validate, 50.0))
+    trainer.run_epoch(go_on)
+    (record,) = trainer.position.history
+    assert (record["seconds"], record["validation_seconds"]) == (3 * 2.0, 50.0)
 
 
 def test_the_share_of_clipped_steps_is_told(trainer: Trainer) -> None:

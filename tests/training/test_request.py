@@ -8,6 +8,7 @@ import pytest
 
 from charlm.errors import CharlmError, ConfigError, TrainingError
 from charlm.training.request import first_difference, parse_time, requested_changes
+from charlm.training.train import train
 
 TrainToy = Callable[..., Any]
 
@@ -124,6 +125,11 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
         ({"overrides": ["context=lstm"]}, "context: found 'lstm'; expected an object with a type"),
         ({"device": "tpu"}, "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
         ({"precision": "fp16"}, "--precision 'fp16': expected one of auto, fp32, bf16"),
+        ({"seed": -1}, "--seed -1: expected 0 to 4294967295"),
+        ({"seed": 2**32}, "--seed 4294967296: expected 0 to 4294967295"),
+        ({"threads": -1}, "--threads -1: expected 1 to 4096"),
+        ({"threads": 0}, "--threads 0: expected 1 to 4096"),
+        ({"threads": 4097}, "--threads 4097: expected 1 to 4096"),
         ({"max_time": "soon"}, "--max-time 'soon': expected a time as 90s, 30m or 2h"),
         ({"lr": -1.0}, "option 'lr' of optimiser 'sgd' is -1.0; expected 0.0 to 1000000.0"),
     ],
@@ -135,3 +141,18 @@ def test_what_cannot_be_trained_is_one_line_and_leaves_no_run(
         train_toy(**options)
     assert str(caught.value).startswith(line)
     assert not (tmp_path / "run" / "run.json").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_corpus_directory_is_no_place_for_the_run(
+    toy_corpus: Path, tmp_path: Path, resume: bool
+) -> None:
+    before = sorted(toy_corpus.iterdir())
+    same = tmp_path / "same"
+    same.symlink_to(toy_corpus)
+    with pytest.raises(ConfigError) as caught:
+        train(data=toy_corpus, out=same, resume=resume)
+    assert str(caught.value) == (
+        f"--out {same}: is the corpus directory, which is not written to; choose another"
+    )
+    assert sorted(toy_corpus.iterdir()) == before

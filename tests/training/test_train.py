@@ -14,8 +14,9 @@ from charlm.errors import ConfigError, DataError, TrainingError
 from charlm.model.build import build_model
 from charlm.model.forms import Forms
 from charlm.model.language_model import LanguageModel
-from charlm.run.folder import LOCK, load_info
+from charlm.run.folder import LOCK, RESUME, load_info
 from charlm.run.store import load_run
+from charlm.run.weights import read_tensors, write_tensors
 from charlm.text.corpus import FormIds, encode_sentences, read_sentences
 from charlm.text.inventory import Inventory, inventory_of
 from charlm.training import session
@@ -83,6 +84,21 @@ def test_the_result_says_what_was_reached(train_toy: TrainToy, tmp_path: Path) -
         "seconds": result.seconds,
         "n_parameters": sum(p.numel() for p in load_run(tmp_path / "run").model.parameters()),
     }
+
+
+def test_the_time_of_a_training_is_that_of_its_steps_and_its_validations(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=3)
+    path = tmp_path / "run" / RESUME
+    tensors, meta = read_tensors(path)
+    for record in meta["position"]["history"]:
+        record.update(seconds=100.0, validation_seconds=20.5)
+    del meta["position"]["history"][0]["validation_seconds"]  # as older runs are
+    meta["position"]["seconds"] = 7.0
+    write_tensors(path, tensors, meta=meta)
+    assert train_toy(epochs=3, resume=True).seconds == 3 * 100.0 + 2 * 20.5 + 7.0
+    assert "| time | 341 s |" in (tmp_path / "run" / "card.md").read_text()
 
 
 def test_a_run_holds_fixed_names_and_the_corpus_is_left_as_it_was(

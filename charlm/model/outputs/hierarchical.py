@@ -53,8 +53,10 @@ class HierarchicalSoftmax(Output):
 
     def _store_clusters(self, n_words: int, n_clusters: int, assignment: str) -> None:
         # Built on the CPU even where the parameters are on the meta device: indices, not weights.
+        # There a caller's generator is left alone, too: the weights' file brings the clusters.
+        is_drawn = assignment == "random" and not self.words.weight.is_meta
         with torch.device("cpu"):
-            order = torch.randperm(n_words) if assignment == "random" else torch.arange(n_words)
+            order = torch.randperm(n_words) if is_drawn else torch.arange(n_words)
             parts = order.tensor_split(n_clusters)
             members_CM = torch.full((n_clusters, len(parts[0])), -1)
             cluster_V, place_V = torch.empty(2, n_words, dtype=torch.int64).unbind()

@@ -1,0 +1,133 @@
+"""Encoded text that lies on the disk: taken as it is, or made anew where it is not whole."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.text import corpus
+from charlm.text.corpus import encode_text, reopen_text
+from charlm.text.inventory import inventory_of
+
+INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a zz b\n\nb <unk> zz <unk>:qq\n")
+    return path
+
+
+def test_a_text_that_was_encoded_before_is_mapped_and_not_written_again(
+    text: Path, tmp_path: Path
+) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    before = stem.with_suffix(".ids").stat().st_mtime_ns
+    again = reopen_text(text, INVENTORY, stem=stem)
+    assert again.ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
+    assert (again.spellings, again.n_sentences) == (("zz", "qq"), 3)
+    assert stem.with_suffix(".ids").stat().st_mtime_ns == before
+
+
+def test_another_text_vocabulary_or_limit_is_encoded_anew(text: Path, tmp_path: Path) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    assert reopen_text(text, INVENTORY, stem=stem, max_tokens=5).ids.tolist() == [2, 4, 3, 0, 0]
+    larger = inventory_of([["zz", "zz", "a", "a"]])
+    assert reopen_text(text, larger, stem=stem).ids.tolist()[:2] == [2, 3]
+    text.write_text("b\n")
+    assert reopen_text(text, larger, stem=stem).ids.tolist() == [4, 0]
+
+
+@pytest.mark.parametrize(
+    "change", [{"spellings": 7}, {"spellings": [1]}, {"n_sentences": "3"}, {"n_ids": 10.0}, {}]
+)
+def test_a_damaged_description_is_made_anew(
+    text: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    stem = tmp_path / "kept"
+    whole = encode_text(text, INVENTORY, stem=stem)
+    path = stem.with_suffix(".json")
+    damaged = json.loads(path.read_text()) | change if change else []
+    path.write_text(json.dumps(damaged))
+    again = reopen_text(text, INVENTORY, stem=stem)
+    assert (again.spellings, again.n_sentences) == (whole.spellings, whole.n_sentences)
+
+
+def array(*ids: int) -> bytes:
+    return np.array(ids, "<i4").tobytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        array(2, 4, 3, 0, 0),
+        array(2, 4, 3, 0, 0, 3, 1, 4, 5, 0)[:-1],
+        array(2, 4, 3, 0, 0, 3, 1, 4, 5, 0) + b"\0",
+        array(2, 4, 3, 0, 0, 3, 1, 4, -1, 0),
+        array(2, 4, 3, 0, 0, 3, 1, 4, 6, 0),  # four words and two spellings: 5 is the last
+        b"",
+    ],
+    ids=["halved", "cut", "longer", "negative", "too large", "empty"],
+)
+def test_ids_that_are_not_those_that_were_written_are_made_anew(
+    text: Path, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "BLOCK", 3)
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    stem.with_suffix(".ids").write_bytes(content)
+    assert reopen_text(text, INVENTORY, stem=stem).ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b'{"n_ids": NaN}'])
+def test_a_description_that_cannot_be_read_is_made_anew(
+    text: Path, tmp_path: Path, content: bytes
+) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    stem.with_suffix(".json").write_bytes(content)
+    assert reopen_text(text, INVENTORY, stem=stem).spellings == ("zz", "qq")
+
+
+def test_a_description_of_an_earlier_charlm_is_made_anew(text: Path, tmp_path: Path) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    path = stem.with_suffix(".json")
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in whole.items() if k not in ("n_ids", "oov_input")}))
+    reopen_text(text, INVENTORY, stem=stem)
+    assert json.loads(path.read_text()) == whole
+
+
+def test_where_unk_goes_in_no_spelling_is_kept(text: Path, tmp_path: Path) -> None:
+    encoded = encode_text(text, INVENTORY, stem=tmp_path / "kept", oov_input="unk")
+    assert encoded.ids.tolist() == [2, 1, 3, 0, 0, 3, 1, 1, 1, 0]
+    assert encoded.spellings == ()
+    assert json.loads((tmp_path / "kept.json").read_text())["spellings"] == []
+
+
+def test_the_other_choice_of_what_goes_in_is_encoded_anew(text: Path, tmp_path: Path) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem, oov_input="unk")
+    assert reopen_text(text, INVENTORY, stem=stem).spellings == ("zz", "qq")
+    again = reopen_text(text, INVENTORY, stem=stem, oov_input="unk")
+    assert again.ids.tolist() == [2, 1, 3, 0, 0, 3, 1, 1, 1, 0]
+
+
+def test_new_ids_never_stand_beside_an_old_description(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+
+    def fail(*_: object) -> None:
+        raise OSError("no more")
+
+    monkeypatch.setattr(corpus, "write_json", fail)
+    with pytest.raises(OSError, match="no more"):
+        encode_text(text, INVENTORY, stem=stem, max_tokens=5)
+    assert not stem.with_suffix(".json").exists()

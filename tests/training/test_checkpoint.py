@@ -1,0 +1,164 @@
+"""A checkpoint that no training has written is refused in one line, and none such is written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from charlm.errors import DataError, TrainingError
+from charlm.run.folder import LOG, MODEL, RESUME, RUN
+from charlm.run.weights import read_tensors, write_tensors
+from charlm.training import checkpoint
+from charlm.training.train import Silence
+
+TrainToy = Callable[..., Any]
+STEPS = 3  # of an epoch
+
+
+def changed_json(path: Path, change: Callable[[Any], object]) -> None:
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+
+
+def history(**changes: Any) -> Callable[[Any, Any], object]:
+    return lambda tensors, meta: meta["position"]["history"][0].update(changes)
+
+
+def position(**changes: Any) -> Callable[[Any, Any], object]:
+    return lambda tensors, meta: meta["position"].update(changes)
+
+
+HISTORY = "its history is not that of its epochs"
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (position(step=STEPS + 1, n_tokens=9), f"step is not between 0 and {STEPS}"),
+        (position(step=-1), f"step is not between 0 and {STEPS}"),
+        (position(step=2, n_tokens=1), "n_tokens is less than its steps"),
+        (position(n_tokens=1 << 64), "n_tokens is not between 0 and 9.22337e+18"),
+        (position(n_clipped=1), "n_clipped is not between 0 and 0"),
+        (position(nll=-0.5), "nll is not between 0 and 1.79769e+308"),
+        (position(seconds=-0.5), "seconds is not between 0 and 1.79769e+308"),
+        (position(rate=-0.5), "rate is not between 0 and 1e+06"),
+        (position(rate=1e7), "rate is not between 0 and 1e+06"),
+        (position(epoch=0), HISTORY),
+        (position(epoch=-1, history=[]), HISTORY),
+        (position(history=[7]), HISTORY),
+        (lambda t, m: m["position"]["history"][0].pop("clipped"), HISTORY),
+        (history(epoch=2), HISTORY),
+        (history(epoch=1.0), HISTORY),
+        (history(seconds="1"), HISTORY),
+        (history(rate=True), HISTORY),
+        (history(valid_ppl=0), HISTORY),
+        (history(train_ppl=-1.0), HISTORY),
+        (history(n_tokens=10**400), HISTORY),
+        (history(more=[]), HISTORY),
+        (lambda t, m: t.update({"state.0": t["state.0"].double()}), "its state has other number"),
+        (lambda t, m: t["state.1"].fill_(torch.inf), "its state holds NaN or infinity"),
+    ],
+)
+def test_a_position_that_no_training_reaches_is_refused(
+    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
+) -> None:
+    path = damaged(damage, train_toy, tmp_path)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
+    assert str(caught.value).endswith("); it is damaged")
+
+
+def damaged(damage: Callable[[Any, Any], object], train_toy: TrainToy, tmp_path: Path) -> Path:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / RESUME
+    tensors, meta = read_tensors(path)
+    damage(tensors, meta)
+    write_tensors(path, tensors, meta=meta)
+    return path
+
+
+def test_a_record_with_one_more_number_is_gone_on_with(train_toy: TrainToy, tmp_path: Path) -> None:
+    damaged(history(minutes=0.5), train_toy, tmp_path)
+    assert train_toy(epochs=1, resume=True).is_finished
+    assert json.loads((tmp_path / "run" / LOG).read_text())["minutes"] == 0.5
+
+
+BIAS = "model.output.words.bias"
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (
+            lambda t, m: t.pop(BIAS),
+            f"{BIAS} is missing; expected the weights that run.json describes",
+        ),
+        (
+            lambda t, m: t.update({"model.more": torch.zeros(1)}),
+            "model.more is not part of this model; expected the weights that run.json describes",
+        ),
+        (
+            lambda t, m: t.update({BIAS: t[BIAS].double()}),
+            "output.words.bias is torch.float64; expected torch.float32",
+        ),
+        (
+            lambda t, m: t[BIAS].fill_(torch.nan),
+            "output.words.bias holds NaN or infinity; the run is damaged",
+        ),
+    ],
+)
+def test_weights_of_another_model_are_refused(
+    damage: Callable[[Any, Any], object], line: str, train_toy: TrainToy, tmp_path: Path
+) -> None:
+    path = damaged(damage, train_toy, tmp_path)
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == f"{path}: {line}"
+
+
+def test_clusters_that_are_no_partition_are_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    asked = {"epochs": 1, "overrides": ("context.dim=5", "output.type=hierarchical")}
+    train_toy(**asked)
+    path = tmp_path / "run" / RESUME
+    tensors, meta = read_tensors(path)
+    tensors["model.output.cluster_V"].fill_(1 << 40)
+    write_tensors(path, tensors, meta=meta)
+    with pytest.raises(DataError) as caught:
+        train_toy(resume=True, **asked)
+    assert str(caught.value) == (
+        f"{path}: members_CM, cluster_V and place_V do not put every word into one cluster; "
+        "the run is damaged"
+    )
+
+
+def test_the_weights_are_searched_for_nan_once_an_epoch(
+    train_toy: TrainToy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+    real = checkpoint._refuse_broken
+    monkeypatch.setattr(checkpoint, "_refuse_broken", lambda t: (searched.append(t), real(t)))
+    train_toy(epochs=2)
+    assert len(searched) == 2
+
+
+def test_a_weight_that_is_nan_at_the_end_of_an_epoch_replaces_nothing(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    class Poison(Silence):
+        def stepped(self, trainer: Any) -> None:
+            if trainer.position.step == STEPS:
+                trainer.validate = lambda: 1.0
+                trainer.parameters[0].data.fill_(torch.nan)
+
+    train_toy(epochs=1)
+    kept = (tmp_path / "run" / RESUME).read_bytes()
+    changed_json(tmp_path / "run" / RUN, lambda value: value["settings"]["recipe"].update(epochs=2))
+    with pytest.raises(TrainingError, match="holds NaN or infinity after 2 epochs and 0 steps"):
+        train_toy(resume=True, watcher=Poison())
+    assert (tmp_path / "run" / RESUME).read_bytes() == kept
+    assert (tmp_path / "run" / MODEL).is_file()

@@ -1,0 +1,172 @@
+"""A run that comes from a stranger, or is damaged, gone on with: one line, and nothing outside it.
+
+The settings' and the vocabulary's own damages are in test_resume and tests/run.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from charlm.errors import DataError
+from charlm.run.folder import RESUME, RUN
+from charlm.training import session
+from charlm.training.train import Silence
+
+TrainToy = Callable[..., Any]
+Bits = Callable[[Path], dict[str, object]]
+
+
+class Notes(Silence):
+    """What a training says."""
+
+    def __init__(self) -> None:
+        self.notes = list[str]()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class Stop(Silence):
+    """As a crash before the first step."""
+
+    def started(self, *_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+
+@pytest.fixture
+def stopped(train_toy: TrainToy, tmp_path: Path) -> Path:
+    """A run that has not made its first step; its text is encoded."""
+    with pytest.raises(ZeroDivisionError):
+        train_toy(watcher=Stop())
+    return tmp_path / "run"
+
+
+def changed_json(path: Path, change: Callable[[Any], object]) -> None:
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+
+
+def test_a_link_to_a_folder_in_place_of_the_encoded_text_is_refused(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "letter").write_text("mine")
+    link = tmp_path / "run" / "encoded"
+    link.symlink_to(tmp_path / "docs")
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"{link}: is a link or a file; expected charlm's own folder; remove it"
+    )
+    assert os.listdir(tmp_path / "docs") == ["letter"]
+
+
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir])
+@pytest.mark.parametrize("name", ["letter", "sub"])
+def test_what_is_not_ours_beside_the_encoded_text_is_kept_and_said(
+    name: str, make: Callable[[Path], None], stopped: Path, train_toy: TrainToy
+) -> None:
+    make(stopped / "encoded" / name)
+    watcher = Notes()
+    assert train_toy(resume=True, watcher=watcher).is_finished
+    assert os.listdir(stopped / "encoded") == [name]
+    assert watcher.notes == [
+        f"{stopped / 'encoded'}: holds what is not charlm's; the run counts as unfinished until "
+        "it is moved away"
+    ]
+
+
+def test_a_folder_under_a_temporary_name_does_not_end_a_training_in_an_error(
+    stopped: Path, train_toy: TrainToy
+) -> None:
+    (stopped / "encoded" / ".train.ids.partial").mkdir()
+    watcher = Notes()
+    assert train_toy(resume=True, watcher=watcher).is_finished
+    assert len(watcher.notes) == 1
+
+
+def test_what_a_crash_left_beside_the_encoded_text_goes_with_it(
+    stopped: Path, train_toy: TrainToy
+) -> None:
+    (stopped / "encoded" / ".valid.json.partial").touch()
+    assert train_toy(resume=True).is_finished
+    assert not (stopped / "encoded").exists()
+
+
+def test_half_of_the_encoded_text_is_not_trained_on(
+    stopped: Path, train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    ids = stopped / "encoded" / "train.ids"
+    ids.write_bytes(ids.read_bytes()[: ids.stat().st_size // 8 * 4])
+    train_toy(resume=True)
+    train_toy("whole")
+    assert bits(stopped) == bits(tmp_path / "whole")
+
+
+def test_the_recipe_says_whether_spellings_are_kept(train_toy: TrainToy, tmp_path: Path) -> None:
+    kept = {}
+    for oov_input in ("unk", "spelling"):
+        from_preset = session_overrides(oov_input)
+        with pytest.raises(ZeroDivisionError):
+            train_toy(oov_input, watcher=Stop(), overrides=from_preset)
+        value = json.loads((tmp_path / oov_input / "encoded" / "valid.json").read_text())
+        ids = np.fromfile(tmp_path / oov_input / "encoded" / "valid.ids", "<i4")
+        kept[oov_input] = value["spellings"], int((ids == 1).sum())
+    assert kept == {"unk": ([], 2), "spelling": (["validing", "unvalid"], 0)}
+
+
+def session_overrides(oov_input: str) -> tuple[str, ...]:
+    return ("context.dim=5", "context.layers=1", f"recipe.oov_input={oov_input}")
+
+
+def test_a_text_of_another_length_than_run_json_says_is_refused(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / RUN
+    n_tokens = json.loads(path.read_text())["corpus"]["valid"]["n_tokens"]
+    changed_json(path, lambda value: value["corpus"]["valid"].update(n_tokens=7))
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"valid.txt: read as {n_tokens} tokens; expected the 7 of run.json; the run is damaged"
+    )
+
+
+def test_settings_of_another_charlm_are_no_damage(train_toy: TrainToy, tmp_path: Path) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / RUN
+    changed_json(path, lambda value: value.update(charlm="0.0.9"))
+    assert train_toy(epochs=1, resume=True).is_finished
+    changed_json(path, lambda value: value["settings"]["recipe"].pop("clip"))
+    with pytest.raises(DataError) as caught:
+        train_toy(epochs=1, resume=True)
+    assert str(caught.value) == (
+        f"run.json: settings written by charlm 0.0.9, this is {session.__version__}; go on with "
+        "that version, or train anew"
+    )
+
+
+def test_a_run_that_asks_for_more_than_its_checkpoint_holds_allocates_nothing(
+    train_toy: TrainToy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_toy(epochs=1)
+    changed_json(
+        tmp_path / "run" / RUN, lambda value: value["settings"]["context"].update(dim=60_000)
+    )
+
+    def allocate(*_: object) -> None:
+        pytest.fail("a model of that size was built")
+
+    monkeypatch.setattr(session, "_trainer", allocate)
+    with pytest.raises(DataError) as caught:
+        train_toy(overrides=(), epochs=1, resume=True)
+    assert str(caught.value).startswith(f"{tmp_path / 'run' / RESUME}: model.context.layers.0.")
+    assert str(caught.value).endswith(", as run.json and vocab.json describe")

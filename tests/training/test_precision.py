@@ -1,0 +1,51 @@
+"""What is asked to be computed in bf16 is: products in training, and in an evaluation that asks."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
+
+from charlm import evaluate
+
+Formats = dict[bool, set[torch.dtype]]
+needs_bf16 = pytest.mark.skipif(
+    not torch.cpu._is_avx512_bf16_supported(), reason="this processor has no bf16"
+)
+PRECISIONS = [
+    ("fp32", torch.float32),
+    pytest.param("bf16", torch.bfloat16, marks=needs_bf16),
+]
+
+
+@pytest.fixture
+def formats() -> Iterator[Formats]:
+    """The number formats of all matrix products of layers, by whether the layer was training."""
+    seen: Formats = {True: set(), False: set()}
+
+    def hook(module: nn.Module, inputs: object, output: object) -> None:
+        if isinstance(module, nn.Linear) and isinstance(output, torch.Tensor):
+            seen[module.training].add(output.dtype)
+
+    with register_module_forward_hook(hook):
+        yield seen
+
+
+@pytest.mark.parametrize(("precision", "dtype"), PRECISIONS)
+def test_a_training_computes_in_its_precision_and_validates_in_fp32(
+    train_toy: Callable[..., Any], formats: Formats, precision: str, dtype: torch.dtype
+) -> None:
+    train_toy(epochs=1, precision=precision)
+    assert formats == {True: {dtype}, False: {torch.float32}}
+
+
+@pytest.mark.parametrize(("precision", "dtype"), PRECISIONS)
+def test_an_evaluation_computes_in_the_precision_that_its_signature_names(
+    tiny_run: Path, corpus_dir: Path, formats: Formats, precision: str, dtype: torch.dtype
+) -> None:
+    (result,) = evaluate(tiny_run, data=corpus_dir, precision=precision, device="cpu")
+    assert formats == {True: set(), False: {dtype}}
+    assert f"|precision:{precision}" in result.signatures["carried"]

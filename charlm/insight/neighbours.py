@@ -21,7 +21,7 @@ from charlm.model.forms import FormTable
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
-from charlm.scoring.nll import FORMS_AT_ONCE
+from charlm.scoring.nll import form_slices
 from charlm.text.corpus import FormIds
 from charlm.text.files import split_words
 from charlm.text.inventory import END, UNK, Inventory
@@ -150,8 +150,8 @@ class _Queries:
     def vectors(self, at: str | None) -> tuple[str, Tensor]:
         """The name of the tap, and the forms' vectors there, (Q, E), on the CPU."""
         tap, blocks = at, []
-        for start in range(0, len(self.ids), FORMS_AT_ONCE):
-            taps = _taps(self.encoder, self.table, self.ids[start : start + FORMS_AT_ONCE])
+        for part in form_slices(self.table.lengths[self.ids]):
+            taps = _taps(self.encoder, self.table, self.ids[part])
             tap = list(taps)[-1] if tap is None else tap
             if tap not in taps:
                 raise ConfigError(f"at: found {tap!r}; expected one of {', '.join(taps)}")
@@ -189,8 +189,8 @@ def _similarities(
     units_QE = functional.normalize(vectors_QE, eps=1e-30)
     rows = np.arange(table.n_words)
     blocks = []
-    for start in range(0, len(rows), FORMS_AT_ONCE):
-        words_NE = _taps(encoder, table, rows[start : start + FORMS_AT_ONCE])[tap]
+    for part in form_slices(table.lengths[rows]):
+        words_NE = _taps(encoder, table, rows[part])[tap]
         blocks.append(units_QE @ functional.normalize(words_NE, eps=1e-30).T)
     similarities: Similarities = torch.cat(blocks, dim=1).double().numpy()
     return np.round(similarities, DECIMALS) + 0.0  # never -0

@@ -228,7 +228,7 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
         before, after = getattr(stored, what), getattr(now, what)
         if before != after:
             watcher.note(
-                f"{what} differ from the run's ({before}, now {after}): results agree closely, "
+                f"other {what} than the run's ({before}, now {after}): results agree closely, "
                 "not to the bit"
             )
 

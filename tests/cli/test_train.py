@@ -105,5 +105,5 @@ def test_notes_are_told_as_such(corpus_dir: Path) -> None:
     assert runner.invoke(app, [*arguments, *SIZES]).exit_code == 0
     result = runner.invoke(app, [*arguments, "--resume", "--threads", "2"])
     assert result.stderr == (
-        "note: threads differ from the run's (1, now 2): results agree closely, not to the bit\n"
+        "note: other threads than the run's (1, now 2): results agree closely, not to the bit\n"
     )

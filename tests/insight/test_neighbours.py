@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight import neighbours as module
 from charlm.insight.neighbours import neighbours, neighbours_in, vectors_in
 from charlm.model.build import build_model
 from charlm.model.contract import Encoder
@@ -18,6 +17,7 @@ from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import RunInfo
 from charlm.run.store import LoadedRun, load_run
+from charlm.scoring import nll
 from charlm.text.inventory import UNK_LETTER, inventory_of
 from charlm.text.normalise import Normalisation
 
@@ -112,7 +112,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(LetterCounts())
     words = ["a", "bbbz", "c"]
     whole = neighbours_in(run, words)
-    monkeypatch.setattr(module, "FORMS_AT_ONCE", 2)
+    monkeypatch.setattr(nll, "FORMS_AT_ONCE", 2)
     assert neighbours_in(run, words) == whole
     assert vectors_in(run, words).shape == (3, 2)
 

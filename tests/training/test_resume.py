@@ -148,7 +148,7 @@ def test_a_difference_in_threads_is_said(train_toy: TrainToy) -> None:
     train_toy(epochs=1, resume=True, threads=2, watcher=counter)
     torch.set_num_threads(before)
     assert counter.notes == [
-        "threads differ from the run's (1, now 2): results agree closely, not to the bit"
+        "other threads than the run's (1, now 2): results agree closely, not to the bit"
     ]
 
 

@@ -35,7 +35,12 @@ Vocab = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="Tokens of train.txt that are read; 0 reads all."),
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Most tokens of train.txt that are read, in whole sentences, each </s> counted; "
+        "0 reads all.",
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 Epochs = Annotated[

@@ -40,7 +40,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     with _opened(path) as file:
         meta = _meta_of(file, path)
-        return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118
+        return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
 
 
 def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
     wanted = {prefix + name: tuple(t.shape) for name, t in model.state_dict().items()}
     with _opened(path) as file:
         _meta_of(file, path)
-        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 -- nor this
         found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
     for name in sorted(wanted.keys() ^ found.keys()):
         state = "missing" if name in wanted else "not part of this model"

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.run.folder import ENCODED, LOG, MODEL, RUN
+from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS
 
 VARIABLE = "CHARLM_MODEL"
-RUNS = Path("exp")
 
 
 def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:

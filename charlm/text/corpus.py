@@ -21,7 +21,7 @@ from charlm.text.files import (
     split_words,
     write_json,
 )
-from charlm.text.inventory import END, END_WORD, UNK, UNK_WORD, Inventory, is_spelled_unk
+from charlm.text.inventory import END, END_WORD, UNK, Inventory, form_of
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SUMMARY
 
@@ -105,9 +105,8 @@ class FormIds(dict[str, int]):
         self.spellings: list[str] = []
 
     def __missing__(self, token: str) -> int:
-        form = token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
         self[token] = number = self.n_words + len(self.spellings)
-        self.spellings.append(form)
+        self.spellings.append(form_of(token))
         return number
 
 

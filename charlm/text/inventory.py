@@ -225,6 +225,11 @@ def _characters(counts: dict[str, int], *, least: int) -> tuple[str, ...]:
     return tuple(sorted(frequent, key=lambda letter: (-letters[letter], letter)))
 
 
+def form_of(token: str) -> str:
+    """The form that a token of a text goes in by: its own, or that of `<unk>:form`."""
+    return token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
+
+
 def is_spelled_unk(token: str) -> bool:
     """Whether a token is `<unk>:form`: the word `<unk>` with that spelling at the input."""
     return token.startswith(f"{UNK_WORD}:") and len(token) > len(UNK_WORD) + 1

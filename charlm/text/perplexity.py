@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from charlm import __version__
-from charlm.text.inventory import END_WORD, UNK_WORD, is_spelled_unk
+from charlm.text.inventory import END_WORD, UNK_WORD, form_of
 from charlm.text.normalise import Normalisation
 
 HASH_DIGITS = 12  # of a SHA-256 in a signature
@@ -44,7 +44,7 @@ class Counts:
 
 def counts_of(words: Sequence[str], *, n_oov: int) -> Counts:
     """The counts of one sentence; `<unk>:form` is as long as its form."""
-    text = " ".join(w.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(w) else w for w in words)
+    text = " ".join(map(form_of, words))
     n_bytes = len(text.encode()) + 1
     return Counts(1, len(words), n_oov, n_characters=len(text) + 1, n_bytes=n_bytes)
 

@@ -17,6 +17,7 @@ from charlm.text.inventory import (
     Inventory,
     TextCounts,
     count_text,
+    form_of,
     inventory_of,
     is_spelled_unk,
     load_inventory,
@@ -205,7 +206,7 @@ def _unknown_characters(tokens: Counter[str], inventory: Inventory) -> Counter[s
     for token, count in tokens.items():
         if token == UNK_WORD:
             continue  # it has a character of its own
-        form = token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
+        form = form_of(token)
         for letter in form[: inventory.max_word_length]:
             if letter not in known:
                 unknown[letter] += count

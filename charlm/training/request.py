@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
-from charlm.run.folder import MAX_THREADS, RUN, RunInfo, load_resumable
+from charlm.run.folder import MAX_THREADS, RUN, RUNS, RunInfo, load_resumable
 from charlm.runtime import MAX_SEED, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.text.inventory import load_inventory
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ARCH = "char-small"
 DEFAULT_SEED = 3435  # Kim et al.'s
-RUNS = Path("exp")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from charlm.text.split import SUMMARY
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.estimate import Estimate, estimate
 from charlm.training.loop import Trainer
-from charlm.training.recipe import build_recipe
+from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
@@ -70,9 +70,10 @@ def run_session(
 ) -> Trainer:
     """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands."""
     _note_text(plan, inventory, watcher=watcher)
-    recipe, _ = build_recipe(plan.settings.get("recipe"))
+    recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
     texts = _encoded(plan, inventory, oov_input=recipe.oov_input)
-    trainer, settings = _trainer(plan, inventory, texts)
+    trainer, model_settings = _trainer(plan, inventory, recipe=recipe, texts=texts)
+    settings = {**model_settings, "recipe": recipe_settings}
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
@@ -162,11 +163,10 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
 
 
 def _trainer(
-    plan: Plan, inventory: Inventory, texts: dict[str, EncodedText]
+    plan: Plan, inventory: Inventory, *, recipe: Recipe, texts: dict[str, EncodedText]
 ) -> tuple[Trainer, Settings]:
-    """A trainer before its first step, and the settings with all defaults filled in."""
+    """A trainer before its first step, and its model's settings with all defaults filled in."""
     torch.manual_seed(plan.seed)
-    recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
     model, model_settings = build_model(plan.settings, inventory)
     recipe.initialisation.apply(model)
     model.encoder.after_step()
@@ -179,7 +179,7 @@ def _trainer(
         device=plan.device,
         precision=plan.precision,
     )
-    return trainer, {**model_settings, "recipe": recipe_settings}
+    return trainer, model_settings
 
 
 def _info(

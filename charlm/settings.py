@@ -39,12 +39,15 @@ MAX_NESTING = 64  # of JSON values: far from where Python's own recursion ends
 class Family:
     """The parts that can stand in one place: `noun` for messages, `table` from name to class.
 
-    `contract` is the annotation by which an option says that it takes a part of this family.
+    `contract` is the annotation by which an option says that it takes a part of this family, or
+    with `| None` that it may. `inner` are further families whose parts its options may take, each
+    with the positions of the outer part's leading arguments that the inner part gets.
     """
 
     noun: str
     contract: type
     table: Mapping[str, Callable[..., Any]]
+    inner: Sequence[tuple["Family", slice]] = ()
 
 
 def build_part(
@@ -78,14 +81,26 @@ def build_part(
         value = settings.get(option, default)
         if value is inspect.Parameter.empty:
             raise ConfigError(f"{where} is missing; it has no default")
-        if annotation is family.contract:
+        inner, is_optional = _inner_family(annotation, family)
+        if is_optional and value is None:
+            arguments[option] = resolved[option] = None
+        elif inner is not None:
             arguments[option], resolved[option] = build_part(
-                family, value, leading=leading, depth=depth + 1
+                inner[0], value, leading=leading[inner[1]], depth=depth + 1
             )
         else:
             arguments[option] = checked(value, annotation, where=where)
             resolved[option] = _as_json(arguments[option])
     return part(*leading, **arguments), resolved
+
+
+def _inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:
+    """The family whose part an option takes, with its leading arguments, and if it may be none."""
+    kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    for inner, leading in ((family, slice(None)), *family.inner):
+        if inner.contract in kinds:
+            return (inner, leading), type(None) in kinds
+    return None, False
 
 
 def options_of(part: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:

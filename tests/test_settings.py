@@ -253,3 +253,39 @@ def test_a_schema_with_a_union_is_our_own_mistake() -> None:
 def test_a_long_value_is_shown_by_its_beginning() -> None:
     assert shown("x" * 58) == repr("x" * 58)
     assert shown("x" * 59) == "'" + "x" * 56 + "..."
+
+
+class Wall:
+    """A family of its own, whose parts may hold a shape."""
+
+
+class Painted(Wall):
+    def __init__(self, width: int, name: str, *, shape: Shape | None = None) -> None:
+        self.width, self.name, self.shape = width, name, shape
+
+
+class Dated(Shape):
+    def __init__(self, name: str, *, year: int = 1) -> None:
+        self.name, self.year = name, year
+
+
+DATED = Family("shape", Shape, {"dated": Dated})
+WALL = Family("wall", Wall, {"painted": Painted}, inner=[(DATED, slice(1, 2))])
+
+
+def test_a_part_of_another_family_gets_its_share_of_the_leading_arguments() -> None:
+    settings = {"type": "painted", "shape": {"type": "dated"}}
+    wall, resolved = build_part(WALL, settings, leading=[7, "north"])
+    assert (wall.width, wall.shape.name, wall.shape.year) == (7, "north", 1)
+    assert resolved == {"type": "painted", "shape": {"type": "dated", "year": 1}}
+
+
+def test_a_part_that_may_be_missing_is_none() -> None:
+    wall, resolved = build_part(WALL, {"type": "painted"}, leading=[7, "north"])
+    assert wall.shape is None
+    assert resolved == {"type": "painted", "shape": None}
+
+
+def test_another_families_part_is_checked_like_any() -> None:
+    with pytest.raises(ConfigError, match=r"^unknown shape 'x'; expected one of dated$"):
+        build_part(WALL, {"type": "painted", "shape": {"type": "x"}}, leading=[7, "north"])

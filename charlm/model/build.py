@@ -11,7 +11,8 @@ from charlm.text.inventory import Inventory
 
 ENCODER = Family("encoder", Encoder, ENCODERS)
 CONTEXT = Family("context", Context, CONTEXTS)
-OUTPUT = Family("output", Output, OUTPUTS)
+# An output stands behind (input width, inventory, encoder); an encoder within it is like any other.
+OUTPUT = Family("output", Output, OUTPUTS, inner=[(ENCODER, slice(1, 2))])
 PLACES = ("encoder", "context", "output")
 
 

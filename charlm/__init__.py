@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.neighbours import neighbours
     from charlm.loaded import load
+    from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.evaluation import evaluate
     from charlm.text.prep import prepare
     from charlm.text.vocabulary import build_vocabulary
@@ -27,6 +28,7 @@ __all__ = [
     "evaluate",
     "load",
     "neighbours",
+    "ngram_baseline",
     "prepare",
     "train",
 ]
@@ -40,6 +42,7 @@ _HOMES = {
     "evaluate": "charlm.scoring.evaluation",
     "load": "charlm.loaded",
     "neighbours": "charlm.insight.neighbours",
+    "ngram_baseline": "charlm.ngram.baseline",
     "prepare": "charlm.text.prep",
     "train": "charlm.training.train",
 }

@@ -13,6 +13,7 @@ from charlm import __version__
 from charlm.cli import output
 from charlm.cli.boundary import Commands, die_of_closed_pipes
 from charlm.cli.eval import eval_command
+from charlm.cli.ngram import ngram
 from charlm.cli.nn import nn
 from charlm.cli.prep import prep
 from charlm.cli.train import train
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "eval": eval_command,
     "nn": nn,
+    "ngram": ngram,
 }
 
 for name, command in COMMANDS.items():

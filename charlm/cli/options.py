@@ -36,3 +36,29 @@ Precision = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
 ]
+
+Split = Annotated[
+    Literal["train", "valid", "test"], typer.Option(help="Part of the corpus directory.")
+]
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
+    ),
+]
+DataOrFiles = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Corpus directory, in the place of files."),
+]
+Order = Annotated[
+    int,
+    typer.Option(metavar="N", min=1, max=6, help="Length of the longest n-grams of Kneser-Ney."),
+]
+Prune = Annotated[
+    str,
+    typer.Option(
+        metavar="0,0,1",
+        help="Largest count of the n-grams left out, by order; the last holds for longer ones.",
+    ),
+]

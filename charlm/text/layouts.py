@@ -5,9 +5,10 @@ the log probability without a word. Each function gives whole lines without the 
 """
 
 import json
+import math
 
 from charlm.text.inventory import END, END_WORD, UNK
-from charlm.text.perplexity import Perplexity, ScoredSentence
+from charlm.text.perplexity import NgramMatches, Perplexity, ScoredSentence
 
 SENTENCE_START = "<s>"  # what other tools print for the context that a sentence starts from
 
@@ -42,37 +43,54 @@ def srilm_sentence(sentence: ScoredSentence, *, debug: int) -> str:
 def _srilm_words(sentence: ScoredSentence) -> list[str]:
     """One line a token; only the last word of its context is shown.
 
-    Where SRILM tells the order of the n-gram stands [nn]: compute-best-mix counts on a tag there.
+    Where SRILM tells the order of the n-gram, a neural model has [nn]: compute-best-mix counts on a
+    tag there.
     Its versions since 2017 misread a word `|`, and what follows a word that holds a `)`, in SRILM's
     own output as in ours: they edit the context before they split the line.
     """
     words = (*sentence.mapped, END_WORD)
     contexts = (f"{SENTENCE_START} ", *(f"{word} ..." for word in words[:-1]))
+    tokens = zip(words, contexts, _srilm_tags(sentence), sentence.log10_probs, strict=True)
     return [
-        f"\tp( {word} | {context}) \t= [nn] {10.0**log10_prob:.7g} [ {log10_prob:.7g} ]"
-        for word, context, log10_prob in zip(words, contexts, sentence.log10_probs, strict=True)
+        f"\tp( {word} | {context}) \t= [{tag}] {10.0**log10_prob:.7g} [ {log10_prob:.7g} ]"
+        for word, context, tag, log10_prob in tokens
+    ]
+
+
+def _srilm_tags(sentence: ScoredSentence) -> list[str]:
+    """[nn] of a neural model; of an n-gram model how long it was, or [OOV] if it gives nothing."""
+    if sentence.matches is None:
+        return ["nn"] * len(sentence.log10_probs)
+    known = (*sentence.known, True)
+    is_oov = [
+        log10_prob == -math.inf and not is_known
+        for log10_prob, is_known in zip(sentence.log10_probs, known, strict=True)
+    ]
+    return [
+        "OOV" if oov else f"{length}gram"
+        for oov, length in zip(is_oov, sentence.matches.lengths, strict=True)
     ]
 
 
 def kenlm_sentence(sentence: ScoredSentence) -> str:
     """What KenLM's `query -v word -v sentence` prints of a sentence.
 
-    The length of the matched n-gram is 1 throughout: a neural model matches none, and 1 is the
-    least that KenLM prints itself.
+    The length of the matched n-gram is 1 throughout for a neural model, which matches none: 1 is
+    the least that KenLM prints itself.
     """
-    tokens = zip(
-        (*sentence.words, END_WORD),
-        (*map(_kenlm_id, sentence.word_ids), _kenlm_id(END)),
-        sentence.log10_probs,
-        strict=True,
+    matches = sentence.matches or NgramMatches(
+        ids=(*map(_kenlm_id, sentence.word_ids), _kenlm_id(END)),
+        lengths=(1,) * len(sentence.log10_probs),
     )
-    fields = [f"{word}={number} 1 {log10_prob:.7g}" for word, number, log10_prob in tokens]
+    words = (*sentence.words, END_WORD)
+    tokens = zip(words, matches.ids, matches.lengths, sentence.log10_probs, strict=True)
+    fields = [f"{word}={number} {n} {log10_prob:.7g}" for word, number, n, log10_prob in tokens]
     total, n_oov = sentence.perplexity.sums.log10_prob, sentence.known.count(False)
     return "\t".join([*fields, f"Total: {total:.9g} OOV: {n_oov}"])
 
 
 def _kenlm_id(word_id: int) -> int:
-    """As lmplz numbers words: `<unk>` 0, which readers take for OOV, `<s>` 1, `</s>` 2."""
+    """A neural model's id as lmplz numbers: `<unk>` 0, which readers take for OOV, `</s>` 2."""
     return {UNK: 0, END: 2}.get(word_id, word_id + 1)
 
 
@@ -92,11 +110,16 @@ def _kenlm_number(value: float | None) -> str:
 
 
 def jsonl_sentence(sentence: ScoredSentence) -> str:
-    """A sentence as one JSON object: its log10 probability, and that of each word and `</s>`."""
-    value = {
+    """A sentence as one JSON object: its log10 probability, and that of each word and `</s>`.
+
+    Where a model gives nothing stands null; JSON has no infinity. `lengths` are an n-gram model's.
+    """
+    value: dict[str, object] = {
         "log10_prob": sentence.perplexity.sums.log10_prob,
         "words": sentence.words,
         "known": sentence.known,
-        "log10_probs": sentence.log10_probs,
+        "log10_probs": [None if p == -math.inf else p for p in sentence.log10_probs],
     }
+    if sentence.matches is not None:
+        value["lengths"] = sentence.matches.lengths
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

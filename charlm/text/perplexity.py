@@ -55,13 +55,15 @@ class Log10Sums:
 
     log10_prob: float = 0.0
     log10_prob_oov: float = 0.0  # the part of the tokens that are <unk>
-    n_zeroprobs: int = 0  # of known words: a model that gives `<unk>` nothing is not one of ours
+    n_zeroprobs: int = 0
+    n_zeroprobs_oov: int = 0  # those that are <unk>: an ARPA file need not list it
 
     def __add__(self, other: "Log10Sums") -> "Log10Sums":
         return Log10Sums(
             self.log10_prob + other.log10_prob,
             self.log10_prob_oov + other.log10_prob_oov,
             self.n_zeroprobs + other.n_zeroprobs,
+            self.n_zeroprobs_oov + other.n_zeroprobs_oov,
         )
 
 
@@ -69,10 +71,12 @@ def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums
     """The sums over some tokens; `known` says of each whether it is another than `<unk>`."""
     pairs = list(zip(log10_probs, known, strict=True))
     finite = [(value, is_known) for value, is_known in pairs if value != -math.inf]
+    n_unknown = sum(not is_known for _, is_known in pairs)
     return Log10Sums(
         math.fsum(value for value, _ in finite),
         math.fsum(value for value, is_known in finite if not is_known),
         len(pairs) - len(finite),
+        n_unknown - sum(not is_known for _, is_known in finite),
     )
 
 
@@ -99,8 +103,10 @@ class Perplexity:
     @property
     def ppl_known(self) -> float | None:
         """Over tokens that are not `<unk>`: KenLM's "excluding OOVs"."""
-        log10_prob = self.sums.log10_prob - self.sums.log10_prob_oov
-        return _perplexity(log10_prob, self.counts.n_known_tokens - self.sums.n_zeroprobs)
+        sums = self.sums
+        n_zeroprobs = sums.n_zeroprobs - sums.n_zeroprobs_oov
+        n_tokens = self.counts.n_known_tokens - n_zeroprobs
+        return _perplexity(sums.log10_prob - sums.log10_prob_oov, n_tokens)
 
     @property
     def bits_per_character(self) -> float | None:
@@ -138,13 +144,22 @@ def _bits(log10_prob: float, n_units: int) -> float | None:
 
 
 @dataclass(frozen=True)
+class NgramMatches:
+    """Which n-grams an n-gram model found for the tokens of a sentence, `</s>` the last."""
+
+    ids: tuple[int, ...]  # of the tokens, as KenLM numbers them: `<unk>` is 0
+    lengths: tuple[int, ...]  # of the n-grams, the token included
+
+
+@dataclass(frozen=True)
 class ScoredSentence:
     """A sentence and the log10 probability of each of its tokens, the last being `</s>`."""
 
     words: tuple[str, ...]  # as they stand in the text, after normalisation
     word_ids: tuple[int, ...]  # what was predicted: `<unk>` for a form outside the vocabulary
     known: tuple[bool, ...]  # whether a word is another than `<unk>`
-    log10_probs: tuple[float, ...]  # one more than words
+    log10_probs: tuple[float, ...]  # one more than words; −inf for nothing
+    matches: NgramMatches | None = None  # of an n-gram model
 
     @property
     def mapped(self) -> tuple[str, ...]:
@@ -218,6 +233,11 @@ def signature(
         "norm": normalisation_name(normalisation),
         "precision": precision,
     }
+    return joined_signature(told)
+
+
+def joined_signature(told: Mapping[str, str]) -> str:
+    """What is told, in its order; what is empty does not apply."""
     return "|".join(f"{key}:{value}" for key, value in told.items() if value)
 
 

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "train": "train",
     "eval": "evaluate",
     "nn": "neighbours",
+    "ngram": "ngram_baseline",
 }
 PRESENTATION = {"json", "debug", "format"}
 RENAMED = {"set": "overrides"}

@@ -1,0 +1,114 @@
+"""`charlm ngram`: a Kneser–Ney baseline, estimated or loaded, kept and measured.
+
+One command has the two uses of SRILM's ngram-count and ngram: `--train` or `--lm` says where the
+model comes from, `--out` where it goes, and the texts behind are measured.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from charlm.cli import options, output, perplexities
+
+if TYPE_CHECKING:
+    from charlm.ngram.source import ModelInfo
+
+Train = Annotated[
+    Path | None,
+    typer.Option(metavar="TEXT", help="Text to estimate a model of; else DIR's train.txt."),
+]
+Lm = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="ARPA file (plain, gz, bz2, xz) or KenLM binary to load."),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Corpus directory to train on and measure a split of."),
+]
+OutFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where the model goes: ARPA, packed by .gz, .bz2 or .xz; KenLM's binary by .bin, "
+        ".binary or .klm.",
+    ),
+]
+Vocab = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE|RUN", help="Vocabulary whose text rules apply and outside which all is <unk>."
+    ),
+]
+Engine = Annotated[
+    Literal["auto", "charlm", "kenlm", "lmplz"],
+    typer.Option(
+        help="What computes: charlm or lmplz (on the disk) estimate, charlm or kenlm (if "
+        "installed: auto) answer for --lm."
+    ),
+]
+Lmplz = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="KenLM's lmplz, to estimate with it.")
+]
+Start = Annotated[
+    Literal["lmplz", "srilm"],
+    typer.Option(help="How ARPA gives the log10 probability of <s>: lmplz's 0 or SRILM's -99."),
+]
+
+
+def ngram(
+    *,
+    files: options.Files = None,
+    train: Train = None,
+    lm: Lm = None,
+    data: Data = None,
+    split: options.Split = "test",
+    out: OutFile = None,
+    order: options.Order = 5,
+    prune: options.Prune = "0",
+    vocab: Vocab = None,
+    engine: Engine = "auto",
+    lmplz: Lmplz = None,
+    start: Start = "lmplz",
+    layout: perplexities.Layout = "srilm",
+    debug: perplexities.Debug = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Estimate a Kneser-Ney model, or load one; keep it, and measure the perplexity of texts.
+
+    Interpolated modified Kneser-Ney with lmplz's figures; small texts get fallback discounts.
+    Prints what `charlm eval` prints of a text; its --debug 2 tells the n-grams' lengths, [5gram].
+
+    \b
+    charlm ngram --train corpus/train.txt --order 5 --out kn5.arpa.gz
+    charlm ngram --lm kn5.arpa.gz corpus/test.txt
+    """
+    chosen = {k: v for k, v in locals().items() if k not in perplexities.PRESENTATION}
+    perplexities.refuse_contradictions(layout, debug=debug, as_json=as_json)
+    from charlm.ngram.baseline import ngram_baseline
+
+    chosen["files"] = files or ()
+    on_sentence, on_text = (None, None) if as_json else perplexities.printers(layout, debug=debug)
+    result = ngram_baseline(
+        **chosen, on_model=_tell_model, on_sentence=on_sentence, on_text=on_text
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+    elif out is not None:
+        output.say(f"{out}: {out.stat().st_size:,} bytes")
+
+
+def _tell_model(info: "ModelInfo") -> None:
+    sizes = " + ".join(f"{size:,}" for size in info.sizes)
+    n_grams = f", {sizes} n-grams" if sizes else ""
+    output.say(f"{info.source}: order {info.order}{n_grams}, {info.seconds:.1f} s")
+    if info.fallback_orders:
+        output.say(fallback_warning(info.fallback_orders))
+
+
+def fallback_warning(orders: tuple[int, ...]) -> str:
+    """One line that says that a text gave no discounts for some orders."""
+    shown = ", ".join(map(str, orders))
+    return (
+        f"warning: too little text for Kneser-Ney discounts of order {shown}: took .5, 1, 1.5 there"
+    )

@@ -1,0 +1,111 @@
+"""What `eval` and `ngram` print of a text: perplexities, and scores in the layouts of older tools.
+
+With `--debug` or another format stdout holds that layout and nothing else, since programs read it
+by line and field; what we have to say beside it goes to stderr.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from charlm.cli import output
+from charlm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from charlm.text.perplexity import Evaluation, Perplexity, ScoredSentence
+
+Layout = Annotated[
+    Literal["srilm", "kenlm", "jsonl"],
+    typer.Option(
+        "--format", help="SRILM's `ngram -ppl`, KenLM's `query`, or an object a sentence."
+    ),
+]
+Debug = Annotated[
+    int,
+    typer.Option(
+        metavar="0|1|2", min=0, max=2, help="SRILM's -debug: 1 adds sentences, 2 their words, too."
+    ),
+]
+
+PRESENTATION = ("layout", "debug", "as_json")  # a command's other options are its function's, too
+
+
+def refuse_contradictions(layout: str, *, debug: int, as_json: bool) -> None:
+    """Let one layout at a time have stdout.
+
+    Raises:
+        ConfigError: several are asked for.
+    """
+    if debug and layout != "srilm":
+        raise ConfigError(f"--debug and --format {layout}: expected one of them; drop either")
+    if as_json and (debug or layout != "srilm"):
+        raise ConfigError("--json and a layout of words: expected one of them; drop either")
+
+
+def printers(
+    layout: str, *, debug: int
+) -> tuple[Callable[["ScoredSentence"], None] | None, Callable[["Evaluation"], None]]:
+    """What to do with a sentence, and with a text when it is finished."""
+    from charlm.text import layouts
+
+    alone = bool(debug) or layout != "srilm"  # whether stdout belongs to the layout
+
+    def print_total(result: "Evaluation") -> None:
+        perplexity = next(iter(result.by_state.values()))
+        if layout == "srilm":
+            output.write(layouts.srilm_total(result.name, perplexity))
+        elif layout == "kenlm":
+            output.write(layouts.kenlm_total(perplexity))
+        if alone:
+            output.say(_block(result))
+        else:
+            output.write(f"\n{_block(result)}\n")
+
+    def print_sentence(sentence: "ScoredSentence") -> None:
+        if layout == "srilm":
+            output.write(layouts.srilm_sentence(sentence, debug=debug))
+        elif layout == "kenlm":
+            output.write(layouts.kenlm_sentence(sentence))
+        else:
+            output.write(layouts.jsonl_sentence(sentence))
+
+    return (print_sentence if alone else None), print_total
+
+
+def _block(result: "Evaluation") -> str:
+    """The further perplexities side by side with their denominators, and the signatures."""
+    counts = result.counts
+    rows: list[tuple[str, Callable[[Perplexity], float | None], int, str]] = [
+        ("ppl", lambda p: p.ppl, 2, f"{counts.n_tokens} tokens, each </s> one of them"),
+        ("ppl1", lambda p: p.ppl1, 2, f"{counts.n_words} words"),
+        ("ppl-known", lambda p: p.ppl_known, 2, f"{counts.n_known_tokens} tokens, without <unk>"),
+        ("bits/char", lambda p: p.bits_per_character, 4, f"{counts.n_characters} characters"),
+        ("bits/byte", lambda p: p.bits_per_byte, 4, f"{counts.n_bytes} bytes"),
+    ]
+    lines = [f"{'':9}" + "".join(f"  {state:>10}" for state in result.by_state) + "  over"]
+    for name, measure, decimals, over in rows:
+        values = [measure(perplexity) for perplexity in result.by_state.values()]
+        shown = ["undefined" if v is None else f"{v:.{decimals}f}" for v in values]
+        lines.append(f"{name:9}" + "".join(f"  {value:>10}" for value in shown) + f"  {over}")
+    return "\n".join([*lines, *_remarks(result)])
+
+
+def _remarks(result: "Evaluation") -> list[str]:
+    from charlm.text.perplexity import share
+
+    counts = result.counts
+    remarks = [
+        f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
+        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
+    ]
+    if 2 * counts.n_oov > counts.n_words:
+        remarks.append(
+            "most words are <unk>, so the perplexities say little: another case or language?"
+        )
+    if counts.n_changed:
+        remarks.append(
+            f"normalised: {counts.n_changed} of {counts.n_words} words "
+            f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
+        )
+    return remarks + [f"signature: {signature}" for signature in result.signatures.values()]

@@ -1,0 +1,261 @@
+"""Reading ARPA files of any tool, checked line by line: a stranger's file is refused, not guessed.
+
+Memory follows what the file holds, never what its header claims. `<unk>`, `<s>` and `</s>` get the
+ids 0, 1 and 2, wherever they stand; a model without one of them gives it nothing.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from charlm.errors import DataError
+from charlm.ngram.arpa_writing import LOG10_ZERO
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
+from charlm.ngram.words import MARKS, Ids
+from charlm.text.files import decode_line, display_name, open_bytes, raw_lines
+
+BLOCK = 1 << 14  # lines parsed at once
+SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
+HIGHEST = 20  # more is no language model, and would ask for as many empty orders
+SHOWN = 60  # bytes of a broken line in a message
+
+Lines = Iterator[tuple[int, bytes]]
+
+
+@dataclass(frozen=True)
+class ArpaHead:
+    """What an ARPA file begins with."""
+
+    sizes: tuple[int, ...]  # n-grams of each order, as it claims
+    words: tuple[str, ...]  # in the order of the file, which is KenLM's numbering
+
+
+def read_arpa_head(path: str | Path) -> ArpaHead:
+    """The sizes and the words of an ARPA file, checked as far as the 1-grams.
+
+    Raises:
+        DataError: as `read_arpa`.
+    """
+    name = display_name(path)
+    with open_bytes(path) as file:
+        reader = _Reader(name, raw_lines(file, name))
+        sizes = reader.sizes()
+        section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
+    return ArpaHead(tuple(size for _, size in sizes), tuple(section.words))
+
+
+def read_arpa(path: str | Path) -> BackoffModel:
+    """The model in an ARPA file, plain or packed.
+
+    Raises:
+        DataError: not ARPA, or broken, with the line.
+    """
+    name = display_name(path)
+    with open_bytes(path) as file:
+        reader = _Reader(name, raw_lines(file, name))
+        sizes = reader.sizes()
+        sections = [reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes]
+        reader.end()
+    return _model(sections, name)
+
+
+@dataclass
+class _Section:
+    """The n-grams of one order as they stand in the file, words still in file order."""
+
+    first_line: int
+    words: list[str] = field(default_factory=list)  # of unigrams alone
+    ids: list[Ids] = field(default_factory=list)  # blocks of (N, n)
+    log10_probs: list[Log10s] = field(default_factory=list)
+    log10_backoffs: list[Log10s] = field(default_factory=list)
+
+
+class _Reader:
+    """Goes through a file once, and knows on which line it is."""
+
+    def __init__(self, name: str, lines: Lines) -> None:
+        self.name = name
+        self.lines = lines
+        self.number = 0
+        self.line = b""  # the one that is looked at
+        self.word_ids: dict[bytes, int] = {}
+
+    def step(self) -> bool:
+        """Go to the next line; false at the end of the file."""
+        found = next(self.lines, None)
+        self.number, self.line = found or (self.number + 1, b"")
+        return found is not None
+
+    def wrong(self, expected: str, *, number: int = 0, line: bytes | None = None) -> DataError:
+        found = repr((self.line if line is None else line)[:SHOWN].decode(errors="replace"))
+        return DataError(f"{self.name}:{number or self.number}: found {found}; expected {expected}")
+
+    def skip_blank(self, *, expected: str) -> None:
+        """Go on to the next line that is not empty.
+
+        Raises:
+            DataError: the file ends before.
+        """
+        while self.step():
+            if self.line.strip():
+                return
+        raise DataError(f"{self.name}: the file ends; expected {expected}; is it whole?")
+
+    def sizes(self) -> list[tuple[int, int]]:
+        r"""Order and number of n-grams, from the lines behind `\data\`."""
+        while self.line.strip() != b"\\data\\":
+            if not self.step():
+                raise DataError(f"{self.name}: no line \\data\\; expected an ARPA file")
+        sizes: list[tuple[int, int]] = []
+        self.skip_blank(expected="ngram 1=COUNT")
+        while not self.line.startswith(b"\\"):
+            match = SIZE.fullmatch(self.line.strip())
+            if match is None or int(match[1]) != len(sizes) + 1 or len(sizes) == HIGHEST:
+                raise self.wrong(f"ngram {len(sizes) + 1}=COUNT or \\1-grams:")
+            sizes.append((len(sizes) + 1, int(match[2])))
+            self.skip_blank(expected="\\1-grams:")
+        if not sizes:
+            raise self.wrong("ngram 1=COUNT")
+        return sizes
+
+    def section(self, n: int, *, n_grams: int, highest: int) -> _Section:
+        """The n-grams of order `n`; behind it the next header is looked at."""
+        if self.line.strip() != b"\\%d-grams:" % n:
+            raise self.wrong(f"\\{n}-grams:")
+        section = _Section(first_line=self.number + 1)
+        n_found = 0
+        for block in self._blocks():
+            self._parse(block, section, n=n, first=section.first_line + n_found, highest=highest)
+            n_found += len(block)
+        if n_found != n_grams:
+            raise DataError(
+                f"{self.name}:{self.number}: {n_found} {n}-grams; expected {n_grams}, as the "
+                "header says; is the file whole?"
+            )
+        if not self.line.startswith(b"\\"):
+            self.skip_blank(expected=f"\\{n + 1}-grams:" if n < highest else "\\end\\")
+        return section
+
+    def _blocks(self) -> Iterator[list[bytes]]:
+        """The lines up to an empty one or the next header."""
+        block: list[bytes] = []
+        while self.step() and self.line.strip() and not self.line.startswith(b"\\"):
+            block.append(self.line)
+            if len(block) == BLOCK:
+                yield block
+                block = []
+        if block:
+            yield block
+
+    def _parse(
+        self, block: list[bytes], section: _Section, *, n: int, first: int, highest: int
+    ) -> None:
+        """Add some lines, the first of them with the number `first`, to a section."""
+        fields = [line.split() for line in block]
+        for row, each in enumerate(fields):
+            if not n + 1 <= len(each) <= n + 2:
+                expected = f"a log10 probability, {n} words and perhaps a back-off"
+                raise self.wrong(expected, number=first + row, line=block[row])
+        log10_probs = self._numbers([each[0] for each in fields], block, first=first)
+        if (log10_probs > 0).any():
+            row = int(np.argmax(log10_probs > 0))
+            raise self.wrong("a log10 probability, 0 or less", number=first + row, line=block[row])
+        backoffs = [each[n + 1] if len(each) > n + 1 else b"0" for each in fields]
+        log10_backoffs = self._numbers(backoffs, block, first=first)
+        if n == highest and log10_backoffs.any():
+            row = int(np.argmax(log10_backoffs != 0))
+            raise self.wrong("no back-off in the last order", number=first + row, line=block[row])
+        if n == 1:
+            self._add_words(fields, section, block=block, first=first)
+        known = self.word_ids
+        flat = [known.get(word, -1) for each in fields for word in each[1 : n + 1]]
+        ids = np.array(flat, np.int32).reshape(len(fields), n)
+        if ids.min(initial=0) < 0:
+            row = int(np.argmax((ids < 0).any(1)))
+            raise self.wrong("words of the 1-grams", number=first + row, line=block[row])
+        section.ids.append(ids)
+        section.log10_probs.append(log10_probs)
+        section.log10_backoffs.append(log10_backoffs)
+
+    def _numbers(self, texts: list[bytes], block: list[bytes], *, first: int) -> Log10s:
+        """The numbers, −99 and less as −inf."""
+        numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
+        if np.isnan(numbers).any():
+            row = int(np.argmax(np.isnan(numbers)))
+            raise self.wrong("log10 numbers", number=first + row, line=block[row])
+        numbers[numbers <= LOG10_ZERO] = -np.inf
+        return numbers
+
+    def _add_words(
+        self, fields: list[list[bytes]], section: _Section, *, block: list[bytes], first: int
+    ) -> None:
+        for row, each in enumerate(fields):
+            if each[1] in self.word_ids:
+                raise self.wrong("each word once", number=first + row, line=block[row])
+            self.word_ids[each[1]] = len(self.word_ids)
+            word = decode_line(each[1], where=f"{self.name}:{first + row}", invalid="error")
+            section.words.append(word or "")
+
+    def end(self) -> None:
+        r"""Check that `\end\` is looked at; what follows it is nobody's business."""
+        if self.line.strip() != b"\\end\\":
+            raise self.wrong("\\end\\")
+
+
+def _number(text: bytes) -> float:
+    """What is no number, and infinity, as NaN: that runs through a whole column at no cost."""
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if number < math.inf else math.nan
+
+
+def _model(sections: list[_Section], name: str) -> BackoffModel:
+    """The n-grams sorted by key, words renumbered with the three marks first."""
+    in_file = {word: number for number, word in enumerate(sections[0].words)}
+    words = (*MARKS, *(word for word in in_file if word not in MARKS))
+    new_ids = np.empty(len(in_file), np.int32)
+    for number, word in enumerate(words):
+        if word in in_file:
+            new_ids[in_file[word]] = number
+    orders: list[Grams] = []
+    for n, section in enumerate(sections, 1):
+        ids = new_ids[np.concatenate([np.empty((0, n), np.int32), *section.ids])]
+        probs = np.concatenate([np.empty(0), *section.log10_probs])
+        backoffs = np.concatenate([np.empty(0), *section.log10_backoffs])
+        if n == 1:
+            orders.append(_unigrams(ids[:, 0], probs, backoffs, n_words=len(words)))
+            continue
+        contexts = rows_of_contexts(orders, ids=ids, n_words=len(words)).astype(np.int64)
+        if (contexts < 0).any():
+            row = int(np.argmax(contexts < 0))
+            context = " ".join(words[number] for number in ids[row, :-1])
+            raise DataError(
+                f"{name}:{section.first_line + row}: its context {context!r} is not among the "
+                f"{n - 1}-grams; expected every context before"
+            )
+        keys = contexts * len(words) + ids[:, -1]
+        by_key = np.argsort(keys, kind="stable")
+        keys = keys[by_key]
+        twice = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(twice):
+            row = int(by_key[twice + 1].min())
+            ngram = " ".join(words[number] for number in ids[row])
+            raise DataError(
+                f"{name}:{section.first_line + row}: {ngram!r} stands there again; expected each "
+                "n-gram once"
+            )
+        highest = n == len(sections)
+        orders.append(Grams(keys, probs[by_key], np.empty(0) if highest else backoffs[by_key]))
+    return BackoffModel(words, tuple(orders))
+
+
+def _unigrams(ids: Ids, probs: Log10s, backoffs: Log10s, *, n_words: int) -> Grams:
+    log10_probs, log10_backoffs = np.full(n_words, -np.inf), np.zeros(n_words)
+    log10_probs[ids], log10_backoffs[ids] = probs, backoffs
+    return Grams(np.arange(n_words, dtype=np.int64), log10_probs, log10_backoffs)

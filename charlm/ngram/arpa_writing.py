@@ -1,0 +1,144 @@
+"""Writing ARPA files: log10, TAB after the probability and before the back-off, blanks in between.
+
+Numbers have seven decimals, so nothing moves by more than 5e-8. They are put together from tables
+of digits: formatting one by one would take longer than the estimation.
+"""
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.words import START
+from charlm.text.files import atomic_write
+
+Start = Literal["lmplz", "srilm"]
+STARTS: dict[str, float] = {"lmplz": 0.0, "srilm": -np.inf}  # how they write the log10 of p(<s>)
+
+LOG10_ZERO = -99.0  # how ARPA writes the logarithm of 0
+BLOCK = 1 << 13  # n-grams formatted at once: more would leave the processor's cache
+DECIMALS = 7
+LEAST = 10.0**-DECIMALS / 2  # what is nearer to 0 is written as 0
+# KenLM's reader cuts words here, too; charlm cuts at space and TAB alone.
+BLANKS = " \t\n\r\v\f\0"
+
+_Packed = AbstractContextManager[BinaryIO]
+Pieces = npt.NDArray[np.object_]
+
+
+def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz") -> None:
+    """Write a model, atomically; gz, bz2 or xz by the suffix.
+
+    Raises:
+        ConfigError: another `start` than lmplz's and SRILM's.
+        DataError: a word that ARPA cannot hold.
+    """
+    if start not in STARTS:
+        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
+    with open_arpa(path) as file:
+        for block in arpa_blocks(model, start=start):
+            file.write(block)
+
+
+def arpa_bytes(model: BackoffModel) -> int:
+    """How long a model's ARPA file is, not compressed."""
+    return sum(map(len, arpa_blocks(model)))
+
+
+@contextmanager
+def open_arpa(path: str | Path) -> Iterator[BinaryIO]:
+    """A binary writer that replaces `path` at the end, compressed as its suffix says."""
+    with atomic_write(path) as raw, _packed(raw, Path(path).suffix) as file:
+        yield file
+
+
+def _packed(raw: BinaryIO, suffix: str) -> _Packed:
+    """The compressor for a suffix; gzip's without a time, so that equal models make equal files."""
+    if suffix == ".gz":
+        return cast(_Packed, gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0))
+    if suffix == ".bz2":
+        return cast(_Packed, bz2.BZ2File(raw, "wb"))
+    if suffix == ".xz":
+        return cast(_Packed, lzma.LZMAFile(raw, "wb"))
+    return nullcontext(raw)
+
+
+def arpa_blocks(model: BackoffModel, *, start: Start = "lmplz") -> Iterator[bytes]:
+    """The content of the file, piece by piece.
+
+    Raises:
+        DataError: a word that ARPA cannot hold.
+    """
+    _check_words(model.words)
+    sizes = "".join(f"ngram {n}={len(grams)}\n" for n, grams in enumerate(model.orders, 1))
+    yield f"\\data\\\n{sizes}".encode()
+    words = [word.encode() for word in model.words]
+    first_texts = np.array([b"\t" + word for word in words], dtype=object)
+    texts = np.array([b" " + word for word in words], dtype=object)
+    for n in range(1, model.order + 1):
+        yield f"\n\\{n}-grams:\n".encode()
+        for first in range(0, len(model.orders[n - 1]), BLOCK):
+            rows = slice(first, first + BLOCK)
+            yield _lines(model, (first_texts, texts), n=n, rows=rows, start=start)
+    yield b"\n\\end\\\n"
+
+
+def _check_words(words: tuple[str, ...]) -> None:
+    for word in words:
+        if not word or any(blank in word for blank in BLANKS):
+            raise DataError(
+                f"word {word!r}: holds white space or nothing, and ARPA files part words there; "
+                "expected words without; clean the text with `charlm prep`"
+            )
+
+
+def _lines(
+    model: BackoffModel, texts: tuple[Pieces, Pieces], *, n: int, rows: slice, start: Start
+) -> bytes:
+    first_texts, further_texts = texts
+    grams = model.orders[n - 1]
+    log10_probs = grams.log10_probs[rows]
+    if n == 1 and rows.start == 0:
+        log10_probs = log10_probs.copy()
+        log10_probs[START] = STARTS[start]
+    columns = _number_pieces(log10_probs)
+    first, *further = model.ngram_words(n, rows)
+    columns += [first_texts[first], *(further_texts[word_ids] for word_ids in further)]
+    if n < model.order:
+        columns += [b"\t", *_number_pieces(grams.log10_backoffs[rows])]
+    columns.append(b"\n")
+    table = np.empty((len(log10_probs), len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        table[:, place] = column
+    return b"".join(table.ravel().tolist())
+
+
+def _digits(n_digits: int) -> Pieces:
+    return np.array([f"{i:0{n_digits}d}".encode() for i in range(10**n_digits)], dtype=object)
+
+
+# -0. to -99., then 0. to 99.; four and three decimals behind the point.
+HEADS = np.array([f"{sign}{i}.".encode() for sign in ("-", "") for i in range(100)], dtype=object)
+FOUR, THREE = _digits(4), _digits(3)
+
+
+def _number_pieces(values: Log10s) -> list[Pieces | bytes]:
+    """Each value as three pieces that make `-1.2345678` together; 0 is `0`, −inf is `-99`."""
+    is_zero = np.abs(values) < LEAST
+    is_small = values <= LOG10_ZERO
+    scaled = np.rint(np.abs(np.where(is_small, 0.0, values)) * 10**DECIMALS).astype(np.int64)
+    whole, rest = np.divmod(scaled, 10**DECIMALS)
+    heads = HEADS[whole + 100 * (values > 0)]
+    four, three = FOUR[rest // 1000], THREE[rest % 1000]
+    for pieces, zero, small in ((heads, b"0", b"-99"), (four, b"", b""), (three, b"", b"")):
+        pieces[is_zero] = zero
+        pieces[is_small] = small
+    return [heads, four, three]

@@ -1,0 +1,114 @@
+"""A back-off model: sorted n-grams with log10 probabilities and back-offs, and what it answers.
+
+An n-gram's key is (index of its context in the order below) · V + its last word, so that a lookup
+is one binary search, whatever the order. Contexts of n-grams must be listed; suffixes need not be.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.ngram.counting import Keys, Rows
+from charlm.ngram.words import START, Ids, WordIds, encode
+
+Log10s = npt.NDArray[np.float64]
+Lengths = npt.NDArray[np.int8]
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Grams:
+    """The n-grams of one order, sorted by key."""
+
+    keys: Keys
+    log10_probs: Log10s
+    log10_backoffs: Log10s  # of these as contexts; none in the highest order
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """The index of each key, −1 where it is absent."""
+        if not len(self.keys):
+            return np.full(len(keys), ABSENT)
+        rows = np.searchsorted(self.keys, keys)
+        rows[rows == len(self.keys)] = 0
+        rows[self.keys[rows] != keys] = ABSENT
+        return rows
+
+
+@dataclass(frozen=True)
+class TokenScores:
+    """What a model makes of sentences, token by token: words and `</s>`, without `<s>`."""
+
+    word_ids: Ids  # lmplz's numbering: `<unk>` is 0
+    log10_probs: Log10s  # −inf where the model gives nothing
+    lengths: Lengths  # of the longest n-gram found, the token included
+
+
+@dataclass(frozen=True)
+class BackoffModel:
+    """Words, `<unk>`, `<s>` and `</s>` first, and n-grams of orders 1, 2, …"""
+
+    words: tuple[str, ...]
+    orders: tuple[Grams, ...]
+
+    precision = "fp64"
+
+    @property
+    def order(self) -> int:
+        return len(self.orders)
+
+    @property
+    def n_ngrams(self) -> int:
+        """Of all orders."""
+        return sum(map(len, self.orders))
+
+    @cached_property
+    def word_ids(self) -> WordIds:
+        return WordIds(self.words, closed=True)
+
+    def score(self, sentences: Sequence[list[str]]) -> TokenScores:
+        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
+        return self.score_ids(encode(sentences, self.word_ids))
+
+    def score_ids(self, ids: Ids) -> TokenScores:
+        """log10 probabilities of the tokens of sentences between `<s>` and `</s>`."""
+        log10s = self.orders[0].log10_probs[ids]
+        lengths = np.ones(len(ids), np.int8)
+        rows = ids.astype(np.int64)  # of the n-gram of the last order that ends at each position
+        for n, grams in enumerate(self.orders[1:], 2):
+            contexts, rows = rows[:-1], np.full(len(ids), ABSENT)
+            seen = 1 + np.flatnonzero((contexts >= 0) & (ids[1:] != START))
+            contexts = contexts[seen - 1]
+            found = grams.find(contexts * len(self.words) + ids[seen])
+            rows[seen] = found
+            hit = found >= 0
+            log10s[seen[~hit]] += self.orders[n - 2].log10_backoffs[contexts[~hit]]
+            log10s[seen[hit]] = grams.log10_probs[found[hit]]
+            lengths[seen[hit]] = n
+        predicted = ids != START
+        return TokenScores(ids[predicted], log10s[predicted], lengths[predicted])
+
+    def ngram_words(self, n: int, rows: slice) -> list[Ids]:
+        """The word ids of some n-grams of order `n`, first words first: n arrays."""
+        columns: list[Ids] = []
+        keys = self.orders[n - 1].keys[rows]
+        for below in range(n - 1, 0, -1):
+            contexts, last = np.divmod(keys, len(self.words))
+            columns.insert(0, last.astype(np.int32))
+            keys = self.orders[below - 1].keys[contexts]
+        return [keys.astype(np.int32), *columns]
+
+
+def rows_of_contexts(orders: Sequence[Grams], *, ids: npt.NDArray[np.int32], n_words: int) -> Rows:
+    """The index of the first n − 1 words of each row of `ids` (N, n) in the order below, or −1."""
+    rows = ids[:, 0].astype(np.int64)
+    for grams, column in zip(orders[1:], ids.T[1:-1], strict=True):
+        found = grams.find(np.maximum(rows, 0) * n_words + column)
+        rows = np.where(rows >= 0, found, ABSENT)
+    result: Rows = rows.astype(np.int32)
+    return result

@@ -1,0 +1,118 @@
+"""Perplexities of texts under an n-gram model, read once, in blocks of bounded size.
+
+Every sentence starts from `<s>`, so there is one state, `sentence`. A word that the model does not
+know is `<unk>`, as under `ngram -unk`; where the model lists no `<unk>`, such words get nothing and
+are left out and counted.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from charlm import __version__
+from charlm.errors import DataError
+from charlm.ngram.backoff import TokenScores
+from charlm.ngram.load import NgramModel
+from charlm.ngram.words import UNK, mapped
+from charlm.text.corpus import START_WORD, blocks
+from charlm.text.files import display_name
+from charlm.text.inventory import Inventory
+from charlm.text.perplexity import (
+    HASH_DIGITS,
+    Counts,
+    Evaluation,
+    Log10Sums,
+    NgramMatches,
+    Perplexity,
+    ScoredSentence,
+    counts_of,
+    joined_signature,
+    log10_sums,
+    normalisation_name,
+)
+from charlm.text.reading import ReadText
+
+STATE = "sentence"
+BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
+
+
+def evaluate_ngram(
+    model: NgramModel,
+    path: str | Path,
+    *,
+    told: Mapping[str, str],
+    split: str = "",
+    vocabulary: Inventory | None = None,
+    on_sentence: Callable[[ScoredSentence], None] | None = None,
+) -> Evaluation:
+    """The perplexities of a text; `told` says in the signature what the model is.
+
+    `vocabulary` normalises the text, and words outside it are `<unk>` whatever the model knows.
+
+    Raises:
+        DataError: a text without a sentence, or that is not what was expected.
+    """
+    text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
+    counts, sums = Counts(), Log10Sums()
+    for block in blocks(text.sentences(), size=BLOCK):
+        scores = model.score([mapped(words, vocabulary) for words in block])
+        ends = np.cumsum([len(words) + 1 for words in block])
+        known = scores.word_ids != UNK
+        n_oovs = np.add.reduceat(~known, np.concatenate([[0], ends[:-1]]))
+        for words, n_oov in zip(block, n_oovs.tolist(), strict=True):
+            counts += counts_of(words, n_oov=n_oov)
+        sums += log10_sums(scores.log10_probs.tolist(), known.tolist())
+        if on_sentence is not None:
+            for sentence in _sentences(block, scores):
+                on_sentence(sentence)
+    if not counts.n_sentences:
+        raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+    counts = replace(counts, n_changed=text.n_changed)
+    signature = ngram_signature(
+        told, data_sha256=text.sha256, split=split, vocabulary=vocabulary, precision=model.precision
+    )
+    return Evaluation(
+        str(path), counts, by_state={STATE: Perplexity(counts, sums)}, signatures={STATE: signature}
+    )
+
+
+def _sentences(block: list[list[str]], scores: TokenScores) -> Iterator[ScoredSentence]:
+    ids, log10s = scores.word_ids.tolist(), scores.log10_probs.tolist()
+    lengths = scores.lengths.tolist()
+    start = 0
+    for words in block:
+        part = slice(start, start + len(words) + 1)
+        yield ScoredSentence(
+            words=tuple(words),
+            word_ids=tuple(ids[part][:-1]),
+            known=tuple(number != UNK for number in ids[part][:-1]),
+            log10_probs=tuple(log10s[part]),
+            matches=NgramMatches(tuple(ids[part]), tuple(lengths[part])),
+        )
+        start = part.stop
+
+
+def ngram_signature(
+    told: Mapping[str, str],
+    *,
+    data_sha256: str,
+    split: str,
+    vocabulary: Inventory | None,
+    precision: str,
+) -> str:
+    """Everything that could change an n-gram model's perplexity; `split` is empty for a file."""
+    return joined_signature(
+        {
+            "charlm": __version__,
+            **told,
+            "vocab": vocabulary.sha256[:HASH_DIGITS] if vocabulary else "",
+            "data": data_sha256[:HASH_DIGITS],
+            "split": split,
+            "state": STATE,
+            "start": START_WORD,
+            "norm": normalisation_name(vocabulary.normalisation if vocabulary else None),
+            "precision": precision,
+        }
+    )

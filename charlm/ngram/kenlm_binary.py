@@ -1,0 +1,87 @@
+"""KenLM's binary files, made by its own tool where that is installed.
+
+The tool writes the file itself, in its own time; so it writes beside the place, and what it wrote
+is copied there whole or not at all.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.text.files import atomic_write
+
+SUFFIXES = (".bin", ".binary", ".klm")
+TOOL = "build_binary"
+
+
+def wants_binary(path: str | Path) -> bool:
+    """Whether a file's name asks for KenLM's binary format."""
+    return Path(path).suffix in SUFFIXES
+
+
+def find_build_binary(*, beside: Path | None = None) -> Path:
+    """KenLM's tool: on the PATH, else beside lmplz.
+
+    Raises:
+        ConfigError: it is nowhere.
+    """
+    found = shutil.which(TOOL)
+    if found is None and beside is not None:
+        found = shutil.which(TOOL, path=str(beside.parent))
+    if found is None:
+        raise ConfigError(
+            f"{TOOL}: not on the PATH; expected KenLM's tool for {', '.join(SUFFIXES)}; install "
+            "it, or give --out a name that ends with .arpa or .arpa.gz"
+        )
+    return Path(found)
+
+
+def write_binary(model: BackoffModel, path: str | Path, *, tool: Path) -> None:
+    """Write a model in KenLM's binary format, atomically.
+
+    Raises:
+        DataError: the tool failed.
+    """
+    with neighbour_folder(path) as folder:
+        arpa = folder / "model.arpa"
+        write_arpa(model, arpa)
+        convert_to_binary(arpa, path, tool=tool)
+
+
+@contextmanager
+def neighbour_folder(path: str | Path) -> Iterator[Path]:
+    """A folder on the disk of `path` for what other programs write; gone after use."""
+    with tempfile.TemporaryDirectory(dir=Path(path).parent, prefix=".charlm-") as folder:
+        yield Path(folder)
+
+
+def convert_to_binary(arpa: Path, path: str | Path, *, tool: Path) -> None:
+    """Let KenLM's tool make its default (probing) structure of an ARPA file, atomically.
+
+    Raises:
+        DataError: the tool failed.
+    """
+    with neighbour_folder(path) as folder:
+        made = folder / "model.bin"
+        _run([str(tool), "-s", str(arpa), str(made)])  # -s: `<s>` and `</s>` may be missing
+        with open(made, "rb") as file, atomic_write(path) as out:
+            shutil.copyfileobj(file, out)
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise DataError(
+            f"{command[0]}: does not run ({error.strerror}); expected KenLM's {TOOL}"
+        ) from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").split("\n")
+        told = next((line.strip() for line in reversed(lines) if line.strip()), "no message")
+        raise DataError(f"{command[0]}: status {done.returncode}; expected 0; it said: {told}")

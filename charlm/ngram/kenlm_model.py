@@ -1,0 +1,120 @@
+"""KenLM's answers, by its Python module, for ARPA files and its own binary ones.
+
+The module is a C++ extension that not every machine could compile: nothing else may import it. It
+allocates what an ARPA header claims, so the claim is held against the file's length before.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_reading import ArpaHead, read_arpa_head
+from charlm.ngram.arpa_writing import LOG10_ZERO
+from charlm.ngram.backoff import TokenScores
+from charlm.ngram.words import MARKS, UNK, WordIds
+from charlm.text.files import COMPRESSED, open_bytes
+from charlm.text.inventory import END_WORD, UNK_WORD
+
+BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
+LEAST_ORDER = 2  # KenLM refuses unigram models
+LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
+PACKED = 1100  # the most that gzip packs into a byte, and a little more
+MAGIC_BYTES = 6
+
+
+def has_kenlm() -> bool:
+    """Whether KenLM's Python module is installed."""
+    return find_spec("kenlm") is not None
+
+
+def is_kenlm_binary(path: str | Path) -> bool:
+    """Whether a file is what `build_binary` writes."""
+    with open_bytes(path) as file:
+        return file.read(len(BINARY_MAGIC)) == BINARY_MAGIC
+
+
+class KenLMModel:
+    """A model that KenLM has loaded."""
+
+    precision = "fp32"
+
+    def __init__(self, path: str | Path) -> None:
+        """
+        Raises:
+            ConfigError: KenLM's module is missing, or the model is of order 1.
+            DataError: a file that KenLM does not take.
+        """
+        self.path = Path(path)
+        if not has_kenlm():
+            raise ConfigError("kenlm: not installed; expected its Python module; pip install kenlm")
+        head = None if is_kenlm_binary(path) else read_arpa_head(path)
+        if head is not None:
+            _check_claims(self.path, head)
+        self.words = None if head is None else head.words
+        self._model = _loaded(self.path)
+
+    @property
+    def order(self) -> int:
+        return int(self._model.order)
+
+    @cached_property
+    def word_ids(self) -> WordIds:
+        """KenLM's ids for an ARPA file; a binary does not say its own: words as they come."""
+        if self.words is None:
+            return WordIds(MARKS)
+        return WordIds(dict.fromkeys((UNK_WORD, *self.words)), closed=True)
+
+    def score(self, sentences: Sequence[list[str]]) -> TokenScores:
+        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
+        import kenlm
+
+        ids: list[int] = []
+        log10s: list[float] = []
+        lengths: list[int] = []
+        state, following = kenlm.State(), kenlm.State()
+        ask = self._model.BaseFullScore
+        for words in sentences:
+            self._model.BeginSentenceWrite(state)
+            for word in (*words, END_WORD):
+                answer = ask(state, word, following)
+                state, following = following, state
+                ids.append(UNK if answer.oov else self.word_ids[word])
+                log10s.append(answer.log_prob)
+                lengths.append(answer.ngram_length)
+        scores = np.array(log10s, np.float64)
+        scores[scores <= LOG10_ZERO] = -np.inf
+        return TokenScores(np.array(ids, np.int32), scores, np.array(lengths, np.int8))
+
+
+def _check_claims(path: Path, head: ArpaHead) -> None:
+    """Whether KenLM can be let near a file: it allocates first and reads then."""
+    if len(head.sizes) < LEAST_ORDER:
+        raise ConfigError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
+    with open(path, "rb") as file:
+        is_packed = any(map(file.read(MAGIC_BYTES).startswith, COMPRESSED))
+    n_bytes = path.stat().st_size * (PACKED if is_packed else 1)
+    if sum(head.sizes) * LINE_BYTES > n_bytes:
+        raise DataError(
+            f"{path}: the header claims {sum(head.sizes)} n-grams; expected at most "
+            f"{n_bytes // LINE_BYTES} in {path.stat().st_size} bytes; is the file whole?"
+        )
+
+
+def _loaded(path: Path) -> Any:  # the module does not say its types
+    import kenlm
+
+    config = kenlm.Config()
+    config.show_progress = False
+    config.arpa_complain = kenlm.ARPALoadComplain.NONE
+    try:
+        return kenlm.Model(str(path), config)
+    except OSError as error:
+        reason = " ".join(str(error).rpartition(" threw ")[2].split()).rstrip(").")
+        raise DataError(
+            f"{path}: KenLM does not take it ({reason}); expected an ARPA file or KenLM's binary"
+        ) from None

@@ -1,0 +1,211 @@
+"""KenLM's lmplz as an engine: for texts that do not fit in memory, since it sorts on the disk.
+
+lmplz refuses `<unk>` in a text. It is given a byte instead that stands in no UTF-8, so no word can
+be mistaken for it, and the ARPA file has the byte replaced again and lmplz's own `<unk>`, a word
+that does not occur, taken out. That word keeps its share of the unigrams' back-off: the words left
+sum to a little less than 1 (by 4.7e-6 on the Penn Treebank without a context, by less in one).
+charlm's own estimator has no such word, so its figures lie that much higher.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import open_arpa
+from charlm.text.files import scratch_file
+from charlm.text.inventory import UNK_WORD, is_spelled_unk
+
+PROGRAM = "lmplz"
+HOW_TO_GET_IT = "build it from KenLM's source with cmake and Boost, and name it with --lmplz PATH"
+
+UNK_BYTES = UNK_WORD.encode()
+UNK_STAND_IN = b"\xff"
+WORD_BREAKS = re.compile("[\0\r\v\f]")  # lmplz or readers of ARPA part words there
+# lmplz touches an eighth of what it is allowed, whatever the text: the half of a large machine
+# would cost seconds, while 4 GiB sort any text in two passes.
+MEMORY = 4 << 30
+BLOCK = 1 << 20
+LONGEST_REASON = 300
+
+ARPA_END = b"\\end\\"
+FALLBACK = re.compile(rb"Substituting fallback discounts for order ([0-9]+)")
+
+
+@dataclass(frozen=True)
+class LmplzResult:
+    """What lmplz made, by order."""
+
+    n_ngrams: tuple[int, ...]
+    fallback_orders: tuple[int, ...]  # for which the text gave no discounts
+
+
+def find_lmplz(path: str | Path | None) -> Path:
+    """The program at `path`, or the one on the PATH.
+
+    Raises:
+        ConfigError: there is none, or it cannot be run.
+    """
+    if path is None:
+        found = shutil.which(PROGRAM)
+        if found is None:
+            raise ConfigError(f"lmplz: not on the PATH; expected KenLM's; {HOW_TO_GET_IT}")
+        return Path(found).absolute()
+    if not Path(path).is_file():
+        found_there = "is a folder" if Path(path).is_dir() else "no such file"
+        raise ConfigError(f"--lmplz {path}: {found_there}; expected KenLM's lmplz; {HOW_TO_GET_IT}")
+    if not os.access(path, os.X_OK):
+        raise ConfigError(f"--lmplz {path}: may not be run; expected a program; try chmod +x")
+    return Path(path).absolute()
+
+
+def estimate_with_lmplz(
+    sentences: Iterable[list[str]],
+    out: str | Path,
+    *,
+    program: Path,
+    order: int,
+    prune: Sequence[int],
+) -> LmplzResult:
+    """Estimate a Kneser–Ney model and write it to `out`, packed as its suffix says, atomically.
+
+    The text and lmplz's own files lie in the folder of `out` meanwhile, without a name. Words of a
+    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them.
+
+    Raises:
+        ConfigError: `program` cannot be started.
+        DataError: no sentence, a word that lmplz would cut, or lmplz failed.
+        OSError: as the system gave it.
+    """
+    folder = Path(out).absolute().parent
+    with scratch_file(folder) as text, scratch_file(folder) as log:
+        holds_unk = _write_text(sentences, text)
+        command = _command(program, folder, order=order, prune=prune)
+        with _running(command, stdin=text, stderr=log) as process, open_arpa(out) as arpa:
+            # The text and the log are files, so this pipe is all that either side can wait for,
+            # and charlm, which dies of writing to a closed pipe, writes to none.
+            source = cast(BinaryIO, process.stdout)
+            n_ngrams = _copy_head(source, arpa, drops_unk=holds_unk)
+            is_whole = _copy_body(source, arpa)
+            status = process.wait()
+            log.seek(0)
+            messages = log.read()
+            if status or not n_ngrams or not is_whole:
+                raise DataError(_failure(program, status, messages))
+    fallback = tuple(int(n) + 1 for n in FALLBACK.findall(messages))  # lmplz counts from 0
+    return LmplzResult(n_ngrams, fallback)
+
+
+def _write_text(sentences: Iterable[list[str]], file: BinaryIO) -> bool:
+    """Write a text for lmplz from the file's start; whether it holds `<unk>`."""
+    holds_unk = False
+    number = 0
+    file.write(b" ")  # lmplz would take a text that begins with "BZh" for a packed one
+    for number, words in enumerate(sentences, 1):  # noqa: B007  # looked at behind the loop
+        line = " ".join(words)
+        if WORD_BREAKS.search(line):
+            word = next(word for word in words if WORD_BREAKS.search(word))
+            raise DataError(
+                f"sentence {number}: word {word!r} holds white space, and lmplz parts words "
+                "there; expected words without; clean the text with `charlm prep`"
+            )
+        if UNK_WORD in line:
+            is_unk = [word == UNK_WORD or is_spelled_unk(word) for word in words]
+            holds_unk = holds_unk or any(is_unk)
+            pairs = zip(words, is_unk, strict=True)
+            file.write(b" ".join(UNK_STAND_IN if unk else word.encode() for word, unk in pairs))
+        else:
+            file.write(line.encode())
+        file.write(b"\n")
+    if not number:
+        raise DataError("no sentence in the text; expected one a line")
+    file.flush()
+    file.seek(0)
+    return holds_unk
+
+
+def _command(program: Path, folder: Path, *, order: int, prune: Sequence[int]) -> list[str]:
+    memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    return [
+        *(str(program), "--order", str(order), "--discount_fallback"),
+        *("--prune", *map(str, prune)),
+        *("--memory", f"{memory}b", "--temp_prefix", f"{folder}{os.sep}.lmplz-"),
+    ]
+
+
+@contextmanager
+def _running(
+    command: list[str], *, stdin: BinaryIO, stderr: BinaryIO
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that does not outlive the block, whatever ends it.
+
+    Raises:
+        ConfigError: it cannot be started.
+    """
+    try:
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(
+            f"{command[0]}: cannot be started ({reason}); expected KenLM's lmplz; {HOW_TO_GET_IT}"
+        ) from None
+    try:
+        yield process
+    finally:
+        process.kill()  # does nothing where it has ended
+        cast(BinaryIO, process.stdout).close()
+        process.wait()
+
+
+def _copy_head(source: BinaryIO, target: BinaryIO, *, drops_unk: bool) -> tuple[int, ...]:
+    """Copy up to the first unigram, which is lmplz's `<unk>`; the sizes, none where it stops."""
+    head: list[bytes] = []
+    while not head or head[-1] != b"\\1-grams:\n":
+        line = source.readline(BLOCK)
+        if not line:
+            return ()
+        head.append(line)
+    first = source.readline(BLOCK)
+    if drops_unk:
+        assert first.split(b"\t")[1:2] == [UNK_BYTES], first
+        first = b""
+    sizes = [int(line.partition(b"=")[2]) for line in head if line.startswith(b"ngram ")]
+    n_ngrams = (sizes[0] - drops_unk, *sizes[1:])
+    old, new = b"ngram 1=%d\n" % sizes[0], b"ngram 1=%d\n" % n_ngrams[0]
+    target.writelines(new if line == old else line for line in [*head, first])
+    return n_ngrams
+
+
+def _copy_body(source: BinaryIO, target: BinaryIO) -> bool:
+    r"""Copy the rest with `<unk>` back in its place; whether it ends with `\end\`."""
+    last = b""
+    while block := source.read(BLOCK):
+        target.write(block.replace(UNK_STAND_IN, UNK_BYTES))
+        last = (last + block)[-2 * len(ARPA_END) :]
+    return last.rstrip().endswith(ARPA_END)
+
+
+def _failure(program: Path, status: int, messages: bytes) -> str:
+    """One line about a program that made no model."""
+    if status == -signal.SIGKILL:
+        return f"{program}: was killed; expected a model; it may have run out of memory"
+    reason = _reason(messages)
+    how = f"killed by signal {-status}" if status < 0 else f"status {status}"
+    said = f" and said {reason!r}" if reason else ""
+    return f"{program}: ended without a model ({how}){said}; expected KenLM's lmplz and a full ARPA"
+
+
+def _reason(messages: bytes) -> str:
+    """What lmplz says behind the line that names its exception, else its last line."""
+    lines = [line.strip() for line in messages.decode(errors="replace").split("\n")]
+    lines = [line for line in lines if line]
+    thrown = max((row for row, line in enumerate(lines) if " threw " in line), default=-1)
+    told = lines[thrown + 1 :] if 0 <= thrown < len(lines) - 1 else lines[-1:]
+    return " ".join(told)[:LONGEST_REASON]

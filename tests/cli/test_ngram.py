@@ -1,0 +1,107 @@
+"""What `charlm ngram` prints: perplexities on stdout, what the model is on stderr."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from charlm.cli import app
+
+TRAIN = "a b\nb c\n"
+TEST = "a b\nc zz\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "train.txt").write_text(TRAIN)
+    (tmp_path / "test.txt").write_text(TEST)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ngram(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["ngram", *arguments])
+
+
+def test_a_text_of_two_lines_is_enough_and_one_warning_says_what_was_missing(folder: Path) -> None:
+    result = ngram("--data", ".", "--order", "3")
+    assert result.exit_code == 0
+    warnings = [line for line in result.stderr.splitlines() if "warning" in line]
+    assert warnings == [
+        "warning: too little text for Kneser-Ney discounts of order 1, 2, 3: took .5, 1, 1.5 there"
+    ]
+    assert re.match(r"train.txt: order 3, 6 \+ 6 \+ 4 n-grams, [0-9.]+ s\n", result.stderr)
+    assert "ppl          " in result.stdout
+    assert "signature: charlm:" in result.stdout
+
+
+def test_lmplzs_model_of_two_lines_gives_the_sum_by_hand(folder: Path) -> None:
+    result = ngram("--train", "train.txt", "--order", "3", "test.txt")
+    logprob = float(result.stdout.split("logprob= ")[1].split(" ")[0])
+    # a, b after <s> a, </s> after a b; c, zz, </s> after nothing that is known: lmplz's figures.
+    by_hand = -0.4663974 - 0.08795518 - 0.16010317 - 0.30103 - 0.7367586 - 0.30103 - 1 - 0.57403123
+    assert logprob == pytest.approx(by_hand, abs=1e-5)
+
+
+def test_debug_2_tells_the_lengths_of_ngrams_and_keeps_the_rest_off_stdout(folder: Path) -> None:
+    result = ngram("--train", "train.txt", "--order", "3", "test.txt", "--debug", "2")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "a b"
+    assert lines[1].startswith("\tp( a | <s> ) \t= [2gram] 0.3416667 [ -0.46639")
+    assert lines[2].startswith("\tp( b | a ...) \t= [3gram] 0.81666")
+    assert lines[-2].startswith("file test.txt: 2 sentences, 4 words, 0 OOVs")
+    assert "signature: charlm:" in result.stderr
+
+
+def test_kenlms_layout_has_ids_and_lengths(folder: Path) -> None:
+    result = ngram("--train", "train.txt", "--order", "3", "test.txt", "--format", "kenlm")
+    first = result.stdout.splitlines()[0].split("\t")
+    assert [field.rsplit(" ", 1)[0] for field in first[:3]] == ["a=3 2", "b=4 3", "</s>=2 3"]
+    assert result.stdout.splitlines()[-1] == "Tokens:\t6"
+
+
+def test_a_model_is_kept_and_its_size_said(folder: Path) -> None:
+    result = ngram("--train", "train.txt", "--out", "a.arpa", "--order", "2")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    size = (folder / "a.arpa").stat().st_size
+    assert result.stderr.splitlines()[-1] == f"a.arpa: {size} bytes"
+
+
+def test_json_is_one_object(folder: Path) -> None:
+    result = ngram("--data", ".", "--order", "3", "--json")
+    value = json.loads(result.stdout)
+    assert list(value) == ["model", "out", "n_bytes", "texts"]
+    assert value["model"]["n_ngrams"] == [6, 6, 4]
+    assert value["model"]["fallback_orders"] == [1, 2, 3]
+    assert value["texts"][0]["n_tokens"] == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "charlm: expected one of --train TEXT, --lm MODEL, or --data DIR alone\n"),
+        (["--lm", "x.arpa", "test.txt"], "charlm: x.arpa: no such file; expected a text\n"),
+        (
+            ["--data", ".", "--debug", "1", "--json"],
+            "charlm: --json and a layout of words: expected one of them; drop either\n",
+        ),
+        (
+            ["--data", ".", "--prune", "1"],
+            "charlm: --prune 1: expected counts that do not fall, 0 for unigrams, as 0,0,1\n",
+        ),
+        (
+            ["--data", ".", "--order", "2", "--prune", "0,0,1"],
+            "charlm: --prune 0,0,1: 3 counts for order 2; expected fewer\n",
+        ),
+    ],
+)
+def test_what_is_impossible_is_one_line(arguments: list[str], line: str) -> None:
+    result = ngram(*arguments)
+    assert (result.exit_code, result.stderr) == (1, line)
+
+
+def test_an_order_out_of_range_is_not_understood(folder: Path) -> None:
+    assert ngram("--data", ".", "--order", "7").exit_code == 2

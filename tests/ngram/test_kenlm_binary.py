@@ -1,0 +1,88 @@
+"""KenLM's binary files: its tool is asked, and what goes wrong with it is one line."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.estimation import estimate
+from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
+from charlm.ngram.load import load_ngram
+from charlm.ngram.words import WordIds, encode
+
+COPIES = '#!/bin/sh\n[ "$1" = -s ] || exit 3\n{ echo binary; cat "$2"; } > "$3"\n'
+FAILS = '#!/bin/sh\necho reading >&2\necho "no space" >&2\nexit 7\n'
+
+
+def tool(folder: Path, script: str) -> Path:
+    path = folder / "build_binary"
+    path.write_text(script)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def model() -> BackoffModel:
+    word_ids = WordIds()
+    ids = encode([["a", "b"], ["b"]], word_ids)
+    return estimate(ids, words=word_ids.words, order=2).model
+
+
+def test_the_tool_gets_an_arpa_file_and_its_result_is_kept(
+    model: BackoffModel, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.bin"
+    write_binary(model, out, tool=tool(tmp_path, COPIES))
+    assert out.read_text().startswith("binary\n\\data\\\nngram 1=5\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "build_binary"]
+
+
+def test_a_failing_tool_leaves_the_old_file_and_its_last_words(
+    model: BackoffModel, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.bin"
+    out.write_text("old")
+    with pytest.raises(DataError, match=r"build_binary: status 7; expected 0; it said: no space$"):
+        write_binary(model, out, tool=tool(tmp_path, FAILS))
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "build_binary"]
+
+
+def test_a_tool_that_does_not_run_is_one_line(model: BackoffModel, tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"nowhere: does not run \(No such file or directory\); exp"
+    ):
+        write_binary(model, tmp_path / "a.bin", tool=tmp_path / "nowhere")
+
+
+def test_the_tool_is_looked_for_on_the_path_and_beside_lmplz(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    with pytest.raises(ConfigError, match=r"^build_binary: not on the PATH; expected KenLM's tool"):
+        find_build_binary()
+    made = tool(tmp_path, COPIES)
+    assert find_build_binary(beside=tmp_path / "lmplz") == made
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_build_binary() == made
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("a.bin", True), ("a.klm", True), ("a.binary", True), ("a.arpa", False)]
+)
+def test_the_suffix_says_whether_a_binary_is_wanted(name: str, wanted: bool) -> None:
+    assert wants_binary(name) is wanted
+
+
+def test_kenlm_reads_what_its_tool_made(model: BackoffModel, tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    try:
+        made = find_build_binary()
+    except ConfigError:
+        pytest.skip(f"no build_binary on the PATH {os.environ['PATH']}")
+    write_binary(model, tmp_path / "a.bin", tool=made)
+    ours = model.score([["a", "b", "c"]]).log10_probs
+    theirs = load_ngram(tmp_path / "a.bin").score([["a", "b", "c"]]).log10_probs
+    assert theirs == pytest.approx(ours, abs=1e-5)

@@ -1,0 +1,106 @@
+"""KenLM's answers to our files are ours, and what it cannot take is refused before it sees it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram import kenlm_model, load
+from charlm.ngram.arpa_reading import read_arpa
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.estimation import estimate
+from charlm.ngram.load import load_ngram
+from charlm.ngram.words import WordIds, encode
+
+TEXT = [line.split() for line in ("the cat sat", "the dog sat on the mat", "a cat", "", "the cat")]
+ASKED = [line.split() for line in ("the cat sat on the dog", "", "zebra the mat", "mat", "a a a")]
+
+
+def estimated(order: int) -> BackoffModel:
+    word_ids = WordIds()
+    ids = encode(TEXT, word_ids)
+    return estimate(ids, words=word_ids.words, order=order).model
+
+
+@pytest.mark.parametrize("order", [2, 3, 5])
+@pytest.mark.parametrize("suffix", ["arpa", "arpa.gz"])
+def test_kenlm_answers_as_we_do(tmp_path: Path, order: int, suffix: str) -> None:
+    pytest.importorskip("kenlm")
+    path = tmp_path / f"a.{suffix}"
+    model = estimated(order)
+    write_arpa(model, path)
+    ours, theirs = model.score(ASKED), load_ngram(path, engine="kenlm").score(ASKED)
+    np.testing.assert_allclose(theirs.log10_probs, ours.log10_probs, rtol=0, atol=1e-5)
+    assert theirs.word_ids.tolist() == ours.word_ids.tolist()
+    assert theirs.lengths.tolist() == ours.lengths.tolist()
+
+
+def test_the_engine_is_kenlm_where_it_is_installed_and_ours_for_unigrams(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    for order in (1, 2):
+        write_arpa(estimated(order), tmp_path / f"{order}.arpa")
+    assert isinstance(load_ngram(tmp_path / "2.arpa"), kenlm_model.KenLMModel)
+    assert isinstance(load_ngram(tmp_path / "1.arpa"), BackoffModel)
+    assert isinstance(load_ngram(tmp_path / "2.arpa", engine="charlm"), BackoffModel)
+
+
+def test_without_kenlm_ours_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "has_kenlm", lambda: False)
+    monkeypatch.setattr(kenlm_model, "has_kenlm", lambda: False)
+    write_arpa(estimated(2), tmp_path / "a.arpa")
+    assert isinstance(load_ngram(tmp_path / "a.arpa"), BackoffModel)
+    with pytest.raises(ConfigError, match=r"^kenlm: not installed; expected its Python module; p"):
+        load_ngram(tmp_path / "a.arpa", engine="kenlm")
+
+
+def test_kenlms_numbers_of_words_are_those_of_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    lines = ["\\data\\", "ngram 1=4", "ngram 2=1", "", "\\1-grams:", "-1\tb\t0", "-1\t</s>"]
+    lines += ["-1\t<unk>", "-99\t<s>\t0", "", "\\2-grams:", "-0.5\t<s> b", "", "\\end\\", ""]
+    (tmp_path / "a.arpa").write_text("\n".join(lines))
+    scores = load_ngram(tmp_path / "a.arpa", engine="kenlm").score([["b", "zz"]])
+    assert scores.word_ids.tolist() == [1, 0, 2]  # KenLM keeps 0 for <unk> wherever it stands
+
+
+def test_kenlm_is_not_shown_a_header_that_claims_too_much(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    write_arpa(estimated(3), tmp_path / "a.arpa")
+    text = (tmp_path / "a.arpa").read_text()
+    size = len(estimated(3).orders[2])
+    (tmp_path / "a.arpa").write_text(text.replace(f"ngram 3={size}", "ngram 3=1000000000000"))
+    with pytest.raises(DataError, match=r"a.arpa: the header claims 10000000000\d\d n-grams; expe"):
+        load_ngram(tmp_path / "a.arpa")
+
+
+def test_what_kenlm_refuses_is_said_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    write_arpa(estimated(3), tmp_path / "a.arpa")
+    text = (tmp_path / "a.arpa").read_text()
+    (tmp_path / "a.arpa").write_text(text.replace("\\3-grams:", "\\4-grams:"))
+    with pytest.raises(DataError, match=r"a.arpa: KenLM does not take it \(.+\); expected an ARPA"):
+        load_ngram(tmp_path / "a.arpa", engine="kenlm")
+    write_arpa(estimated(1), tmp_path / "1.arpa")
+    with pytest.raises(
+        ConfigError, match=r"1.arpa: order 1; KenLM expects 2 or more; use --engine"
+    ):
+        load_ngram(tmp_path / "1.arpa", engine="kenlm")
+
+
+def test_a_binary_is_for_kenlm_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(kenlm_model.BINARY_MAGIC + b" format version 5\n")
+    with pytest.raises(ConfigError, match=r"a.bin: KenLM's binary; expected KenLM's Python module"):
+        load_ngram(tmp_path / "a.bin", engine="charlm")
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^--engine 'x': expected one of auto, charlm, kenlm$"):
+        load_ngram(tmp_path / "a", engine="x")  # type: ignore[arg-type]  # what a user types
+
+
+def test_our_answers_do_not_change_through_a_file(tmp_path: Path) -> None:
+    model = estimated(4)
+    write_arpa(model, tmp_path / "a.arpa")
+    scores = read_arpa(tmp_path / "a.arpa").score(ASKED)
+    np.testing.assert_allclose(scores.log10_probs, model.score(ASKED).log10_probs, atol=2e-7)

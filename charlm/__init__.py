@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from charlm.loaded import load
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.evaluation import evaluate
+    from charlm.scoring.mix import mix
     from charlm.text.prep import prepare
     from charlm.text.vocabulary import build_vocabulary
     from charlm.training.train import train
@@ -27,6 +28,7 @@ __all__ = [
     "build_vocabulary",
     "evaluate",
     "load",
+    "mix",
     "neighbours",
     "ngram_baseline",
     "prepare",
@@ -41,6 +43,7 @@ _HOMES = {
     "build_vocabulary": "charlm.text.vocabulary",
     "evaluate": "charlm.scoring.evaluation",
     "load": "charlm.loaded",
+    "mix": "charlm.scoring.mix",
     "neighbours": "charlm.insight.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
     "prepare": "charlm.text.prep",

@@ -13,6 +13,7 @@ from charlm import __version__
 from charlm.cli import output
 from charlm.cli.boundary import Commands, die_of_closed_pipes
 from charlm.cli.eval import eval_command
+from charlm.cli.mix import mix
 from charlm.cli.ngram import ngram
 from charlm.cli.nn import nn
 from charlm.cli.prep import prep
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "eval": eval_command,
     "nn": nn,
     "ngram": ngram,
+    "mix": mix,
 }
 
 for name, command in COMMANDS.items():

@@ -25,6 +25,7 @@ FUNCTIONS = {
     "eval": "evaluate",
     "nn": "neighbours",
     "ngram": "ngram_baseline",
+    "mix": "mix",
 }
 PRESENTATION = {"json", "debug", "format"}
 RENAMED = {"set": "overrides"}

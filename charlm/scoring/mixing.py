@@ -1,0 +1,74 @@
+"""Linear mixtures of models token by token, and the weights that suit a text best.
+
+The likelihood of a text is concave in the weights, so that EM ends at its one maximum whatever it
+starts from, and as SRILM's compute-best-mix does it. It knows probabilities only: that all streams
+scored the same words is for the caller to see to. No torch here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Log10s = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of streams and how they were found."""
+
+    weights: Log10s  # (K,), not negative, of sum 1
+    n_iterations: int
+    n_left_out: int  # tokens to which no stream gives anything
+
+
+def em_weights(
+    log10_probs_KN: Log10s,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    initial: Sequence[float] | Log10s | None = None,
+) -> Weights:
+    """The weights of K streams that make a text of N tokens likeliest, by EM from equal ones.
+
+    It ends when no weight moves by `tolerance` or more. A token to which no stream gives anything
+    is left out; if that leaves none, the weights stay what they were.
+    """
+    n_streams = len(log10_probs_KN)
+    weights = np.full(n_streams, 1 / n_streams) if initial is None else np.array(initial, float)
+    if weights.shape != (n_streams,) or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-9:
+        raise ValueError(f"initial weights {initial!r}: expected {n_streams} above 0, of sum 1")
+    probs_KN = _relative_probs(log10_probs_KN)
+    n_tokens = probs_KN.shape[1]
+    n_iterations, moved = 0, np.inf
+    while n_tokens and n_iterations < max_iterations and moved >= tolerance:
+        before = weights
+        # The sum of a stream's posteriors. No token's total is 0: a stream that is alone with a
+        # token keeps a weight of 1/N at least.
+        weights = weights * (probs_KN @ (1 / (weights @ probs_KN))) / n_tokens
+        weights /= weights.sum()
+        moved = np.abs(weights - before).max()
+        n_iterations += 1
+    return Weights(weights, n_iterations, log10_probs_KN.shape[1] - n_tokens)
+
+
+def _relative_probs(log10_probs_KN: Log10s) -> Log10s:
+    """Probabilities over the largest of each token, so that 1e-400 does not become 0/0."""
+    best_N = log10_probs_KN.max(axis=0)
+    kept = np.isfinite(best_N)
+    probs_KN: Log10s = 10.0 ** (log10_probs_KN[:, kept] - best_N[kept])
+    return probs_KN
+
+
+def mixed_log10(log10_probs_KN: Log10s, weights_K: Sequence[float] | Log10s) -> Log10s:
+    """log10 probabilities of the mixture, (N,); −inf where each with a weight has it."""
+    weights = np.asarray(weights_K, float)
+    used = weights > 0
+    log10s_KN = log10_probs_KN[used]
+    best_N = log10s_KN.max(axis=0)
+    mixed_N: Log10s = np.full(best_N.shape, -np.inf)
+    kept = np.isfinite(best_N)
+    relative = weights[used] @ 10.0 ** (log10s_KN[:, kept] - best_N[kept])
+    mixed_N[kept] = best_N[kept] + np.log10(relative)
+    return mixed_N

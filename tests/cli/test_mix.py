@@ -1,0 +1,133 @@
+"""What `charlm mix` prints, whole, and its example on a run and an n-gram model."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from charlm.cli.boundary import Commands
+from charlm.cli.mix import mix
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.estimation import estimate
+from charlm.ngram.words import WordIds, encode, words_of
+from charlm.run.folder import VOCABULARY
+from charlm.scoring.mix import mix as mixed
+from charlm.text.corpus import read_sentences
+from charlm.text.inventory import load_inventory
+
+# Two streams of which each is twice as good at one of four tokens, and a token that none knows.
+X = """\
+a b
+\tp( a | <s> ) \t= [2gram] 0.2 [ -0.69897 ]
+\tp( b | a ...) \t= [2gram] 0.1 [ -1 ]
+\tp( </s> | b ...) \t= [2gram] 0.1 [ -1 ]
+<unk>
+\tp( <unk> | <s> ) \t= [OOV] 0 [ -inf ]
+\tp( </s> | <unk> ...) \t= [2gram] 0.1 [ -1 ]
+"""
+Y = X.replace("| <s> ) \t= [2gram] 0.2 [ -0.69897 ]", "| <s> ) \t= [2gram] 0.1 [ -1 ]")
+Y = Y.replace("| a ...) \t= [2gram] 0.1 [ -1 ]", "| a ...) \t= [2gram] 0.2 [ -0.69897 ]")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with two files of scores."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.ppl").write_text(X)
+    Path("y.ppl").write_text(Y)
+    return tmp_path
+
+
+def run_mix(*arguments: str) -> Result:
+    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
+    app.command("mix")(mix)
+    return CliRunner().invoke(app, ["mix", *arguments])
+
+
+def test_the_table_has_a_row_a_stream_and_the_mixture_last() -> None:
+    result = run_mix("x.ppl", "y.ppl")
+    assert (result.exit_code, result.stderr) == (0, "")
+    # 2^(-1/4) and 1.5^(-1/2) of 10
+    assert result.stdout == (
+        "source   weight   ppl\n"
+        "x.ppl    0.5000  8.41\n"
+        "y.ppl    0.5000  8.41\n"
+        "mixture       -  8.16\n"
+        "\n"
+        "ppl: 5 tokens, each </s> one of them; left out, having no probability: 1\n"
+        "weights: tuned on the same text\n"
+    )
+
+
+def test_given_weights_are_called_so() -> None:
+    result = run_mix("x.ppl", "y.ppl", "--weights", "1,0")
+    assert result.stdout.splitlines()[1] == "x.ppl    1.0000  8.41"
+    assert result.stdout.endswith("\nweights: as given\n")
+
+
+def test_json_is_what_the_library_returns() -> None:
+    result = run_mix("x.ppl", "y.ppl", "--json")
+    assert json.loads(result.stdout) == mixed(["x.ppl", "y.ppl"]).to_dict()
+
+
+def test_the_mixture_goes_to_a_file_that_mixes_again() -> None:
+    assert run_mix("x.ppl", "y.ppl", "--out", "z.ppl").exit_code == 0
+    result = run_mix("x.ppl", "z.ppl", "--weights", "0,1")
+    assert result.stdout.splitlines()[3] == "mixture       -  8.16"
+
+
+def test_nothing_to_divide_by_is_undefined() -> None:
+    Path("x.ppl").write_text("\tp( </s> | <s> ) \t= [OOV] 0 [ -inf ]\n")
+    result = run_mix("x.ppl", "x.ppl", "--weights", "1,0")
+    assert "undefined" in result.stdout.splitlines()[3]
+
+
+def test_the_example_in_the_help_works(corpus_dir: Path, tiny_run: Path) -> None:
+    shutil.copytree(corpus_dir, "corpus")
+    shutil.copytree(tiny_run, "exp/first")
+    words = words_of(load_inventory(Path("exp/first") / VOCABULARY))
+    ids = encode(read_sentences("corpus/train.txt"), WordIds(words, closed=True))
+    write_arpa(estimate(ids, words=words, order=3).model, "kn5.arpa")
+    (example,) = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    result = run_mix(*shlex.split(example), "--device", "cpu")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["exp/first", "kn5.arpa", "mixture"]
+    assert "ppl: 14 tokens in corpus/test.txt, each </s> one of them" in lines
+    assert "weights: tuned on corpus/valid.txt" in lines
+    assert lines[-1].startswith("signature of exp/first: charlm:")
+    assert result.stderr.splitlines() == [
+        "scoring corpus/valid.txt and corpus/test.txt with kn5.arpa",
+        "scoring corpus/valid.txt and corpus/test.txt with exp/first",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (
+            ["x.ppl"],
+            1,
+            "charlm: mix: found fewer than two streams; expected two or more; name another\n",
+        ),
+        (
+            ["x.ppl", "y.ppl", "--weights", "1,2"],
+            1,
+            "charlm: --weights 1,2: sum 3; expected numbers of 0 or above that sum to 1\n",
+        ),
+        ([], 2, "Missing argument 'STREAM"),
+        (["x.ppl", "y.ppl", "--state", "both"], 2, "Invalid value for '--state'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_status(
+    arguments: list[str], status: int, message: str
+) -> None:
+    result = run_mix(*arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert result.stderr == message if status == 1 else message in result.stderr

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from charlm.insight.neighbours import neighbours
     from charlm.loaded import load
     from charlm.ngram.baseline import ngram_baseline
+    from charlm.scoring.comparison.compare import compare_kn
     from charlm.scoring.evaluation import evaluate
     from charlm.scoring.mix import mix
     from charlm.text.prep import prepare
@@ -26,6 +27,7 @@ __all__ = [
     "DataError",
     "TrainingError",
     "build_vocabulary",
+    "compare_kn",
     "evaluate",
     "load",
     "mix",
@@ -41,6 +43,7 @@ _HOMES = {
     "DataError": "charlm.errors",
     "TrainingError": "charlm.errors",
     "build_vocabulary": "charlm.text.vocabulary",
+    "compare_kn": "charlm.scoring.comparison.compare",
     "evaluate": "charlm.scoring.evaluation",
     "load": "charlm.loaded",
     "mix": "charlm.scoring.mix",

@@ -47,7 +47,7 @@ def test_every_command_that_is_shown_exists(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
 def test_every_option_of_a_shown_command_exists(page: str) -> None:
-    for name, line in re.findall(r"(?:`|\$ )charlm ([a-z]+)([^`\n]*)", page):
+    for name, line in re.findall(r"(?:`|\$ )charlm ([a-z][a-z-]*)([^`\n]*)", page):
         known = set(inspect.signature(COMMANDS[name]).parameters) | {"set", "format", "json"}
         for option in re.findall(r"(?<=\s)--([a-z-]+)", line):
             assert option.replace("-", "_") in known, f"charlm {name} --{option}"

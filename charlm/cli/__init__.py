@@ -12,6 +12,7 @@ import typer
 from charlm import __version__
 from charlm.cli import output
 from charlm.cli.boundary import Commands, die_of_closed_pipes
+from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
 from charlm.cli.mix import mix
 from charlm.cli.ngram import ngram
@@ -59,6 +60,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "eval": eval_command,
     "nn": nn,
     "ngram": ngram,
+    "compare-kn": compare_kn,
     "mix": mix,
 }
 

@@ -25,6 +25,7 @@ FUNCTIONS = {
     "eval": "evaluate",
     "nn": "neighbours",
     "ngram": "ngram_baseline",
+    "compare-kn": "compare_kn",
     "mix": "mix",
 }
 PRESENTATION = {"json", "debug", "format"}

@@ -1,0 +1,213 @@
+"""`charlm compare-kn`: neural models against Kneser–Ney, in tables that a paper could print.
+
+One set of tables a vocabulary: perplexities over other words never stand in one column.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from charlm.cli import options, output
+from charlm.cli.ngram import fallback_warning
+
+if TYPE_CHECKING:
+    from charlm.scoring.comparison.bands import Band
+    from charlm.scoring.comparison.standings import Group, Question, System
+    from charlm.scoring.comparison.standings import State as StateName
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run directory of a model, once for each; without one it is Kneser-Ney alone.",
+    ),
+]
+Vocab = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE|RUN",
+        help="Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
+        "given.",
+    ),
+]
+Split = Annotated[
+    Literal["test", "valid"], typer.Option(help="Part of the corpus directory that is measured.")
+]
+State = Annotated[
+    Literal["both", "carried", "sentence"],
+    typer.Option(help="Text read as one stream (carried), or every sentence on its own."),
+]
+Samples = Annotated[
+    int, typer.Option(metavar="N", help="Draws of sentences behind each 95 % interval.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of these draws.")]
+
+MEGABYTE = 1e6
+NOTHING = "-"
+
+
+def compare_kn(
+    *,
+    data: options.Data,
+    model: Models = None,
+    order: options.Order = 5,
+    prune: options.Prune = "0",
+    vocab: Vocab = None,
+    split: Split = "test",
+    state: State = "both",
+    samples: Samples = 1000,
+    seed: Seed = 1,
+    device: options.Device = "auto",
+    precision: options.Precision = "fp32",
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+) -> None:
+    """Compare models with Kneser-Ney, alone and interpolated word by word.
+
+    Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
+    weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by
+    paired bootstrap over sentences, and perplexities by how frequent the predicted word is.
+
+    \b
+    charlm compare-kn --data corpus --model exp/first --order 5
+    """
+    chosen = {name: value for name, value in locals().items() if name != "as_json"}
+    from charlm.scoring.comparison.compare import compare_kn as compare
+
+    chosen["model"] = model or ()
+    result = compare(**chosen, on_stage=output.say)
+    for group in result.groups:
+        if group.fallback_orders:
+            output.say(fallback_warning(group.fallback_orders))
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    for number, group in enumerate(result.groups):
+        if number:
+            output.write("")
+        _print_group(group, result.question)
+    for note in result.notes:
+        output.write(f"note: {note}")
+
+
+def _print_group(group: "Group", question: "Question") -> None:
+    counts = group.counts
+    output.write(
+        f"{question.data} {question.split}: {counts.n_sentences} sentences, "
+        f"{counts.n_tokens} tokens, {counts.n_characters} characters; vocabulary of "
+        f"{group.n_words} words, {group.vocabulary_sha256[:12]}\n"
+    )
+    has_models = len(group.systems) > 1
+    # Kneser-Ney starts every sentence anew: alone it has the same figures in every state.
+    states = question.states if has_models else question.states[:1]
+    _print_systems(group, states=states)
+    if has_models:
+        output.write(
+            f"\ndifference of ppl, first less second, with its 95 % interval: "
+            f"{question.samples} draws of sentences, seed {question.seed}"
+        )
+        _print_pairs(group, states=states)
+    told = f", state {states[0]}; * is the best" if has_models else ""
+    output.write(f"\nppl by how often the predicted word stands in train.txt{told}")
+    _print_bands(group)
+    output.write("")
+    for note in group.notes:
+        output.write(note)
+    for name, signature in _signatures(group):
+        output.write(f"signature of {name}: {signature}")
+
+
+def _print_systems(group: "Group", *, states: "Sequence[StateName]") -> None:
+    header = ["system", "params", "n-grams", "MB", "seconds"]
+    is_alone = len(group.systems) == 1
+    for state in states:
+        header += ["ppl"] if is_alone else ["weight", f"ppl:{state}"]
+        header.append("bits/char")
+    rows = [_system_row(system, states=states, is_alone=is_alone) for system in group.systems]
+    output.table(rows, header=header)
+    if is_alone:
+        output.write("MB: of the ARPA file; seconds: of estimating and scoring")
+        return
+    output.write(
+        "MB: of weights or ARPA; seconds: of estimating and scoring "
+        f"({states[0]}), not of training\n"
+        "weight: the model's in the mixture, fitted on valid.txt"
+    )
+    if len(states) > 1:
+        output.write(f"{group.systems[0].name} starts every sentence anew, in either state")
+
+
+def _system_row(system: "System", *, states: "Sequence[StateName]", is_alone: bool) -> list[str]:
+    row = [
+        system.name,
+        NOTHING if system.n_parameters is None else str(system.n_parameters),
+        NOTHING if system.n_ngrams is None else str(system.n_ngrams),
+        f"{system.n_bytes / MEGABYTE:.1f}",
+        f"{system.seconds:.1f}",
+    ]
+    for state in states:
+        figures = system.by_state[state]
+        if not is_alone:
+            row.append(NOTHING if figures.weight is None else f"{figures.weight:.3f}")
+        row += [_number(figures.perplexity.ppl), _number(figures.perplexity.bits_per_character, 4)]
+    return row
+
+
+def _print_pairs(group: "Group", *, states: "Sequence[StateName]") -> None:
+    rows = [
+        [
+            pair.first,
+            pair.second,
+            state,
+            _number(difference.ppl),
+            _number(difference.low),
+            _number(difference.high),
+            f"{difference.first_better:.1%}",
+        ]
+        for state in states
+        for pair in group.pairs
+        for difference in [pair.by_state[state]]
+    ]
+    header = ["first", "second", "state", "difference", "from", "to", "first-better"]
+    output.table(rows, header=header)
+
+
+def _print_bands(group: "Group") -> None:
+    names = [system.name for system in group.systems]
+    marked = [[_marked(ppl, band) for ppl in band.ppls] for band in group.bands]
+    # The marks make them words to `table`, which would put them to the left.
+    columns = [_to_the_right([name, *cells]) for name, *cells in zip(names, *marked, strict=True)]
+    header, *cells = zip(*columns, strict=True)
+    rows = [
+        [band.name, str(band.n_tokens), f"{band.share:.2%}", *row]
+        for band, row in zip(group.bands, cells, strict=True)
+    ]
+    output.table(rows, header=["count", "tokens", "share", *header])
+
+
+def _marked(ppl: float | None, band: "Band") -> str:
+    """With a star for the best, and for what looks the same."""
+    shown = _number(ppl)
+    is_best = len(band.ppls) > 1 and ppl is not None and shown == _number(band.best)
+    return shown + ("*" if is_best else " ")
+
+
+def _to_the_right(cells: list[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]
+
+
+def _signatures(group: "Group") -> list[tuple[str, str]]:
+    """Of each system once a state; an n-gram model's is the same in both."""
+    named = [
+        (system.name, figures.signature)
+        for system in group.systems
+        for figures in system.by_state.values()
+    ]
+    return [(name, signature) for name, signature in dict.fromkeys(named) if signature]
+
+
+def _number(value: float | None, decimals: int = 2) -> str:
+    return "undefined" if value is None else f"{value:.{decimals}f}"

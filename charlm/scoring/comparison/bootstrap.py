@@ -1,0 +1,98 @@
+"""How sure a difference of two perplexities is: paired bootstrap over sentences.
+
+Sentences are drawn with replacement, as many as the text has, and all systems are measured on the
+same draws: that some draws are hard for every system does not blur their difference. Tokens of a
+sentence depend on each other, so it is sentences that are drawn and not tokens.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError
+
+OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
+BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of two perplexities, and between what it lies in 95 % of the draws.
+
+    All None where a perplexity is larger than any floating-point number.
+    """
+
+    ppl: float | None  # first minus second: below 0 where the first is better
+    low: float | None
+    high: float | None
+    first_better: float  # share of the draws
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON."""
+        return {
+            "ppl": self.ppl,
+            "low": self.low,
+            "high": self.high,
+            "first_better": self.first_better,
+        }
+
+
+class PairedBootstrap:
+    """Perplexities of K systems on a text, and on draws of its sentences."""
+
+    def __init__(
+        self, log10_sums_KS: Floats, n_tokens_S: npt.NDArray[np.int64], *, samples: int, seed: int
+    ) -> None:
+        """`log10_sums_KS` are log10 probabilities of the sentences under each system.
+
+        Raises:
+            ConfigError: fewer than one draw, a negative seed.
+        """
+        require_draws(samples=samples, seed=seed)
+        values_SC = np.vstack([log10_sums_KS, n_tokens_S]).T
+        self._ppls_K = _perplexities(values_SC.sum(axis=0, keepdims=True))[0]
+        self._ppls_BK = _perplexities(_drawn_sums(values_SC, samples=samples, seed=seed))
+
+    def difference(self, first: int, second: int) -> Difference:
+        """Of two systems by their index."""
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            ppl = self._ppls_K[first] - self._ppls_K[second]
+            drawn_B = self._ppls_BK[:, first] - self._ppls_BK[:, second]
+        first_better = float((self._ppls_BK[:, first] < self._ppls_BK[:, second]).mean())
+        if not (np.isfinite(ppl) and np.isfinite(drawn_B).all()):
+            return Difference(None, None, None, first_better)
+        low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
+        return Difference(float(ppl), float(low), float(high), first_better)
+
+
+def require_draws(*, samples: int, seed: int) -> None:
+    """Raises ConfigError for a number of draws or a seed that there cannot be."""
+    if samples < 1:
+        raise ConfigError(f"--samples {samples}: expected 1 or more")
+    if seed < 0:
+        raise ConfigError(f"--seed {seed}: expected 0 or more")
+
+
+def _drawn_sums(values_SC: Floats, *, samples: int, seed: int) -> Floats:
+    """Sums of the columns over each draw of rows, (B, C); one random stream, whatever the block."""
+    generator = np.random.default_rng(seed)
+    n_sentences = len(values_SC)
+    block = max(1, BLOCK // n_sentences)
+    sums = []
+    for first in range(0, samples, block):
+        counts_BS = np.empty((min(block, samples - first), n_sentences))
+        for counts_S in counts_BS:
+            drawn = generator.integers(n_sentences, size=n_sentences)
+            counts_S[:] = np.bincount(drawn, minlength=n_sentences)
+        sums.append(counts_BS @ values_SC)
+    return np.concatenate(sums)
+
+
+def _perplexities(sums_BC: Floats) -> Floats:
+    """From sums of log10 probabilities, the number of tokens in the last column."""
+    with np.errstate(over="ignore"):
+        ppls_BK: Floats = 10.0 ** (-sums_BC[:, :-1] / sums_BC[:, -1:])
+    return ppls_BK

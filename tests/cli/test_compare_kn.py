@@ -1,0 +1,223 @@
+"""What `charlm compare-kn` prints: whole, of a model that gives each of 10 words 1/10."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli.boundary import Commands
+from charlm.cli.compare_kn import compare_kn
+from charlm.model.build import build_model
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.weights import write_tensors
+from charlm.scoring.comparison import compare as comparison
+from charlm.text.files import sha256_of
+from charlm.text.inventory import inventory_of
+
+TRAIN = "a a a b b <unk>\n"
+SETTINGS = {
+    "encoder": {"type": "word", "dim": 3},
+    "context": {"type": "lstm", "dim": 2, "layers": 1},
+    "output": {"type": "softmax"},
+}
+# By hand: of 28 parts KN-1 gives 4.5 to a, 10.5 to b, and 6.5 each to <unk> and </s>.
+ALONE = """\
+corpus test: 2 sentences, 5 tokens, 7 characters; vocabulary of 4 words, HASH
+
+system  params  n-grams   MB  seconds   ppl  bits/char
+KN-1         -        5  0.0     TIME  4.21     1.4819
+MB: of the ARPA file; seconds: of estimating and scoring
+
+ppl by how often the predicted word stands in train.txt
+count  tokens   share   KN-1
+</s>        2  40.00%  4.31
+<unk>       1  20.00%  4.31
+1-9         2  40.00%  4.07
+
+<unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
+signature of KN-1: charlm:SIGNED|state:sentence|start:<s>|norm:NFC|precision:fp64
+"""
+# Of 7 parts: 0.45 to a, 1.95 to b, 0.95 each to <unk> and </s>. In the mixture each has
+# 0.537 / 10 + 0.463 of that; a grid search in test_contest.py gives its weight.
+BESIDE = """\
+corpus test: 2 sentences, 5 tokens, 7 characters; vocabulary of 10 words, HASH
+
+system      params  n-grams   MB  seconds  weight  ppl:sentence  bits/char
+KN-1             -       11  0.0     TIME       -          7.41     2.0639
+first          116        -  0.0     TIME       -         10.00     2.3728
+first+KN-1     116       11  0.0     TIME   0.537          8.38     2.1912
+MB: of weights or ARPA; seconds: of estimating and scoring (sentence), not of training
+weight: the model's in the mixture, fitted on valid.txt
+
+difference of ppl, first less second, with its 95 % interval: 1000 draws of sentences, seed 1
+first       second  state     difference   from     to  first-better
+first       KN-1    sentence        2.59   2.56   2.63          0.0%
+first+KN-1  first   sentence       -1.62  -1.74  -1.42        100.0%
+first+KN-1  KN-1    sentence        0.97   0.82   1.21          0.0%
+
+ppl by how often the predicted word stands in train.txt, state sentence; * is the best
+count  tokens   share   KN-1   first  first+KN-1
+</s>        2  40.00%  7.37*  10.00        8.58
+<unk>       1  20.00%  7.37*  10.00        8.58
+1-9         2  40.00%  7.47*  10.00        8.10
+
+<unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
+signature of KN-1: charlm:SIGNED|state:sentence|start:<s>|norm:NFC|precision:fp64
+signature of first: charlm:SIGNED|state:sentence|start:</s>|oov_input:unk|norm:NFC|precision:fp32
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a corpus and a uniform model of its words and six more."""
+    monkeypatch.chdir(tmp_path)
+    Path("corpus").mkdir()
+    for split, text in (("train", TRAIN), ("valid", "b c d e\n"), ("test", "a b\nzz\n")):
+        Path(f"corpus/{split}.txt").write_text(text)
+    save_run(Path("exp/first"), words="abcdefgh")
+    return tmp_path
+
+
+def save_run(run: Path, *, words: str) -> None:
+    """A model of these words, </s> and <unk>, that gives all the same."""
+    run.mkdir(parents=True)
+    inventory = inventory_of([list(words), ["<unk>"]], min_char_count=1)
+    model, settings = build_model(SETTINGS, inventory)
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    RunInfo(
+        arch="tiny",
+        settings={**settings, "recipe": {"oov_input": "unk"}},
+        corpus={"train": {"sha256": sha256_of("corpus/train.txt")}, "max_tokens": 0},
+        vocabulary_sha256=inventory.sha256,
+        seed=1,
+        threads=1,
+        device="cpu",
+        precision="fp32",
+        versions={},
+        command=[],
+        charlm=charlm.__version__,
+    ).save(run)
+    inventory.save(run / VOCABULARY)
+    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+
+
+def run_compare(*arguments: str) -> Result:
+    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(lambda: None)
+    app.command("compare-kn")(compare_kn)
+    return CliRunner().invoke(app, ["compare-kn", *arguments])
+
+
+def steady(printed: str) -> str:
+    """What was printed, less times and hashes."""
+    seconds = r"^(\S+ +[-\d]+ +[-\d]+  0\.0  ) *\d+\.\d(?=  )"
+    printed = re.sub(seconds, r"\1   TIME", printed, flags=re.M)
+    printed = re.sub(r"words, [0-9a-f]{12}\n", "words, HASH\n", printed)
+    return re.sub(r"charlm:\S+?\|split:test", "charlm:SIGNED", printed)
+
+
+SAID = ("--data", "corpus", "--order", "1")
+WITH_MODEL = (*SAID, "--model", "exp/first", "--device", "cpu")
+
+
+def test_kneser_ney_alone_is_a_row_with_its_bands(here: Path) -> None:
+    result = run_compare(*SAID)
+    assert (result.exit_code, steady(result.stdout)) == (0, ALONE)
+    assert result.stderr == "KN-1: estimating from corpus/train.txt\n"
+
+
+def test_a_model_has_a_row_and_its_mixture_another(here: Path) -> None:
+    result = run_compare(*WITH_MODEL, "--state", "sentence")
+    assert (result.exit_code, steady(result.stdout)) == (0, BESIDE)
+    assert result.stderr == (
+        "KN-1: estimating from corpus/train.txt\n"
+        "first: scoring corpus/test.txt, state sentence\n"
+        "first: scoring corpus/valid.txt, state sentence\n"
+        "drawing sentences 1000 times\n"
+    )
+
+
+def test_both_states_have_columns_of_their_own(here: Path) -> None:
+    result = run_compare(*WITH_MODEL, "--samples", "10")
+    assert "  weight  ppl:carried  bits/char  weight  ppl:sentence  bits/char\n" in result.stdout
+    assert "\nKN-1 starts every sentence anew, in either state\n" in result.stdout
+    assert re.findall(r"^first +KN-1 +(\w+)", result.stdout, re.M) == ["carried", "sentence"]
+    assert re.findall(r"^signature of (.*?): ", result.stdout, re.M) == ["KN-1", "first", "first"]
+
+
+def test_other_words_make_other_tables_and_a_note(here: Path) -> None:
+    save_run(Path("exp/second"), words="abc")
+    result = run_compare(*WITH_MODEL, "--model", "exp/second", "--samples", "10")
+    sizes = re.findall(r"^corpus test: .* vocabulary of (\d+) words", result.stdout, re.M)
+    assert sizes == ["10", "5"]
+    assert result.stdout.endswith(
+        "\nnote: 2 vocabularies: perplexities compare within a table, not between tables\n"
+    )
+
+
+def test_a_text_too_small_for_discounts_is_warned_of_once(here: Path) -> None:
+    result = run_compare("--data", "corpus", "--order", "3")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "KN-3: estimating from corpus/train.txt\n"
+        "warning: too little text for Kneser-Ney discounts of order 1, 2, 3: took .5, 1, 1.5 "
+        "there\n"
+    )
+
+
+def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
+    result = run_compare(*WITH_MODEL, "--samples", "10", "--json")
+    expected = comparison.compare_kn(
+        "corpus", model="exp/first", order=1, samples=10, device="cpu"
+    ).to_dict()
+    assert without_seconds(json.loads(result.stdout)) == without_seconds(expected)
+
+
+def without_seconds(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_seconds(each) for key, each in value.items() if key != "seconds"}
+    return [without_seconds(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def test_the_example_in_the_help_works(here: Path) -> None:
+    (example,) = re.findall(r"^ *charlm compare-kn (.*)$", compare_kn.__doc__ or "", re.M)
+    result = run_compare(*shlex.split(example), "--device", "cpu")
+    assert result.exit_code == 0
+    assert "\nfirst+KN-5 " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--data", "none"], 1, "charlm: none: no such folder; expected one that holds "),
+        (["--data", "corpus", "--order", "7"], 2, "Invalid value for '--order'"),
+        (["--data", "corpus", "--samples", "0"], 1, "charlm: --samples 0: expected 1 or more\n"),
+        (
+            ["--data", "corpus", "--prune", "x"],
+            1,
+            "charlm: --prune 'x': expected counts from unigrams on, as 0,0,1\n",
+        ),
+        (
+            [*WITH_MODEL, "--model", "./exp/first"],
+            1,
+            "charlm: --model exp/first: stands twice; expected each run once\n",
+        ),
+        (["--data", "corpus", "--model", "none"], 1, "charlm: none: not a run (run.json is "),
+        (["--data", "corpus", "--split", "train"], 2, "Invalid value for '--split'"),
+        ([], 2, "Missing option '--data'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_status(
+    here: Path, arguments: list[str], status: int, message: str
+) -> None:
+    result = run_compare(*arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    told = result.stderr
+    assert told.startswith(message) if status == 1 else message in told

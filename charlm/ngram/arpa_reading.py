@@ -7,7 +7,7 @@ ids 0, 1 and 2, wherever they stand; a model without one of them gives it nothin
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from charlm.text.files import decode_line, display_name, open_bytes, raw_lines
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
+NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
 
 Lines = Iterator[tuple[int, bytes]]
@@ -229,7 +230,8 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
         probs = np.concatenate([np.empty(0), *section.log10_probs])
         backoffs = np.concatenate([np.empty(0), *section.log10_backoffs])
         if n == 1:
-            orders.append(_unigrams(ids[:, 0], probs, backoffs, n_words=len(words)))
+            unigrams = _unigrams(ids[:, 0], probs, backoffs, n_words=len(words))
+            orders.append(unigrams if len(sections) > 1 else replace(unigrams, log10_backoffs=NONE))
             continue
         contexts = rows_of_contexts(orders, ids=ids, n_words=len(words)).astype(np.int64)
         if (contexts < 0).any():
@@ -251,7 +253,7 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
                 "n-gram once"
             )
         highest = n == len(sections)
-        orders.append(Grams(keys, probs[by_key], np.empty(0) if highest else backoffs[by_key]))
+        orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
     return BackoffModel(words, tuple(orders))
 
 

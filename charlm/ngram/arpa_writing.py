@@ -4,13 +4,9 @@ Numbers have seven decimals, so nothing moves by more than 5e-8. They are put to
 of digits: formatting one by one would take longer than the estimation.
 """
 
-import bz2
-import gzip
-import lzma
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +14,7 @@ import numpy.typing as npt
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.words import START
-from charlm.text.files import atomic_write
+from charlm.text.packing import packed_write
 
 Start = Literal["lmplz", "srilm"]
 STARTS: dict[str, float] = {"lmplz": 0.0, "srilm": -np.inf}  # how they write the log10 of p(<s>)
@@ -30,7 +26,6 @@ LEAST = 10.0**-DECIMALS / 2  # what is nearer to 0 is written as 0
 # KenLM's reader cuts words here, too; charlm cuts at space and TAB alone.
 BLANKS = " \t\n\r\v\f\0"
 
-_Packed = AbstractContextManager[BinaryIO]
 Pieces = npt.NDArray[np.object_]
 
 
@@ -43,7 +38,7 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
     """
     if start not in STARTS:
         raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
-    with open_arpa(path) as file:
+    with packed_write(path) as file:
         for block in arpa_blocks(model, start=start):
             file.write(block)
 
@@ -51,24 +46,6 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
 def arpa_bytes(model: BackoffModel) -> int:
     """How long a model's ARPA file is, not compressed."""
     return sum(map(len, arpa_blocks(model)))
-
-
-@contextmanager
-def open_arpa(path: str | Path) -> Iterator[BinaryIO]:
-    """A binary writer that replaces `path` at the end, compressed as its suffix says."""
-    with atomic_write(path) as raw, _packed(raw, Path(path).suffix) as file:
-        yield file
-
-
-def _packed(raw: BinaryIO, suffix: str) -> _Packed:
-    """The compressor for a suffix; gzip's without a time, so that equal models make equal files."""
-    if suffix == ".gz":
-        return cast(_Packed, gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0))
-    if suffix == ".bz2":
-        return cast(_Packed, bz2.BZ2File(raw, "wb"))
-    if suffix == ".xz":
-        return cast(_Packed, lzma.LZMAFile(raw, "wb"))
-    return nullcontext(raw)
 
 
 def arpa_blocks(model: BackoffModel, *, start: Start = "lmplz") -> Iterator[bytes]:

@@ -30,14 +30,17 @@ class Discounts:
 def discounts_of(counts: npt.NDArray[np.int64]) -> Discounts:
     """D_j = j − (j + 1) · Y · n_(j+1) / n_j, Y = n_1 / (n_1 + 2 n_2), where n_j counts are j.
 
-    The fallback where n_1, n_2 or n_3 is 0 or a discount lies outside [0, j].
+    The fallback where n_1, n_2 or n_3 is 0 or a discount lies outside [0, j]. In 32 bits, as lmplz
+    has it: where a discount nearly equals its count or a limit, more would give another model.
     """
     n = np.bincount(counts[(counts > 0) & (counts <= N_DISCOUNTS + 1)], minlength=N_DISCOUNTS + 2)
-    sizes = [float(each) for each in n]
+    sizes = n.astype(np.float32)
     if 0.0 in sizes[1 : N_DISCOUNTS + 1]:
         return Discounts(FALLBACK, are_fallback=True)
-    y = sizes[1] / (sizes[1] + 2 * sizes[2])
-    values = tuple(j - (j + 1) * y * sizes[j + 1] / sizes[j] for j in range(1, N_DISCOUNTS + 1))
+    y = sizes[1] / np.float32(n[1] + 2 * n[2])
+    values = tuple(
+        float(j - (j + 1) * y * sizes[j + 1] / sizes[j]) for j in range(1, N_DISCOUNTS + 1)
+    )
     if not all(0 <= value <= j for j, value in enumerate(values, 1)):
         return Discounts(FALLBACK, are_fallback=True)
     return Discounts(values, are_fallback=False)

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.counting import Counted, Counts, count_ngrams
+from charlm.ngram.counting import Counted, Counts, Keys, count_ngrams
 from charlm.ngram.discounts import Discounts, discounts_of
-from charlm.ngram.words import START, Ids
+from charlm.ngram.words import END, START, Ids
 
 MAX_ORDER = 6
 NO_PRUNING = (0,)
@@ -47,20 +47,30 @@ def estimate(
     Raises:
         ConfigError: an order or pruning that makes no model.
     """
-    thresholds = _thresholds(prune, order=order)
+    thresholds = thresholds_of(prune, order=order)
     counted = count_ngrams(ids, order=order, n_words=len(words))
     adjusted = _adjusted(counted)
-    discounts = tuple(discounts_of(counts) for counts in adjusted)
+    lasts = _last_ngrams(counted, ids, n_words=len(words))
+    discounts = tuple(
+        discounts_of(_seen_by_lmplz(counted[n], counts, lasts[n : n + 1]))
+        for n, counts in enumerate(adjusted)
+    )
     orders: list[_Order] = []
-    for n, counts in enumerate(adjusted):
-        kept = counted[n].counts > thresholds[n] if n else np.ones(len(counts), np.bool_)
+    for n in range(order):
+        grams, counts = counted.pop(0), adjusted.pop(0)  # out of memory as soon as they are used
+        kept = grams.counts > thresholds[n] if n else np.ones(len(counts), np.bool_)
         orders.append(
-            _order(counted[n], counts, kept=kept, discounts=discounts[n], below=orders, words=words)
+            _order(grams, counts, kept=kept, discounts=discounts[n], below=orders, words=words)
         )
     return Estimate(_model(orders, tuple(words)), discounts)
 
 
-def _thresholds(prune: Sequence[int], *, order: int) -> list[int]:
+def thresholds_of(prune: Sequence[int], *, order: int) -> list[int]:
+    """The largest count that is left out, for each order.
+
+    Raises:
+        ConfigError: an order or pruning that makes no model.
+    """
     if not 1 <= order <= MAX_ORDER:
         raise ConfigError(f"--order {order}: expected 1 to {MAX_ORDER}")
     shown = ",".join(map(str, prune))
@@ -81,18 +91,52 @@ def _adjusted(counted: list[Counted]) -> list[Counts]:
             neighbours = np.bincount(counted[n + 1].suffixes, minlength=len(grams.keys))
             counts = np.where(grams.opens, grams.counts, neighbours)
         else:
-            counts = grams.counts.copy()
+            counts = grams.counts
         if n == 0:
-            counts[START] = 0
+            counts = np.where(grams.opens, 0, counts)
         results.append(counts)
     return results
+
+
+def _last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]:
+    """The last n-gram of each order but the highest, while they do not begin with `<s>`.
+
+    As lmplz sorts them: by the last word, then the one before it and so on, words in the order
+    in which the text brings them up.
+    """
+    ages = np.full(n_words, -2, np.int32)
+    backwards = np.arange(len(ids) - 1, -1, -1, dtype=np.int32)
+    ages[ids[::-1]] = backwards  # of a word's places the first is written last
+    ages[[START, END]] = -1, 0  # before all words
+    lasts: list[int] = []
+    for n in range(len(counted) - 1):
+        rows = np.flatnonzero(counted[n].suffixes == lasts[-1]) if n else np.arange(n_words)
+        first_words = rows
+        for below in range(n, 0, -1):
+            first_words = counted[below].keys[first_words] // n_words
+        last = int(rows[np.argmax(ages[first_words])])
+        if counted[n].opens[last]:
+            break
+        lasts.append(last)
+    return lasts
+
+
+def _seen_by_lmplz(grams: Counted, counts: Counts, last: list[int]) -> Counts:
+    """The counts for the discounts: lmplz takes that of the text for the last n-gram of an order.
+
+    A slip of its `AdjustCounts::Run`, kept since figures are to agree; it moves PTB's rare words
+    by 0.1 %.
+    """
+    seen = counts.copy()
+    seen[last] = grams.counts[last]
+    return seen
 
 
 @dataclass(frozen=True)
 class _Order:
     """The n-grams of one order while the next is made of them; those pruned are still in it."""
 
-    grams: Counted
+    keys: Keys
     kept: npt.NDArray[np.bool_]
     probs: Probs
     backoffs: Probs  # of contexts of this order; filled by the next
@@ -124,26 +168,32 @@ def _order(
     else:
         lower = np.full(len(words), 1 / (len(words) - 1))  # `<s>` is not predicted
     probs = (used - taken) / divisors + backoffs[contexts] * lower
-    return _Order(grams, kept, probs, np.ones(len(probs)))
+    return _Order(grams.keys, kept, probs, np.ones(len(probs)))
 
 
 def _model(orders: list[_Order], words: tuple[str, ...]) -> BackoffModel:
-    """The n-grams that were kept, renumbered; a context was seen as often, so it was kept."""
+    """The n-grams that were kept, renumbered; a context was seen as often, so it was kept.
+
+    Takes the orders out of their list, since two of everything would not fit in memory.
+    """
     results: list[Grams] = []
-    rows = np.zeros(1, np.int64)  # of the order below, by their index before pruning
-    for n, order in enumerate(orders, 1):
-        contexts, last = np.divmod(order.grams.keys[order.kept], len(words))
-        is_highest = n == len(orders)
-        backoffs = np.empty(0) if is_highest else order.backoffs[order.kept]
-        probs = order.probs[order.kept]
-        if n == 1:
-            probs[START] = 1.0  # as lmplz writes it; it is never asked
-        results.append(Grams(rows[contexts] * len(words) + last, _log10(probs), _log10(backoffs)))
-        rows = np.cumsum(order.kept) - 1
+    kept_below = np.ones(1, np.bool_)
+    orders[0].probs[START] = 1.0  # as lmplz writes it; it is never asked
+    while orders:
+        order = orders.pop(0)
+        keys, probs, backoffs = order.keys, order.probs, order.backoffs
+        if not (order.kept.all() and kept_below.all()):
+            contexts, last = np.divmod(keys[order.kept], len(words))
+            rows = np.cumsum(kept_below) - 1  # by their index before pruning
+            keys = rows[contexts] * len(words) + last
+            probs, backoffs = probs[order.kept], backoffs[order.kept]
+        backoffs = backoffs if orders else np.empty(0)
+        results.append(Grams(keys, _log10(probs), _log10(backoffs)))
+        kept_below = order.kept
     return BackoffModel(words, tuple(results))
 
 
 def _log10(values: Probs) -> Log10s:
     with np.errstate(divide="ignore"):
-        results: Log10s = np.log10(values)
+        results: Log10s = np.log10(values, out=values)
     return results

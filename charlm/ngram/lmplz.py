@@ -7,6 +7,7 @@ sum to a little less than 1 (by 4.7e-6 on the Penn Treebank without a context, b
 charlm's own estimator has no such word, so its figures lie that much higher.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -19,9 +20,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import open_arpa
 from charlm.text.files import scratch_file
 from charlm.text.inventory import UNK_WORD, is_spelled_unk
+from charlm.text.packing import packed_write
 
 PROGRAM = "lmplz"
 HOW_TO_GET_IT = "build it from KenLM's source with cmake and Boost, and name it with --lmplz PATH"
@@ -34,7 +35,11 @@ WORD_BREAKS = re.compile("[\0\r\v\f]")  # lmplz or readers of ARPA part words th
 MEMORY = 4 << 30
 BLOCK = 1 << 20
 LONGEST_REASON = 300
+SHOWN = 60
 
+UNIGRAMS = b"\\1-grams:\n"
+HEAD_LINE = re.compile(rb"\n|\\(data\\|1-grams:)\n|ngram [0-9]{1,2}=[0-9]{1,18}\n")
+UNK_LINE = re.compile(rb"[^\t]*\t<unk>[\t\n]")
 ARPA_END = b"\\end\\"
 FALLBACK = re.compile(rb"Substituting fallback discounts for order ([0-9]+)")
 
@@ -73,11 +78,13 @@ def estimate_with_lmplz(
     program: Path,
     order: int,
     prune: Sequence[int],
+    name: str = "text",
 ) -> LmplzResult:
     """Estimate a Kneser–Ney model and write it to `out`, packed as its suffix says, atomically.
 
     The text and lmplz's own files lie in the folder of `out` meanwhile, without a name. Words of a
-    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them.
+    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them. `name`
+    is what messages call the text.
 
     Raises:
         ConfigError: `program` cannot be started.
@@ -85,25 +92,27 @@ def estimate_with_lmplz(
         OSError: as the system gave it.
     """
     folder = Path(out).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(out))
     with scratch_file(folder) as text, scratch_file(folder) as log:
-        holds_unk = _write_text(sentences, text)
+        holds_unk = _write_text(sentences, text, name=name)
         command = _command(program, folder, order=order, prune=prune)
-        with _running(command, stdin=text, stderr=log) as process, open_arpa(out) as arpa:
+        with _running(command, stdin=text, stderr=log) as process, packed_write(out) as arpa:
             # The text and the log are files, so this pipe is all that either side can wait for,
             # and charlm, which dies of writing to a closed pipe, writes to none.
             source = cast(BinaryIO, process.stdout)
-            n_ngrams = _copy_head(source, arpa, drops_unk=holds_unk)
+            n_ngrams = _copy_head(source, arpa, program=program, drops_unk=holds_unk)
             is_whole = _copy_body(source, arpa)
             status = process.wait()
             log.seek(0)
             messages = log.read()
-            if status or not n_ngrams or not is_whole:
+            if status or not is_whole:
                 raise DataError(_failure(program, status, messages))
     fallback = tuple(int(n) + 1 for n in FALLBACK.findall(messages))  # lmplz counts from 0
     return LmplzResult(n_ngrams, fallback)
 
 
-def _write_text(sentences: Iterable[list[str]], file: BinaryIO) -> bool:
+def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) -> bool:
     """Write a text for lmplz from the file's start; whether it holds `<unk>`."""
     holds_unk = False
     number = 0
@@ -113,7 +122,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO) -> bool:
         if WORD_BREAKS.search(line):
             word = next(word for word in words if WORD_BREAKS.search(word))
             raise DataError(
-                f"sentence {number}: word {word!r} holds white space, and lmplz parts words "
+                f"{name}:{number}: word {word!r} holds white space, and lmplz parts words "
                 "there; expected words without; clean the text with `charlm prep`"
             )
         if UNK_WORD in line:
@@ -125,7 +134,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO) -> bool:
             file.write(line.encode())
         file.write(b"\n")
     if not number:
-        raise DataError("no sentence in the text; expected one a line")
+        raise DataError(f"{name}: no sentence; expected one a line")
     file.flush()
     file.seek(0)
     return holds_unk
@@ -164,22 +173,29 @@ def _running(
         process.wait()
 
 
-def _copy_head(source: BinaryIO, target: BinaryIO, *, drops_unk: bool) -> tuple[int, ...]:
-    """Copy up to the first unigram, which is lmplz's `<unk>`; the sizes, none where it stops."""
-    head: list[bytes] = []
-    while not head or head[-1] != b"\\1-grams:\n":
+def _copy_head(
+    source: BinaryIO, target: BinaryIO, *, program: Path, drops_unk: bool
+) -> tuple[int, ...]:
+    """Copy up to the first unigram, which is lmplz's `<unk>`; the sizes, none where it ends before.
+
+    Raises:
+        DataError: not what lmplz writes.
+    """
+    lines: list[bytes] = []
+    while len(lines) < 2 or lines[-2] != UNIGRAMS:
         line = source.readline(BLOCK)
         if not line:
             return ()
-        head.append(line)
-    first = source.readline(BLOCK)
-    if drops_unk:
-        assert first.split(b"\t")[1:2] == [UNK_BYTES], first
-        first = b""
-    sizes = [int(line.partition(b"=")[2]) for line in head if line.startswith(b"ngram ")]
+        if not (UNK_LINE if lines and lines[-1] == UNIGRAMS else HEAD_LINE).match(line):
+            found = line[:SHOWN].decode(errors="replace")
+            raise DataError(f"{program}: wrote {found!r}; expected lmplz's ARPA; is it KenLM's?")
+        lines.append(line)
+    sizes = [int(line.partition(b"=")[2]) for line in lines if line.startswith(b"ngram ")]
     n_ngrams = (sizes[0] - drops_unk, *sizes[1:])
-    old, new = b"ngram 1=%d\n" % sizes[0], b"ngram 1=%d\n" % n_ngrams[0]
-    target.writelines(new if line == old else line for line in [*head, first])
+    if drops_unk:
+        lines.pop()
+        lines[lines.index(b"ngram 1=%d\n" % sizes[0])] = b"ngram 1=%d\n" % n_ngrams[0]
+    target.writelines(lines)
     return n_ngrams
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.estimation import NO_PRUNING, estimate
+from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
 from charlm.ngram.load import Engine, NgramModel, load_ngram
 from charlm.ngram.words import WordIds, encode, mapped, words_of
@@ -127,12 +127,18 @@ def lmplz_estimated(path: str | Path, plan: Plan, *, out: Path, program: Path) -
     Raises:
         ConfigError, DataError: as `estimate_with_lmplz`.
     """
+    thresholds_of(plan.prune, order=plan.order)  # lmplz says less of what it does not take
     began = time.perf_counter()
     vocabulary = plan.vocabulary
     text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
     sentences = (mapped(words, vocabulary) for words in text.sentences())
     result = estimate_with_lmplz(
-        sentences, out, program=program, order=plan.order, prune=plan.prune
+        sentences,
+        out,
+        program=program,
+        order=plan.order,
+        prune=plan.prune,
+        name=display_name(path),
     )
     return ModelInfo(
         source=str(path),

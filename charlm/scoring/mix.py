@@ -13,12 +13,12 @@ from typing import Literal
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import open_arpa
 from charlm.scoring.answers import Kind, StateName, answers, kind_of
 from charlm.scoring.mixing import Log10s, em_weights, mixed_log10
 from charlm.text.corpus import split_path
 from charlm.text.inventory import END_WORD, UNK_WORD
 from charlm.text.layouts import jsonl_sentence, srilm_sentence, srilm_total
+from charlm.text.packing import packed_write
 from charlm.text.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
 from charlm.text.word_scores import WordScores
 
@@ -248,7 +248,7 @@ def _write(mixture: Mixture, path: str | Path) -> None:
     """The mixture's scores as JSON lines or as SRILM prints them, packed by the suffix."""
     as_json = Path(path).name.endswith(JSON_SUFFIXES)
     counts, sums = Counts(), Log10Sums()
-    with open_arpa(path) as file:
+    with packed_write(path) as file:
         for sentence in _sentences(mixture):
             counts += sentence.perplexity.counts
             sums += sentence.perplexity.sums

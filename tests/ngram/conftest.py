@@ -7,6 +7,7 @@ then asked of it.
 
 import lzma
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -79,13 +80,30 @@ def entries_of() -> Callable[[BackoffModel], Entries]:
         backoffs: dict[Ngram, float] = {}
         for n, grams in enumerate(model.orders, 1):
             columns = model.ngram_words(n, slice(None))
-            ngrams = [tuple(model.words[word] for word in row) for row in zip(*columns, strict=True)]
+            ngrams = [
+                tuple(model.words[word] for word in row) for row in zip(*columns, strict=True)
+            ]
             probs.update(zip(ngrams, grams.log10_probs.tolist(), strict=True))
             if n < model.order:
                 backoffs.update(zip(ngrams, grams.log10_backoffs.tolist(), strict=True))
         return probs, backoffs
 
     return entries
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[[str], Path]:
+    """A program of this Python code, in a folder of its own."""
+
+    def program(code: str) -> Path:
+        folder = tmp_path / "programs"
+        folder.mkdir()
+        path = folder / "lmplz"
+        path.write_text(f"#!{sys.executable} -SE\nimport os, sys, time\n{code}\n")
+        path.chmod(0o755)
+        return path
+
+    return program
 
 
 @pytest.fixture(scope="session")
@@ -140,8 +158,8 @@ def raw_counts(sentences: Sentences, order: int) -> dict[int, Counter[Ngram]]:
     counts: dict[int, Counter[Ngram]] = {n: Counter() for n in range(1, order + 1)}
     for words in sentences:
         padded = [START, *words, END]
-        for n in counts:
-            counts[n].update(tuple(padded[i : i + n]) for i in range(len(padded) - n + 1))
+        for n, ngrams in counts.items():
+            ngrams.update(tuple(padded[i : i + n]) for i in range(len(padded) - n + 1))
     return counts
 
 

@@ -4,7 +4,7 @@
 
 Run with KenLM 0.3.0's lmplz. Each answer follows a line `== TEXT ORDER PRUNING`: the lines of its
 messages that tell discounts and fallbacks, then the ARPA file. tiny.txt holds a blank line, two.txt
-gives no discounts at all, and made.txt gives all of them up to order 4.
+gives no discounts at all, and made.txt gives all of them up to order 5.
 """
 
 import lzma
@@ -17,6 +17,8 @@ HERE = Path(__file__).parent
 TEXTS = ("two", "tiny", "made")
 PRUNINGS = ("0", "0 0 1", "0 1 2")
 N_SENTENCES = 170
+# A last new word, whose n-grams read from their end have other counts than left neighbours.
+LAST = ("léka1 suka4 zażu", "moka2 léka1 suka4 zażu", *["ñaka3 suka4 zażu léka1"] * 2, "zażu")
 SYLLABLES = ("ka", "lé", "mo", "ña", "su", "ti", "że")
 
 
@@ -40,7 +42,8 @@ def made_text() -> str:
             rank = int(2.0 ** (7.1 * next(numbers) / (1 << 15)))
             words = [*words, SYLLABLES[rank % 7] + SYLLABLES[rank // 7 % 7] + str(rank)]
         sentences.append(words)
-    return "".join(" ".join(words) + "\n" for words in sentences)
+    lines = [*(" ".join(words) for words in sentences), *LAST]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def answer(lmplz: str, text: str, *, order: int, pruning: str) -> str:

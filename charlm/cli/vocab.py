@@ -1,4 +1,4 @@
-"""`charlm vocab`: the words and characters of a corpus directory, and what they leave out.
+"""`charlm vocab`: the words, characters and morphs of a corpus, and what they leave out.
 
 C stands three times in what it prints, since the papers count markers and ours has one more.
 """
@@ -39,6 +39,14 @@ MinCharCount = Annotated[
 MaxWordLength = Annotated[
     int, typer.Option(metavar="N", min=1, help="Characters of a word that are read.")
 ]
+Morphs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="sentencepiece:N|morfessor|FILE",
+        help="Segmentation of the words: a unigram model of at most N pieces, Morfessor Baseline, "
+        "or a file with a word, TAB and its morphs, blanks or + between them, on each line.",
+    ),
+]
 
 
 def vocab(
@@ -49,6 +57,7 @@ def vocab(
     min_count: MinCount = 0,
     min_char_count: MinCharCount = 2,
     max_word_length: MaxWordLength = 65,
+    morphs: Morphs = None,
     as_json: options.Json = False,
 ) -> None:
     """Count the words and characters of a corpus directory, and write them as a vocabulary.
@@ -77,7 +86,7 @@ def _print(result: "VocabularyResult") -> None:
         ("C", result.n_characters, "characters"),
         ("C", published, "with padding, start, end, <unk> and </s>, as the paper counts"),
         ("C", rows, "with the unknown character, too: rows of a model's table"),
-        ("M", "-", "morphs: no segmentation"),
+        _morph_row(result),
         ("T", result.n_tokens, "tokens of train.txt, with </s>"),
     ]
     output.table(sizes, header=("", "number", "of"))
@@ -87,6 +96,12 @@ def _print(result: "VocabularyResult") -> None:
     output.table([(len(w), w) for w in result.longest_words], header=("length", "longest words"))
     inventory = result.inventory
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
+
+
+def _morph_row(result: "VocabularyResult") -> tuple[str, output.Cell, str]:
+    if result.n_morphs is None:
+        return "M", "-", "morphs: no segmentation"
+    return "M", result.n_morphs, f"morphs, {result.morphs_per_word:.2f} to a word of train.txt"
 
 
 def _print_splits(result: "VocabularyResult") -> None:

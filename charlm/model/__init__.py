@@ -5,6 +5,8 @@ A tensor that crosses a function boundary ends in its dimensions:
     T  time steps of a chunk        B  streams or sentences side by side
     N  forms, or positions in a row L  characters of the longest form
     E  width of a form's vector     H  width of a context's vector
-    V  words                        C  clusters of words      M  words of the largest cluster
+    V  words                        C  clusters of words      M  words of a cluster, morphs
     W  windows of a convolution     F  filters
+    A  characters of a vocabulary   U  bytes of one           K  n-grams of a form
+    G  rows of a cell's matrices, gates one below the other
 """

@@ -5,11 +5,15 @@ The base classes state contracts and share no code: a part is one class in one f
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Union
+from typing import Literal, Union
 
+import torch
 from torch import Tensor, nn
 
+from charlm.errors import ConfigError
 from charlm.model.forms import Forms
+
+Side = Literal["both", "word", "char"]
 
 # A tree of tensors, batch on axis 0 of every leaf: so a state can be gathered by index.
 State = Union[Tensor, tuple["State", ...]]  # noqa: UP007 -- `|` cannot name itself
@@ -35,6 +39,21 @@ class Encoder(nn.Module, ABC):
     def after_step(self) -> None:  # noqa: B027 -- most encoders have nothing to put back
         """Put back what an optimiser's step must not have moved."""
 
+    def use_side(self, side: Side) -> None:
+        """Give vectors of the word side or the char side of a mixture alone, or of both again.
+
+        Raises:
+            ConfigError: there are no two sides.
+        """
+        inner = [part for part in self.children() if isinstance(part, Encoder)]
+        if side != "both" and not inner:
+            raise ConfigError(
+                f"schedule 'pretraining': the encoder has no {side} side of its own; expected a "
+                "mixture of a word and a char encoder; use --set encoder.type=gate"
+            )
+        for part in inner:
+            part.use_side(side)
+
 
 class Context(nn.Module, ABC):
     """Vectors so far to one vector a position. Cutting a stream into chunks changes nothing."""
@@ -51,7 +70,13 @@ class Context(nn.Module, ABC):
 
 
 class Output(nn.Module, ABC):
-    """A context vector and the next word to probabilities."""
+    """A context vector and the next word to probabilities.
+
+    One with `has_scores` can be used unnormalised: nll = log_z − word_scores, and the criteria that
+    train it so ask for nothing else. Scores are log-probabilities but for a number a position.
+    """
+
+    has_scores: bool = False  # whether word_scores, scores and log_z may be asked for
 
     @abstractmethod
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
@@ -60,6 +85,27 @@ class Output(nn.Module, ABC):
     @abstractmethod
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
+
+    def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
+        raise NotImplementedError
+
+    def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
+        """The scores of these words (None: of all) at every position, shape (N, K), fp32."""
+        raise NotImplementedError
+
+    def log_z(self, h_NH: Tensor) -> Tensor:
+        """log Σ_w exp(score of w), shape (N,), fp32."""
+        raise NotImplementedError
+
+    def start_from(self, log_probs_V: Tensor) -> None:  # noqa: B027 -- only scores need a start
+        """Let the words' biases be these before the first step, where there are any.
+
+        Scores that are to be read as log-probabilities begin there with a sum over words near 1.
+        """
+
+    def after_step(self) -> None:  # noqa: B027 -- most outputs have nothing to put back
+        """Put back what an optimiser's step must not have moved, as an encoder's `after_step`."""
 
     def check_loaded(self) -> None:  # noqa: B027 -- most outputs load nothing but weights
         """Refuse indices that no constructor makes; to be called after loading from a file.
@@ -86,6 +132,15 @@ def map_state(change: Callable[[Tensor], Tensor], state: State) -> State:
 def gather_state(state: State, rows: Tensor) -> State:
     """The rows of a state, in this order, with repetition."""
     return map_state(lambda leaf: leaf[rows], state)
+
+
+def merge_states(one: State, other: State, *, where_B: Tensor) -> State:
+    """The streams of `one` where `where_B`, else those of `other`; both of one shape."""
+    pairs = zip(state_leaves(one), state_leaves(other), strict=True)
+    merged = [
+        torch.where(where_B.view(-1, *[1] * (a.dim() - 1)), a.to(b.dtype), b) for a, b in pairs
+    ]
+    return with_leaves(other, merged)
 
 
 def detached(state: State) -> State:

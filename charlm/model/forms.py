@@ -1,10 +1,12 @@
 """Forms: the spellings that go into an encoder, as tensors.
 
 A batch's forms are its distinct ones; where each occurs is the batch's business. Padding is 0 and
-its length says nothing: an encoder gives a form the same vector in any company.
+its length says nothing: an encoder gives a form the same vector in any company. Morphs are a set:
+their order says nothing, either.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +18,15 @@ from charlm.text.inventory import UNK, Inventory
 
 
 class Forms(NamedTuple):
-    """N forms: as words, and spelled."""
+    """N forms: as words, spelled, and as morphs."""
 
     words_N: Tensor  # word ids, int64; <unk> for a form that is no word
     letters_NL: Tensor  # character ids, int64; 0 beyond a form's end
+    morphs_NM: Tensor | None = None  # ids of distinct morphs, int64; None: words are not segmented
 
     def to(self, device: torch.device) -> "Forms":
-        return Forms(self.words_N.to(device), self.letters_NL.to(device))
+        morphs_NM = None if self.morphs_NM is None else self.morphs_NM.to(device)
+        return Forms(self.words_N.to(device), self.letters_NL.to(device), morphs_NM)
 
 
 class FormTable:
@@ -31,22 +35,38 @@ class FormTable:
     def __init__(self, inventory: Inventory, forms: Sequence[str], *, first_id: int = 0) -> None:
         self.n_words = inventory.n_words
         self.first_id = first_id
-        spelled = [inventory.spelling(form) for form in forms]
-        self.lengths = np.array([len(letters) for letters in spelled], np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(self.lengths)])[:-1]
-        self.letters = np.fromiter((x for s in spelled for x in s), np.int32)
+        self._letters = _Lists([inventory.spelling(form) for form in forms])
+        self.lengths = self._letters.lengths
+        self._morphs: _Lists | None = None
+        if inventory.morphs is not None:
+            self._morphs = _Lists([inventory.morph_ids(form) for form in forms])
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def forms(self, rows: npt.NDArray[np.integer]) -> Forms:
         """The forms of these rows, in this order."""
-        lengths = self.lengths[rows][:, None]
-        offsets = np.arange(int(lengths.max(initial=1)))
-        places = np.minimum(self.starts[rows][:, None] + offsets, len(self.letters) - 1)
-        letters = np.where(offsets < lengths, self.letters[places], 0)
         ids = rows + self.first_id
         words = np.where(ids < self.n_words, ids, UNK)
         return Forms(
-            torch.from_numpy(words.astype(np.int64)), torch.from_numpy(letters.astype(np.int64))
+            torch.from_numpy(words.astype(np.int64)),
+            self._letters.padded(rows),
+            None if self._morphs is None else self._morphs.padded(rows),
         )
+
+
+class _Lists:
+    """Lists of ids, end to end, that come out as rows of one length, padded with 0."""
+
+    def __init__(self, lists: Sequence[Sequence[int]]) -> None:
+        self.lengths = np.array([len(each) for each in lists], np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths)])[:-1]
+        self.ids = np.fromiter((*chain.from_iterable(lists), 0), np.int32)  # never empty
+
+    def padded(self, rows: npt.NDArray[np.integer]) -> Tensor:
+        """These lists, int64, as wide as the longest of them."""
+        lengths = self.lengths[rows][:, None]
+        offsets = np.arange(int(lengths.max(initial=1)))
+        places = np.minimum(self.starts[rows][:, None] + offsets, len(self.ids) - 1)
+        ids = np.where(offsets < lengths, self.ids[places], 0)
+        return torch.from_numpy(ids.astype(np.int64))

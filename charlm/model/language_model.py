@@ -4,9 +4,10 @@ The encoder runs once for each distinct form of a batch; `where` says which form
 position. Whoever has many batches of the same forms encodes them once and calls `continue_from`.
 """
 
+import torch
 from torch import Tensor, nn
 
-from charlm.model.contract import Context, Encoder, Output, State
+from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
 
 
@@ -35,6 +36,26 @@ class LanguageModel(nn.Module):
         h_TBH, state = self.context(x_TBE, state)
         nll_N = self.output.nll(h_TBH.flatten(0, 1), words_TB.flatten())
         return nll_N.view(words_TB.shape), state
+
+    def read(
+        self, forms: Forms, where_TB: Tensor, *, state: State, resets_TB: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """h_TBH, what the output predicts from, and the state after the last position.
+
+        Where `resets_TB`, the state is the initial one before that position is read.
+        """
+        x_TBE = self.encoder(forms)[where_TB]
+        if resets_TB is None:
+            h_TBH, state = self.context(x_TBE, state)
+            return h_TBH, state
+        pieces = []
+        firsts = [t for t, row in enumerate(resets_TB.any(dim=1).tolist()) if row or t == 0]
+        for first, last in zip(firsts, [*firsts[1:], len(x_TBE)], strict=True):
+            begun = self.context.initial_state(x_TBE.shape[1])
+            state = merge_states(begun, state, where_B=resets_TB[first].to(x_TBE.device))
+            h_TBH, state = self.context(x_TBE[first:last], state)
+            pieces.append(h_TBH)
+        return torch.cat(pieces), state
 
     def n_parameters_by_part(self) -> dict[str, int]:
         """Trainable numbers of encoder, context and output; a shared one counts once."""

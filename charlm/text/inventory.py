@@ -1,7 +1,7 @@
-"""Words and characters, and how a form is spelled in them.
+"""Words, characters and morphs, and how a form is spelled in them.
 
 Ids are assigned by falling count, then alphabetically, so two builds from one corpus agree.
-Only characters have a padding id; a form outside the vocabulary still has a spelling.
+Words have no padding id; a form outside the vocabulary still has a spelling, and morphs.
 """
 
 import hashlib
@@ -15,9 +15,11 @@ from typing import Any
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.files import read_json, write_json
+from charlm.text.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
 from charlm.text.normalise import Normalisation
 
 FORMAT = 1
+FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find another hash
 END_WORD, UNK_WORD = "</s>", "<unk>"
 END, UNK = 0, 1  # word ids
 # Character ids; the letters of the corpus follow. `<unk>` and `</s>` are one character each.
@@ -37,6 +39,7 @@ class Inventory:
     characters: tuple[str, ...]  # ids from N_MARKERS on
     max_word_length: int = MAX_WORD_LENGTH  # characters of a spelling beyond it are not read
     normalisation: Normalisation = field(default_factory=Normalisation)
+    morphs: MorphModel | None = None  # None: words are not segmented
 
     @property
     def n_words(self) -> int:
@@ -71,25 +74,38 @@ class Inventory:
             letters = [known.get(c, UNKNOWN_LETTER) for c in form[: self.max_word_length]]
         return [WORD_START, *letters, WORD_END]
 
+    def morph_ids(self, form: str) -> list[int]:
+        """Ids of the set of morphs of a form; none where words are not segmented."""
+        if self.morphs is None:
+            return []
+        if form == UNK_WORD:
+            return [UNKNOWN_MORPH]
+        if form == END_WORD:
+            return [END_MORPH]
+        return self.morphs.ids(form if form in self.word_ids else form[: self.max_word_length])
+
     @cached_property
     def sha256(self) -> str:
         """A hash of all that decides what ids and spellings mean."""
-        value = [self.words, self.characters, self.max_word_length, self.normalisation.to_dict()]
+        value: list[object] = [self.words, self.characters, self.max_word_length]
+        value.append(self.normalisation.to_dict())
+        if self.morphs is not None:
+            value.append(self.morphs.to_dict())
         return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write vocab.json, atomically."""
-        write_json(
-            path,
-            {
-                "format": FORMAT,
-                "max_word_length": self.max_word_length,
-                "normalisation": self.normalisation.to_dict(),
-                "characters": list(self.characters),
-                "words": list(self.words),
-                "counts": list(self.counts),
-            },
-        )
+        value: dict[str, object] = {
+            "format": FORMAT if self.morphs is None else FORMAT_WITH_MORPHS,
+            "max_word_length": self.max_word_length,
+            "normalisation": self.normalisation.to_dict(),
+            "characters": list(self.characters),
+            "words": list(self.words),
+            "counts": list(self.counts),
+        }
+        if self.morphs is not None:
+            value["morphs"] = self.morphs.to_dict()
+        write_json(path, value)
 
 
 def load_inventory(path: str | Path) -> Inventory:
@@ -101,10 +117,10 @@ def load_inventory(path: str | Path) -> Inventory:
     value = read_json(path)
     if not isinstance(value, dict) or type(value.get("format")) is not int:
         raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")
-    if value["format"] != FORMAT:
+    if value["format"] not in (FORMAT, FORMAT_WITH_MORPHS):
         raise DataError(
-            f"{path}: format {value['format']!r:.60}; this charlm reads format {FORMAT}; "
-            "use the charlm that wrote it, or a newer one"
+            f"{path}: format {value['format']!r:.60}; this charlm reads formats {FORMAT} and "
+            f"{FORMAT_WITH_MORPHS}; use the charlm that wrote it, or a newer one"
         )
     words = _strings(value.get("words"), "words", path)
     characters = _strings(value.get("characters"), "characters", path)
@@ -122,7 +138,10 @@ def load_inventory(path: str | Path) -> Inventory:
     if type(length) is not int or not 1 <= length <= LONGEST_SPELLING:
         raise DataError(f"{path}: max_word_length {length!r:.60}; expected 1 to {LONGEST_SPELLING}")
     normalisation = Normalisation.from_dict(value.get("normalisation"), str(path))
-    return Inventory(words, tuple(counts), characters, length, normalisation)
+    morphs = None
+    if value["format"] == FORMAT_WITH_MORPHS:
+        morphs = MorphModel.from_dict(value.get("morphs"), str(path))
+    return Inventory(words, tuple(counts), characters, length, normalisation, morphs)
 
 
 def _strings(value: Any, name: str, path: str | Path) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ word like any other, though both are `<unk>` at the output; so they are counted 
 
 from collections import Counter
 from dataclasses import dataclass
+from operator import mul
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -13,6 +14,7 @@ from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
+    UNK,
     UNK_WORD,
     Inventory,
     TextCounts,
@@ -24,6 +26,7 @@ from charlm.text.inventory import (
 )
 from charlm.text.normalise import Normalisation
 from charlm.text.perplexity import share
+from charlm.text.segmenters import segmenter_of, with_morphs
 from charlm.text.split import SPLITS
 
 N_LONGEST = 5
@@ -99,6 +102,22 @@ class VocabularyResult:
         return self.n_characters + N_PUBLISHED_MARKERS
 
     @property
+    def n_morphs(self) -> int | None:
+        """M: distinct morphs of the words; None where they are not segmented."""
+        morphs = self.inventory.morphs
+        return None if morphs is None else len(morphs.morphs)
+
+    @property
+    def morphs_per_word(self) -> float | None:
+        """Mean over the words of train.txt that are in the vocabulary; one counts as it stands."""
+        morphs, words = self.inventory.morphs, self.inventory.words[UNK + 1 :]
+        if morphs is None:
+            return None
+        counts = self.inventory.counts[UNK + 1 :]
+        lengths = [len(morphs.segment(word)) for word in words]
+        return share(sum(map(mul, counts, lengths)), sum(counts))
+
+    @property
     def n_tokens(self) -> int:
         """T: words of train.txt and the end of each of its sentences."""
         return self.splits["train"].n_words + self.splits["train"].n_sentences
@@ -115,7 +134,8 @@ class VocabularyResult:
             "n_characters": self.n_characters,
             "n_characters_as_published": self.n_characters_as_published,
             "n_characters_with_all_markers": self.inventory.n_characters,
-            "n_morphs": None,
+            "n_morphs": self.n_morphs,
+            "morphs_per_word": self.morphs_per_word,
             "n_tokens": self.n_tokens,
             "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
             "longest_words": list(self.longest_words),
@@ -134,17 +154,21 @@ def build_vocabulary(
     min_count: int = 0,
     min_char_count: int = 2,
     max_word_length: int = MAX_WORD_LENGTH,
+    morphs: str | None = None,
 ) -> VocabularyResult:
     """The vocabulary of the corpus directory `data`, written to `out` where that is given.
 
     0 means the rule: if train.txt holds a literal `<unk>`, all its types are words; else types seen
     once become `<unk>`. `size` counts `</s>` and `<unk>`. Characters seen fewer than
     `min_char_count` times are read as one unknown character, words to `max_word_length` characters.
+    `morphs` segments the words: `sentencepiece:N` by a unigram model of at most N pieces,
+    `morfessor` by Morfessor Baseline, a file by its lines `word TAB morphs`.
 
     Raises:
-        ConfigError: a number that makes no vocabulary.
+        ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
         DataError: no corpus, or text that is not what was expected.
     """
+    segmenter = segmenter_of(morphs) if morphs is not None else None
     if out is not None:
         _refuse_other_file(Path(out))
     normalisation = corpus_normalisation(data)
@@ -157,6 +181,8 @@ def build_vocabulary(
         max_word_length=max_word_length,
         normalisation=normalisation,
     )
+    if segmenter is not None:
+        inventory = with_morphs(inventory, segmenter)
     splits = {"train": _split_counts(train, inventory)}
     for split in SPLITS[1:]:
         path = Path(data) / f"{split}.txt"

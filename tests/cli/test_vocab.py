@@ -67,6 +67,16 @@ def test_vocab_prints_sizes_splits_and_longest_words(corpus: Path) -> None:
     assert result.stdout == PRINTED
 
 
+def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has(corpus: Path) -> None:
+    Path("morphs.tsv").write_text("cccc\tcc + cc\nddd\tdd d\n")
+    result = run("--data", "corpus", "--morphs", "morphs.tsv", "--json")
+    assert json.loads(result.stdout)["n_morphs"] == 3
+    printed = run("--data", "corpus", "--morphs", "morphs.tsv").stdout.splitlines()
+    # What no morph covers is cut into letters. Twice 6 + 5 + 2 + 2 + 2 pieces of the longer words
+    # and 27 words of one letter: 61 pieces in 37 words.
+    assert printed[5] == "M       3  morphs, 1.65 to a word of train.txt"
+
+
 def test_json_is_one_object_with_what_the_library_returns(corpus: Path) -> None:
     result = run("--data", "corpus", "--min-count", "3", "--json")
     expected = charlm.build_vocabulary(data="corpus", min_count=3).to_dict()
@@ -74,7 +84,10 @@ def test_json_is_one_object_with_what_the_library_returns(corpus: Path) -> None:
 
 
 def test_the_command_and_the_public_function_write_the_same_file(corpus: Path) -> None:
-    options = {"size": 9, "min_count": 1, "min_char_count": 3, "max_word_length": 4}
+    options = {
+        **{"size": 9, "min_count": 1, "min_char_count": 3, "max_word_length": 4},
+        "morphs": "sentencepiece:20",
+    }
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     assert run("--data", "corpus", "--out", "a.json", *arguments).exit_code == 0
     charlm.build_vocabulary(data="corpus", out="b.json", **options)  # type: ignore[arg-type]
@@ -97,6 +110,10 @@ def test_the_example_in_the_help_runs(corpus: Path) -> None:
         (
             "--data corpus --size 2",
             "size: found 2; expected 3 or more (</s> and <unk> count), or 0 for no limit",
+        ),
+        (
+            "--data corpus --morphs sentencepiece:2",
+            "morphs: found sentencepiece:2; expected 9 or more, since the words hold 8 characters",
         ),
         ("--data corpus --out none/v.json", "none/v.json: no such file or directory"),
         (

@@ -10,6 +10,7 @@ from torch import nn
 from charlm.model.forms import Forms, FormTable
 from charlm.settings import Family, build_part
 from charlm.text.inventory import Inventory
+from charlm.text.morphs import MorphModel
 
 Build = Callable[..., nn.Module]
 Spell = Callable[[Sequence[str]], Forms]
@@ -21,7 +22,10 @@ WORDS = ("a", "ab", "cab", "bac", LONG, "abacus", "bb", "c", "caba", "abcabc", "
 @pytest.fixture(scope="session")
 def inventory() -> Inventory:
     words = ("</s>", "<unk>", *WORDS)
-    return Inventory(words, tuple(range(len(words), 0, -1)), ("a", "b", "c", "u", "s"))
+    counts = tuple(range(len(words), 0, -1))
+    segmentations = {word: tuple(word) for word in WORDS} | {"abcabc": ("abc", "abc")}
+    morphs = MorphModel(("a", "b", "c", "u", "s", "abc"), (1.0,) * 6, segmentations)
+    return Inventory(words, counts, ("a", "b", "c", "u", "s"), morphs=morphs)
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,18 @@ from charlm.text.inventory import Inventory
 Spell = Callable[[Sequence[str]], Forms]
 
 CNN = {"type": "char-cnn", "dim": 4, "widths": [1, 3, 5], "filters": [6, 7, 8]}
+BOTH = {"word": {"type": "word", "dim": 21}, "char": CNN}
 # What an encoder cannot do without, or is too large without; others take their defaults.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "char-cnn": CNN,
     "highway": {"layers": 2, "encoder": CNN},
     "mlp": {"layers": 2, "encoder": CNN},
+    "project": {"dim": 5, "encoder": CNN},
+    "type-dropout": {"encoder": CNN},
+    "char-lstm": {"dim": 5, "letter_dim": 4, "hidden_dim": 6, "tables": "separate"},
+    "char-ngram": {"dim": 6, "min_n": 2, "buckets": 97},
+    **dict.fromkeys(["concat", "add", "average", "convex", "gate"], BOTH),
+    "tensor": {**BOTH, "dim": 5, "rank": 4},
 }
 FORMS = ["ab", "</s>", "abacus", "<unk>", "a", "cab"]
 LONG = "abc" * 20
@@ -64,7 +71,9 @@ def test_the_order_of_forms_changes_no_vector(encoder: Encoder, spell: Spell) ->
 def test_further_padding_changes_no_vector(encoder: Encoder, spell: Spell, columns: int) -> None:
     forms = spell(FORMS)
     wider = torch.nn.functional.pad(forms.letters_NL, (0, columns))
-    padded = encoder(Forms(forms.words_N, wider))
+    assert forms.morphs_NM is not None
+    more_morphs = torch.nn.functional.pad(forms.morphs_NM, (0, columns))
+    padded = encoder(Forms(forms.words_N, wider, more_morphs))
     torch.testing.assert_close(padded, encoder(forms), rtol=0, atol=1e-4)
 
 

@@ -1,5 +1,7 @@
 """Forms as tensors: the spelling of each row, padded with 0, and the word that it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from charlm.text.inventory import (
     WORD_START,
     Inventory,
 )
+from charlm.text.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
 
 A, B, C = 6, 7, 8  # behind the six markers
 
@@ -21,6 +24,12 @@ A, B, C = 6, 7, 8  # behind the six markers
 @pytest.fixture(scope="module")
 def small() -> Inventory:
     return Inventory(("</s>", "<unk>", "abc", "b"), (4, 3, 2, 1), ("a", "b", "c"), 4)
+
+
+@pytest.fixture(scope="module")
+def segmented(small: Inventory) -> Inventory:
+    morphs = MorphModel(("a", "bc", "c"), (1.0, 1.0, 1.0), {"abc": ("a", "bc"), "b": ("b",)})
+    return replace(small, morphs=morphs)
 
 
 def rows_of(table: FormTable, *rows: int) -> tuple[list[int], list[list[int]]]:
@@ -76,3 +85,33 @@ def test_forms_move_to_a_device_together(small: Inventory) -> None:
 def test_ids_and_letters_are_int64(small: Inventory) -> None:
     forms = FormTable(small, small.words).forms(np.arange(2, dtype=np.int32))
     assert forms.words_N.dtype == forms.letters_NL.dtype == torch.int64
+
+
+def test_each_row_has_its_set_of_morphs_padded_with_0(segmented: Inventory) -> None:
+    table = FormTable(segmented, (*segmented.words, "cacb"))
+    forms = table.forms(np.array([2, 0, 1, 3, 4]))
+    assert forms.morphs_NM is not None
+    assert forms.morphs_NM.dtype == torch.int64
+    assert forms.morphs_NM.tolist() == [
+        [3, 4, 0],
+        [END_MORPH, 0, 0],
+        [UNKNOWN_MORPH, 0, 0],
+        [UNKNOWN_MORPH, 0, 0],  # no morph covers b
+        [5, 3, UNKNOWN_MORPH],  # c once
+    ]
+
+
+def test_rows_without_any_morph_are_padding(segmented: Inventory) -> None:
+    forms = FormTable(segmented, [""], first_id=segmented.n_words).forms(np.array([0, 0]))
+    assert forms.morphs_NM is not None
+    assert forms.morphs_NM.tolist() == [[0], [0]]
+
+
+def test_where_words_are_not_segmented_forms_have_no_morphs(small: Inventory) -> None:
+    assert FormTable(small, small.words).forms(np.arange(2)).morphs_NM is None
+
+
+def test_morphs_move_with_their_forms(segmented: Inventory) -> None:
+    forms = FormTable(segmented, segmented.words).forms(np.arange(2)).to(torch.device("meta"))
+    assert forms.morphs_NM is not None
+    assert forms.morphs_NM.is_meta

@@ -1,6 +1,8 @@
 """Words and characters of a text: ids, counts, spellings, and the file that keeps them."""
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from charlm.text.inventory import (
     is_spelled_unk,
     load_inventory,
 )
+from charlm.text.morphs import MorphModel
 from charlm.text.normalise import Normalisation
 
 # b 3, a and c 2 (in this order, by alphabet), d and é 1
@@ -118,6 +121,60 @@ def test_the_hash_tells_apart_what_gives_ids_another_meaning(other: Inventory) -
     assert other.sha256 != inventory_of(PLAIN).sha256
 
 
+def test_without_morphs_hash_and_file_are_those_of_format_1(tmp_path: Path) -> None:
+    inventory = inventory_of(PLAIN)
+    rules = {"lower": False, "unicode": "NFC", "tokenise": "none", "numbers": False}
+    words, characters = ["</s>", "<unk>", "b", "a", "c"], ["b", "a", "c"]
+    hashed = json.dumps([words, characters, 65, rules]).encode()
+    assert inventory.sha256 == hashlib.sha256(hashed).hexdigest()
+    inventory.save(tmp_path / "vocab.json")
+    assert json.loads((tmp_path / "vocab.json").read_text()) == {
+        "format": 1,
+        "max_word_length": 65,
+        "normalisation": rules,
+        "characters": characters,
+        "words": words,
+        "counts": [3, 2, 3, 2, 2],
+    }
+
+
+MORPHS = MorphModel(("ab", "a"), (1.5, 2.0), {"b": ("a", "b"), "a": ("a",), "c": ("ab",)})
+
+
+def test_morphs_come_back_from_a_file_of_format_2(tmp_path: Path) -> None:
+    inventory = replace(inventory_of(PLAIN), morphs=MORPHS)
+    inventory.save(tmp_path / "vocab.json")
+    assert json.loads((tmp_path / "vocab.json").read_text())["format"] == 2
+    loaded = load_inventory(tmp_path / "vocab.json")
+    assert loaded == inventory
+    assert loaded.sha256 == inventory.sha256
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        replace(MORPHS, morphs=("a", "ab")),
+        replace(MORPHS, costs=(1.5, 2.5)),
+        replace(MORPHS, segmentations={**MORPHS.segmentations, "b": ("ab",)}),
+    ],
+)
+def test_the_hash_tells_apart_vocabularies_of_other_morphs(other: MorphModel | None) -> None:
+    plain = inventory_of(PLAIN)
+    assert replace(plain, morphs=other).sha256 != replace(plain, morphs=MORPHS).sha256
+
+
+def test_morphs_of_a_form_are_read_as_far_as_its_spelling_but_for_words() -> None:
+    morphs = MorphModel(("ab", "a", "c"), (1.0, 1.0, 1.0), {"aabbc": ("ab", "c")})
+    inventory = inventory_of([["aabbc"] * 2], max_word_length=2)
+    inventory = replace(inventory, morphs=morphs)
+    assert inventory.morph_ids("aabbc") == [3, 5]
+    assert inventory.morph_ids("aaccc") == [4]
+    assert inventory.morph_ids("<unk>") == [1]
+    assert inventory.morph_ids("</s>") == [2]
+    assert inventory_of(PLAIN).morph_ids("a") == []
+
+
 def test_the_hash_does_not_depend_on_counts() -> None:
     more = inventory_of(PLAIN + [["b"]])
     assert more.counts != inventory_of(PLAIN).counts
@@ -171,8 +228,9 @@ def write(path: Path, **changes: Any) -> Path:
         ({"format": "1"}, "not a vocabulary; expected what `charlm vocab` writes"),
         ({"format": True}, "not a vocabulary; expected what `charlm vocab` writes"),
         (
-            {"format": 2},
-            "format 2; this charlm reads format 1; use the charlm that wrote it, or a newer one",
+            {"format": 3},
+            "format 3; this charlm reads formats 1 and 2; use the charlm that wrote it, or a newer "
+            "one",
         ),
         ({"words": "ab"}, "words; expected a list of words"),
         ({"words": ["</s>", "<unk>", ""]}, "words; expected a list of words"),
@@ -182,6 +240,7 @@ def write(path: Path, **changes: Any) -> Path:
         ({"counts": [1, 2, 3, 4, -1]}, "counts; expected a list of whole numbers"),
         ({"counts": [1, 2, 3, 4, True]}, "counts; expected a list of whole numbers"),
         ({"characters": ["ab"]}, "characters; expected one code point each"),
+        ({"format": 2}, "morphs; expected an object, as `charlm vocab` writes"),
         ({"characters": [1]}, "characters; expected a list of words"),
         ({"max_word_length": 10**9}, "max_word_length 1000000000; expected 1 to 10000"),
         ({"max_word_length": None}, "max_word_length None; expected 1 to 10000"),

@@ -123,6 +123,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
         "n_characters_as_published": 9,
         "n_characters_with_all_markers": 10,
         "n_morphs": None,
+        "morphs_per_word": None,
         "n_tokens": 12,
         "longest_words": ["a", "b"],
         "max_word_length": 65,
@@ -135,10 +136,25 @@ def test_the_json_holds_every_figure(data: Path) -> None:
     assert splits["valid"]["oov_share"] == 3 / 8
 
 
+def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
+    (data / "morphs.tsv").write_text("a\tx y z\nb\tx\n")
+    result = build_vocabulary(data=data, out=data / "vocab.json", morphs=str(data / "morphs.tsv"))
+    assert result.n_morphs == 3
+    assert result.morphs_per_word == (3 * 3 + 2 * 1) / 5  # a three times, b twice
+    told = result.to_dict()
+    assert (told["n_morphs"], told["morphs_per_word"]) == (3, 2.2)
+    assert load_inventory(data / "vocab.json") == result.inventory
+
+
+def test_a_segmenter_that_does_not_exist_is_found_before_the_corpus_is_read(data: Path) -> None:
+    with pytest.raises(ConfigError, match="morphs: found 'morfesor'; expected sentencepiece:N, "):
+        build_vocabulary(data=data / "none", morphs="morfesor")
+
+
 def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
     program = (
         "from charlm.text.vocabulary import build_vocabulary as b;"
-        f"print(b(data={str(data)!r}, out='OUT').to_dict())"
+        f"print(b(data={str(data)!r}, out='OUT', morphs='sentencepiece:60').to_dict())"
     )
     (data / "train.txt").write_text(" ".join(f"w{n % 97} é{n % 89}" for n in range(400)) + "\n")
     printed = []

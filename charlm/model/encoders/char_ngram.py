@@ -1,0 +1,118 @@
+"""Character n-grams: a form's vector is the sum of the vectors of all n-grams in it.
+
+The table has a fixed number of rows, and an n-gram's hash says which is its own: n-grams may share
+one. The hash reads characters, not their ids, so a row means the same under any vocabulary.
+"""
+
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms
+from charlm.settings import Dim, Range
+from charlm.text.inventory import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
+
+Order = Annotated[int, Range(1, 12)]
+FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits
+BITS_32 = 2**32 - 1
+NO_BYTE = -1
+
+
+class CharNgrams(Encoder):
+    """x = Σ_g z_g over the n-grams g of `min_n` to `max_n` characters (Bojanowski et al., 2017).
+
+    A form stands between < and >, which count as characters but make no n-gram alone; the hash is
+    that of fastText's code over UTF-8. `<unk>`, `</s>` and *unknown character* are a byte each
+    that UTF-8 has not. A form without an n-gram has the vector 0.
+    Differs from fastText: a known word's own vector is not in the sum (that is `add`), the sum is
+    not divided (their code does, the paper does not), and 50,000 rows are not 2,000,000: a step
+    of training passes over the whole table.
+
+    Raises:
+        ConfigError: `min_n` above `max_n`.
+    """
+
+    reads_spelling = True
+    bytes_AU: Tensor
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        dim: Dim = 100,
+        min_n: Order = 3,
+        max_n: Order = 6,
+        buckets: Annotated[int, Range(1, 10_000_000)] = 50_000,
+    ) -> None:
+        super().__init__()
+        if min_n > max_n:
+            raise ConfigError(
+                f"encoder 'char-ngram' has min_n {min_n} and max_n {max_n}; "
+                "expected min_n up to max_n"
+            )
+        self.dim = dim
+        self.orders = range(min_n, max_n + 1)
+        self.table = nn.Embedding(buckets, dim)
+        # Follows from the vocabulary: no weight, not saved, and real under a meta device, too.
+        self.register_buffer("bytes_AU", _bytes_of(inventory), persistent=False)
+
+    def forward(self, forms: Forms) -> Tensor:
+        """One vector a form, shape (N, dim); no more memory than the n-grams' row numbers."""
+        rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
+        counts_N = is_ngram_NK.sum(dim=1)
+        return functional.embedding_bag(
+            rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"
+        )
+
+    def _rows(self, letters_NL: Tensor) -> tuple[Tensor, Tensor]:
+        """The table's row of each window of each order, and whether it is an n-gram; (N, K)."""
+        bytes_NLU = self.bytes_AU[letters_NL]
+        # What begins nowhere hashes as well, and is left out.
+        hashes_NW = torch.full_like(letters_NL, FNV_START)
+        rows, is_ngram = [], []
+        for order in range(1, min(self.orders.stop - 1, letters_NL.shape[1]) + 1):
+            ends_NW = letters_NL[:, order - 1 :]
+            hashes_NW = _hashed(hashes_NW[:, : ends_NW.shape[1]], bytes_NLU[:, order - 1 :])
+            if order in self.orders:
+                rows.append(hashes_NW % self.table.num_embeddings)
+                is_ngram.append(_is_letter(ends_NW) if order == 1 else ends_NW != PAD)
+        if not rows:  # every form is shorter than the shortest n-gram
+            return letters_NL[:, :0], letters_NL[:, :0] != PAD
+        return torch.cat(rows, dim=1), torch.cat(is_ngram, dim=1)
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """`char-ngram`: the vectors."""
+        return {"char-ngram": self(forms)}
+
+
+def _is_letter(letters_NL: Tensor) -> Tensor:
+    return (letters_NL != PAD) & (letters_NL != WORD_START) & (letters_NL != WORD_END)
+
+
+def _hashed(hashes_NW: Tensor, bytes_NWU: Tensor) -> Tensor:
+    """FNV-1a of 32 bits gone on over a character's bytes, in int64, where nothing overflows."""
+    for byte_NW in bytes_NWU.unbind(dim=2):
+        onward_NW = (hashes_NW ^ byte_NW) * FNV_PRIME & BITS_32
+        hashes_NW = torch.where(byte_NW == NO_BYTE, hashes_NW, onward_NW)
+    return hashes_NW
+
+
+def _bytes_of(inventory: Inventory) -> Tensor:
+    """The UTF-8 bytes of each character id, filled up with NO_BYTE, (A, U), on the CPU."""
+    marks = {PAD: b"", WORD_START: b"<", WORD_END: b">"}
+    spelled = [marks.get(mark, bytes([0xF8 + mark])) for mark in range(N_MARKERS)]
+    spelled += [letter.encode() for letter in inventory.characters]
+    longest = max(map(len, spelled))
+    with torch.device("cpu"):
+        # As in fastText's code: a byte is a signed number, and its sign fills the 32 bits.
+        return torch.tensor(
+            [
+                [b if b < 0x80 else b | 0xFFFFFF00 for b in each]
+                + [NO_BYTE] * (longest - len(each))
+                for each in spelled
+            ]
+        )

@@ -1,0 +1,55 @@
+"""Vectors of morphs, summed: words that share a stem or an ending share a part of their vectors.
+
+The morphs of a form are a *set*: one that stands in it twice counts once. `Forms` brings them so.
+"""
+
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms
+from charlm.settings import Dim
+from charlm.text.inventory import Inventory
+from charlm.text.morphs import PAD_MORPH
+
+
+class MorphEncoder(Encoder):
+    """x_k + Σ_{j ∈ M_k} m_j, eq. 11 of Kim et al. (2016), after Botha & Blunsom (2014).
+
+    `word=False` leaves x_k out. A form outside the vocabulary has the x of `<unk>` and morphs of
+    its own; those that no word of the vocabulary holds are one unknown morph, that of `<unk>`.
+    """
+
+    reads_spelling = True
+
+    def __init__(self, inventory: Inventory, *, dim: Dim = 200, word: bool = True) -> None:
+        super().__init__()
+        if inventory.morphs is None:
+            raise ConfigError(
+                "encoder 'morph': the vocabulary has no morphs; expected one made by `charlm vocab "
+                "--data DIR --morphs sentencepiece:N --out FILE`; train with --vocab FILE"
+            )
+        self.dim = dim
+        self.words = nn.Embedding(inventory.n_words, dim) if word else None
+        # Sums without a tensor of all vectors, and leaves padding out of sum and gradient.
+        self.morphs = nn.EmbeddingBag(
+            inventory.morphs.n_rows, dim, mode="sum", padding_idx=PAD_MORPH
+        )
+
+    def forward(self, forms: Forms) -> Tensor:
+        """One vector a form, shape (N, dim)."""
+        return self._with_words(self._summed(forms), forms)
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """`morphs`: the sum over the morphs; `morph`: with the word's vector."""
+        morphs_NE = self._summed(forms)
+        return {"morphs": morphs_NE, "morph": self._with_words(morphs_NE, forms)}
+
+    def _summed(self, forms: Forms) -> Tensor:
+        if forms.morphs_NM is None:
+            raise ValueError("forms without morphs; their FormTable has another inventory")
+        vectors_NE: Tensor = self.morphs(forms.morphs_NM)
+        return vectors_NE
+
+    def _with_words(self, morphs_NE: Tensor, forms: Forms) -> Tensor:
+        return morphs_NE if self.words is None else self.words(forms.words_N) + morphs_NE

@@ -1,0 +1,39 @@
+"""A linear map over the vectors of any encoder: to another width, or of a concatenation.
+
+No activation follows it (that is `mlp`), so without a bias it adds nothing to what a context's own
+first layer could do but a narrower width.
+"""
+
+from torch import Tensor, nn
+
+from charlm.model.contract import Encoder, with_taps
+from charlm.model.forms import Forms
+from charlm.settings import Dim
+from charlm.text.inventory import Inventory
+
+
+class ProjectEncoder(Encoder):
+    """z = W y + b; with `concat` within it, the concatenation of Miyamoto and Cho's (2016) code."""
+
+    def __init__(
+        self, inventory: Inventory, *, encoder: Encoder, dim: Dim = 200, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.dim = dim
+        self.reads_spelling = encoder.reads_spelling
+        self.map = nn.Linear(encoder.dim, dim, bias=bias)
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The mapped vectors, shape (N, dim)."""
+        vectors_NE: Tensor = self.map(self.encoder(forms))
+        return vectors_NE
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """The inner encoder's taps, then `project`."""
+        taps = self.encoder.taps(forms)
+        return with_taps(taps, {"project": self.map(list(taps.values())[-1])})
+
+    def after_step(self) -> None:
+        """As the inner encoder's."""
+        self.encoder.after_step()

@@ -1,0 +1,82 @@
+"""The tensor product of two encoders' vectors: every pair of their numbers has its weight.
+
+The full tensor of two useful widths is larger than any model here: it is for small sides. And a
+product of small numbers is tiny: drawn from ±0.05 it learns next to nothing for many epochs (1,500
+sentences of PTB: validation 311 after 9 epochs, from ±0.2 219 after 6; unigrams alone 330).
+"""
+
+from typing import Annotated
+
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder, Side
+from charlm.model.encoders.sides import Sides
+from charlm.model.forms import Forms
+from charlm.settings import Dim, Range
+from charlm.text.inventory import Inventory
+
+MAX_FULL = 2**24  # weights of a full tensor: 64 MB
+
+
+class TensorEncoder(Encoder):
+    """x_o = Σ_ab T_oab·word_a·char_b, of low rank: x = W((U·x_word) ⊙ (V·x_char)).
+
+    `rank` 0 is the full tensor. Kim et al. (2016), footnote 14, name a tensor product without an
+    equation; as that product has none, there is no bias.
+
+    Raises:
+        ConfigError: a full tensor of more than 2²⁴ weights.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        word: Encoder,
+        char: Encoder,
+        dim: Dim = 200,
+        rank: Annotated[int, Range(0, 65_536)] = 200,
+    ) -> None:
+        super().__init__()
+        self.sides = Sides(word, char, absent="ones")
+        self.dim = dim
+        self.reads_spelling = self.sides.read_spelling
+        self.rank = rank
+        if rank:
+            self.of_word = nn.Linear(word.dim, rank, bias=False)
+            self.of_char = nn.Linear(char.dim, rank, bias=False)
+            self.out = nn.Linear(rank, dim, bias=False)
+            return
+        if word.dim * char.dim * dim > MAX_FULL:
+            raise ConfigError(
+                f"encoder 'tensor': rank 0 makes {word.dim} x {char.dim} x {dim} weights; expected "
+                f"at most {MAX_FULL}; set its rank, as 200"
+            )
+        # A matrix, which every initialisation knows how to draw: row o·B + b holds T_oab over a.
+        self.full = nn.Linear(word.dim, dim * char.dim, bias=False)
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The products, shape (N, dim)."""
+        return self._mixed(*self.sides(forms))
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """Both sides' taps, then `tensor`."""
+        return self.sides.taps(forms, lambda *both: {"tensor": self._mixed(*both)})
+
+    def _mixed(self, word_NE: Tensor, char_NE: Tensor) -> Tensor:
+        product_NE: Tensor
+        if self.rank:
+            product_NE = self.out(self.of_word(word_NE) * self.of_char(char_NE))
+        else:
+            by_char_NEE = self.full(word_NE).unflatten(1, (self.dim, -1))
+            product_NE = (by_char_NEE * char_NE[:, None]).sum(dim=2)
+        return product_NE
+
+    def use_side(self, side: Side) -> None:
+        """Ones in place of the other side's vectors: a linear map of one side."""
+        self.sides.use_side(side)
+
+    def after_step(self) -> None:
+        """As both sides'."""
+        self.sides.after_step()

@@ -1,0 +1,49 @@
+"""Word-type dropout: in training whole forms are left out, each at all of its places at once.
+
+A batch's rows are its distinct forms, so a row is a type. Never stand this over the vectors of an
+output: a word whose row is zero could not be predicted.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from charlm.model.contract import Encoder
+from charlm.model.forms import Forms
+from charlm.settings import Probability
+from charlm.text.inventory import Inventory
+
+
+class TypeDropout(Encoder):
+    """Rows are 0 with probability `p`, else multiplied by 1/(1 − p); in training alone.
+
+    Gal and Ghahramani (2016) drop the rows of the word table; this drops the vectors of any
+    encoder, those made from spellings too. 0.1 is Merity et al.'s (2018).
+    """
+
+    def __init__(self, inventory: Inventory, *, encoder: Encoder, p: Probability = 0.1) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.p = p
+        self.dim = encoder.dim
+        self.reads_spelling = encoder.reads_spelling
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The vectors that are left, shape (N, dim)."""
+        return self._thinned(self.encoder(forms))
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """The inner encoder's taps, the last of them thinned."""
+        taps = self.encoder.taps(forms)
+        last = list(taps)[-1]
+        return {**taps, last: self._thinned(taps[last])}
+
+    def _thinned(self, vectors_NE: Tensor) -> Tensor:
+        if not self.training:
+            return vectors_NE
+        ones_N1 = torch.ones_like(vectors_NE[:, :1])
+        return vectors_NE * functional.dropout(ones_N1, self.p, training=True)
+
+    def after_step(self) -> None:
+        """As the inner encoder's."""
+        self.encoder.after_step()

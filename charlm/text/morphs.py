@@ -1,0 +1,136 @@
+"""Morphs: what the words of a vocabulary consist of, and how a word never seen is cut into them.
+
+A known word has the segmentation that was stored, even one that does not spell it; every other form
+gets the cheapest one in a unigram model of the same morphs. So every morph that a search can find
+stands in some word of the vocabulary, and a model has had occasion to learn its vector.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from charlm.errors import DataError
+
+# Ids; the morphs themselves follow. `<unk>` is the unknown morph, `</s>` a morph of its own.
+PAD_MORPH, UNKNOWN_MORPH, END_MORPH = range(3)
+N_MORPH_MARKERS = 3
+LONGEST_MORPH = 65  # characters; a search tries none beyond it, so that its time is bounded
+LONGEST_SEGMENTATION = (
+    10_000  # morphs of a stored word: as many as the longest spelling has letters
+)
+MAX_COST = 1e4  # exp(-1e4) is no probability that anything was estimated from
+UNKNOWN_COST = 1e9  # of a character that no morph covers: more than any cover of a whole form
+
+
+@dataclass(frozen=True)
+class MorphModel:
+    """The morphs of a vocabulary, by id, and the segmentations of its words."""
+
+    morphs: tuple[str, ...]  # ids from N_MORPH_MARKERS on
+    costs: tuple[float, ...]  # of each morph: -log p, in nats
+    segmentations: dict[str, tuple[str, ...]] = field(hash=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of a morph table, padding and markers included."""
+        return N_MORPH_MARKERS + len(self.morphs)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {morph: number for number, morph in enumerate(self.morphs, N_MORPH_MARKERS)}
+
+    @cached_property
+    def _cost_of(self) -> dict[str, float]:
+        return dict(zip(self.morphs, self.costs, strict=True))
+
+    @cached_property
+    def _longest(self) -> int:
+        return min(LONGEST_MORPH, max(map(len, self.morphs), default=0))
+
+    def ids(self, form: str) -> list[int]:
+        """Ids of the *set* of morphs of a form: one that stands in it twice comes once."""
+        known = self._ids
+        return list(dict.fromkeys(known.get(m, UNKNOWN_MORPH) for m in self.segment(form)))
+
+    def segment(self, form: str) -> tuple[str, ...]:
+        """The morphs of a form: as they are stored, else as the search finds them."""
+        return self.segmentations.get(form) or self.search(form)
+
+    def search(self, form: str) -> tuple[str, ...]:
+        """The cheapest sequence of morphs that spells a form (Viterbi, over a unigram model).
+
+        A character is a piece of its own, no morph, only where nothing else covers it. Of equal
+        sequences the one whose last morph is the longest wins, as in sentencepiece.
+        """
+        costs, longest = self._cost_of, self._longest
+        least = [0.0] + [math.inf] * len(form)  # cost of the first n characters
+        begins = [0] * (len(form) + 1)  # where the last morph of the first n characters begins
+        for first in range(len(form)):
+            for last in range(first + 1, min(first + max(longest, 1), len(form)) + 1):
+                cost = costs.get(form[first:last])
+                if cost is None:
+                    if last > first + 1:
+                        continue
+                    cost = UNKNOWN_COST
+                if least[first] + cost < least[last]:
+                    least[last], begins[last] = least[first] + cost, first
+        pieces: list[str] = []
+        last = len(form)
+        while last:
+            pieces.append(form[begins[last] : last])
+            last = begins[last]
+        return tuple(reversed(pieces))
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON; the morphs of a word stand between blanks, which no word holds."""
+        return {
+            "morphs": list(self.morphs),
+            "costs": list(self.costs),
+            "segmentations": {word: " ".join(m) for word, m in self.segmentations.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, value: object, name: str) -> "MorphModel":
+        """The model that `to_dict` gave, from a stranger's file perhaps; `name` is in the message.
+
+        Raises:
+            DataError: not what `to_dict` gives.
+        """
+        if not isinstance(value, dict):
+            raise DataError(f"{name}: morphs; expected an object, as `charlm vocab` writes")
+        morphs, costs = value.get("morphs"), value.get("costs")
+        if (
+            not isinstance(morphs, list)
+            or not all(isinstance(morph, str) and morph for morph in morphs)
+            or len(set(morphs)) != len(morphs)
+        ):
+            raise DataError(f"{name}: morphs; expected a list of morphs, each once")
+        if (
+            not isinstance(costs, list)
+            or len(costs) != len(morphs)
+            or not all(type(cost) in (int, float) and abs(cost) <= MAX_COST for cost in costs)
+        ):
+            raise DataError(
+                f"{name}: costs of morphs; expected {len(morphs)} numbers of at most {MAX_COST:g}"
+            )
+        segmentations = _segmentations(value.get("segmentations"), name)
+        try:
+            "".join(morphs).encode()
+        except UnicodeEncodeError:  # JSON can spell what no text holds
+            raise DataError(f"{name}: morphs; expected text, found half a surrogate pair") from None
+        return cls(tuple(morphs), tuple(map(float, costs)), segmentations)
+
+
+def _segmentations(value: object, name: str) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise DataError(f"{name}: segmentations; expected an object of words")
+    result = {}
+    for word, morphs in value.items():
+        pieces = tuple(morphs.split(" ")) if isinstance(morphs, str) else ()
+        if not all(pieces) or not 1 <= len(pieces) <= LONGEST_SEGMENTATION:
+            raise DataError(
+                f"{name}: segmentation of {word[:40]!r}; expected 1 to {LONGEST_SEGMENTATION} "
+                "morphs with a blank between them"
+            )
+        result[word] = pieces
+    return result

@@ -1,4 +1,8 @@
-"""What every context promises, over every entry of CONTEXTS; and the helpers for its states."""
+"""What every context promises, over every entry of CONTEXTS; and the helpers for its states.
+
+A part is listed with the settings that take other paths through it; one that is not listed is held
+to the contract with its defaults.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,16 +24,73 @@ from charlm.model.contract import (
 from charlm.settings import build_part
 
 INPUT_DIM, STEPS, STREAMS = 5, 7, 3
-ARGUMENTS: dict[str, dict[str, Any]] = {"lstm": {"dim": 6, "layers": 2}}
+MUT: list[dict[str, Any]] = [
+    {},
+    {"dim": INPUT_DIM, "layer_norm": True, "initial_state": "learned"},
+]
+ARGUMENTS: dict[str, list[dict[str, Any]]] = {
+    "lstm": [
+        {},
+        {"layers": 1, "zoneout": 0.3},
+        {"layer_norm": True, "last_dim": 4, "initial_state": "learned"},
+        {"layers": 3, "residual": True, "forget_bias": 1.0, "weight_drop": 0.5},
+        {"sum_layers": True, "variational": True, "gates": "io"},
+        {"gates": "fo", "recurrent_dropout": 0.5},
+        {"gates": "if", "peepholes": True, "forget_bias": 1.0},
+        {"peepholes": True, "layer_norm": True, "memory_zoneout": 0.5},
+    ],
+    "gru": [
+        {},
+        {"bias": "state", "recurrent_dropout": 0.5, "initial_state": "learned"},
+        {"reset": "after", "weight_drop": 0.5},
+        {"reset": "after", "zoneout": 0.1, "layer_norm": True},
+    ],
+    "rnn": [
+        {},
+        {"activation": "sigmoid", "layers": 3, "residual": True},
+        {"activation": "relu", "last_dim": 4, "weight_drop": 0.5},
+    ],
+    "mut1": MUT,
+    "mut2": MUT,
+    "mut3": MUT,
+    "deep-transition": [
+        {},
+        {"depth": 3, "activation": "sigmoid", "layer_norm": True, "initial_state": "learned"},
+    ],
+    "ffnn": [
+        {},
+        {"order": 2},
+        {"order": 3, "initial_state": "learned"},
+        {"layers": 2, "direct": True, "activation": "relu"},
+    ],
+    "log-bilinear": [{}, {"order": 3, "matrices": "full", "initial_state": "learned"}],
+}
+SMALL: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(CONTEXTS, {"dim": 6, "layers": 2}),
+    "ffnn": {"dim": 6},
+    "log-bilinear": {},
+}
 
 
-def settings_of(name: str) -> dict[str, Any]:
-    return {**ARGUMENTS.get(name, {}), "type": name}
+def all_settings() -> list[dict[str, Any]]:
+    """Small settings of every context, in every way that is listed."""
+    return [
+        {"type": name, **SMALL[name], **options}
+        for name in CONTEXTS
+        for options in ARGUMENTS.get(name, [{}])
+    ]
 
 
-@pytest.fixture(params=CONTEXTS)
+def named(settings: dict[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in settings.items())
+
+
+each_setting = pytest.mark.parametrize("settings", all_settings(), ids=named)
+
+
+@pytest.fixture(params=all_settings(), ids=named)
 def context(request: pytest.FixtureRequest, build: Callable[..., Context]) -> Context:
-    return build(CONTEXT, settings_of(request.param), leading=[INPUT_DIM])
+    return build(CONTEXT, request.param, leading=[INPUT_DIM])
 
 
 @pytest.fixture(name="x_TBE")
@@ -105,21 +166,49 @@ def test_every_parameter_of_a_context_has_a_gradient(context: Context, x_TBE: to
     assert without == []
 
 
-@pytest.mark.parametrize("name", CONTEXTS)
+@each_setting
 def test_a_contexts_state_dict_round_trips(
-    name: str, build: Callable[..., Context], x_TBE: torch.Tensor
+    settings: dict[str, Any], build: Callable[..., Context], x_TBE: torch.Tensor
 ) -> None:
-    one = build(CONTEXT, settings_of(name), leading=[INPUT_DIM], seed=1)
-    other = build(CONTEXT, settings_of(name), leading=[INPUT_DIM], seed=2)
-    start = one.initial_state(STREAMS)
-    assert not torch.equal(other(x_TBE, start)[0], one(x_TBE, start)[0])
+    def output(part: Context) -> torch.Tensor:
+        h_TBH: torch.Tensor = part(x_TBE, part.initial_state(STREAMS))[0]
+        return h_TBH
+
+    one = build(CONTEXT, settings, leading=[INPUT_DIM], seed=1)
+    other = build(CONTEXT, settings, leading=[INPUT_DIM], seed=2)
+    assert not torch.equal(output(other), output(one))
     other.load_state_dict(one.state_dict())
-    assert torch.equal(other(x_TBE, start)[0], one(x_TBE, start)[0])
+    assert torch.equal(output(other), output(one))
 
 
-@pytest.mark.parametrize("name", CONTEXTS)
-def test_a_contexts_resolved_settings_rebuild_it(name: str) -> None:
-    part, resolved = build_part(CONTEXT, settings_of(name), leading=[INPUT_DIM])
+@each_setting
+def test_on_the_meta_device_a_context_has_the_same_parameters(settings: dict[str, Any]) -> None:
+    part, _ = build_part(CONTEXT, settings, leading=[INPUT_DIM])
+    with torch.device("meta"):
+        shadow, _ = build_part(CONTEXT, settings, leading=[INPUT_DIM])
+    shapes = {key: tensor.shape for key, tensor in part.state_dict().items()}
+    assert {key: tensor.shape for key, tensor in shadow.state_dict().items()} == shapes
+    assert all(tensor.is_meta for tensor in shadow.state_dict().values())
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
+def test_under_bf16_the_state_stays_in_fp32_and_the_output_is_near(
+    context: Context, x_TBE: torch.Tensor, training: bool
+) -> None:
+    start = context.initial_state(STREAMS)
+    exact = context(x_TBE, start)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        h_TBH, after = context.train(training)(x_TBE, start)
+        h_TBH.float().sum().backward()
+    assert {leaf.dtype for leaf in state_leaves(after)} == {torch.float32}
+    assert bool(h_TBH.isfinite().all())
+    if not training:
+        torch.testing.assert_close(h_TBH.float(), exact, atol=0.1, rtol=0.1)
+
+
+@each_setting
+def test_a_contexts_resolved_settings_rebuild_it(settings: dict[str, Any]) -> None:
+    part, resolved = build_part(CONTEXT, settings, leading=[INPUT_DIM])
     again, resolved_again = build_part(CONTEXT, resolved, leading=[INPUT_DIM])
     assert resolved_again == resolved
     shapes = {key: tensor.shape for key, tensor in part.state_dict().items()}

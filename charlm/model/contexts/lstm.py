@@ -1,44 +1,202 @@
-"""The stacked LSTM: one oneDNN or cuDNN call a layer.
+"""The stacked LSTM and its kin: without a gate, with peepholes, with layer normalisation.
 
-One module a layer, not `nn.LSTM(num_layers=…)`: its dropout leaves out the last layer's output, and
-a stack of modules is the ground for what stands between layers later.
+The plain one is one oneDNN or cuDNN call a layer, with a forget bias or weight drop, too; whatever
+reaches into a step takes our own loop. Both name their parameters alike.
 """
 
+from typing import Literal
+
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.errors import ConfigError
+from charlm.model.contexts.recurrence import (
+    Cell,
+    Drop,
+    LayerNorm,
+    Leaves,
+    Noise,
+    Times,
+    drawn,
+    norms_for,
+    run_cell,
+    run_fused,
+)
+from charlm.model.contexts.stack import (
+    InitialState,
+    LastDim,
+    OutputDropout,
+    Start,
+    Wiring,
+)
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
+
+Gates = Literal["ifo", "fo", "io", "if"]  # input, forget and output gate, or two of them
+
+
+class LSTMCell(Cell):
+    """One step; c = f ⊙ c + i ⊙ tanh(g), h = o ⊙ tanh(c), a gate that is not there being 1.
+
+    With peepholes Koehn's 4.10 to 4.13: all gates see the memory *before* the step through full
+    matrices, nothing has a bias, and h = tanh(o ⊙ c), with the activation outside the gate.
+    Layer normalisation as Ba et al. (2016), eq. 20 to 22: the products with input and state, and
+    the memory on its way out. Rows stand in torch's order i, f, g, o.
+    """
+
+    n_leaves = 2
+
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        gates: Gates,
+        forget_bias: float,
+        peepholes: bool,
+        layer_norm: bool,
+    ) -> None:
+        super().__init__()
+        self.gates = gates
+        self.rows = [name for name in "ifgo" if name in gates or name == "g"]
+        self.forget_bias = forget_bias
+        n_rows = len(self.rows) * dim
+        self.weight_ih_l0 = drawn(n_rows, input_dim, dim=dim)
+        self.weight_hh_l0 = drawn(n_rows, dim, dim=dim)
+        self.weight_ch_l0 = drawn(len(gates) * dim, dim, dim=dim) if peepholes else None
+        self.bias_ih_l0 = None if peepholes else drawn(n_rows, dim=dim)
+        self.bias_hh_l0 = None if peepholes else drawn(n_rows, dim=dim)
+        self.norms = norms_for(layer_norm, [m.shape[0] for m in self.matrices()])
+        self.norm_x = LayerNorm(n_rows) if layer_norm else nn.Identity()
+        self.norm_c = LayerNorm(dim) if layer_norm else nn.Identity()
+
+    def project(self, x_TBE: Tensor) -> Tensor:
+        """W x with both biases, shape (T, B, rows)."""
+        x_TBG: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
+        if self.bias_ih_l0 is None or self.bias_hh_l0 is None:
+            return x_TBG
+        return x_TBG + (self.bias_ih_l0 + self.bias_hh_l0)
+
+    def matrices(self) -> list[Tensor]:
+        """The matrix on h and, with peepholes, the one on the memory."""
+        on_memory = [] if self.weight_ch_l0 is None else [self.weight_ch_l0]
+        return [self.weight_hh_l0, *on_memory]
+
+    def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
+        """(h, c) after the step."""
+        h_BH, c_BH = state
+        sums_BG = (x_BG + times(0, h_BH)).chunk(len(self.rows), dim=-1)
+        parts = dict(zip(self.rows, sums_BG, strict=True))
+        if self.weight_ch_l0 is not None:
+            seen_BG = times(1, c_BH)
+            for gate, seen_BH in zip(self.gates, seen_BG.chunk(len(self.gates), -1), strict=True):
+                parts[gate] = parts[gate] + seen_BH
+        new_BH = drop(torch.tanh(parts["g"]))
+        if "i" in parts:
+            new_BH = torch.sigmoid(parts["i"]) * new_BH
+        if "f" in parts:
+            c_BH = torch.sigmoid(parts["f"] + self.forget_bias) * c_BH
+        c_BH = c_BH + new_BH
+        out_BH: Tensor = self.norm_c(c_BH)
+        o_BH = torch.sigmoid(parts["o"]) if "o" in parts else out_BH.new_ones(())
+        if self.weight_ch_l0 is not None:
+            return torch.tanh(o_BH * out_BH), c_BH
+        return o_BH * torch.tanh(out_BH), c_BH
 
 
 class LSTM(Context):
     """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 3 of Kim et al. (2016).
 
-    Dropout follows every layer, the last one included (Zaremba et al., 2014), and never stands on
-    the recurrent path; Kim et al. put none on what goes into the first layer. Both affine maps of
-    a gate have a bias, as in their code. The initial state is zero.
+    Both affine maps of a gate have a bias, as in their code, which adds nothing to the forget
+    gate's (Jozefowicz et al., 2015: `forget_bias` 1). Kim et al. put no dropout on what goes into
+    the first layer. `gates="io"` is the LSTM of 1997; without a gate those of Jozefowicz's tables.
+
+    Our own loop runs where `gates` lack one, and with `peepholes`, `layer_norm`,
+    `recurrent_dropout`, `zoneout` or `memory_zoneout`; everything else stays one call a layer.
+
+    Raises:
+        ConfigError: a bias for a forget gate that is not there.
     """
 
     def __init__(
-        self, input_dim: int, *, dim: Dim = 300, layers: Layers = 2, dropout: Probability = 0.5
+        self,
+        input_dim: int,
+        *,
+        dim: Dim = 300,
+        layers: Layers = 2,
+        last_dim: LastDim = 0,
+        gates: Gates = "ifo",
+        forget_bias: float = 0.0,
+        peepholes: bool = False,
+        layer_norm: bool = False,
+        dropout: Probability = 0.5,
+        input_dropout: Probability = 0.0,
+        output_dropout: OutputDropout = -1.0,
+        variational: bool = False,
+        recurrent_dropout: Probability = 0.0,
+        zoneout: Probability = 0.0,
+        memory_zoneout: Probability = 0.0,
+        weight_drop: Probability = 0.0,
+        residual: bool = False,
+        sum_layers: bool = False,
+        initial_state: Start = "zero",
     ) -> None:
         super().__init__()
-        self.dim = dim
-        self.dropout = dropout
-        widths = [input_dim, *[dim] * (layers - 1)]
-        self.layers = nn.ModuleList(nn.LSTM(width, dim) for width in widths)
+        if forget_bias and "f" not in gates:
+            raise ConfigError(
+                f"option 'forget_bias' of context 'lstm' is {forget_bias}; expected 0, since gates "
+                f"{gates!r} have no forget gate; set gates=ifo"
+            )
+        self.wiring = Wiring(
+            "lstm",
+            [input_dim, *[dim] * (layers - 1), last_dim or dim],
+            dropout=dropout,
+            input_dropout=input_dropout,
+            output_dropout=output_dropout,
+            variational=variational,
+            residual=residual,
+            sum_layers=sum_layers,
+        )
+        self.dim = self.wiring.widths[-1]
+        self.forget_bias = forget_bias
+        self.noise = Noise(recurrent_dropout, (zoneout, memory_zoneout), weight_drop)
+        in_steps = gates != "ifo" or peepholes or layer_norm or self.noise.falls_on_steps
+        self.layers = nn.ModuleList(
+            LSTMCell(
+                *pair,
+                gates=gates,
+                forget_bias=forget_bias,
+                peepholes=peepholes,
+                layer_norm=layer_norm,
+            )
+            if in_steps
+            else nn.LSTM(*pair)
+            for pair in self.wiring.pairs
+        )
+        self.start = InitialState(self.wiring.widths[1:], n_leaves=2, start=initial_state)
 
     def initial_state(self, n_streams: int) -> State:
-        """Zeros: a pair (h, c) a layer, each (B, H)."""
-        zero_BH = next(self.parameters()).new_zeros(n_streams, self.dim)
-        return tuple((zero_BH, zero_BH) for _ in self.layers)
+        """A pair (h, c) a layer, each (B, H)."""
+        return self.start.of(n_streams, like=next(self.parameters()))
 
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
         """h_TBH, and a pair (h, c) a layer, in the parameters' precision."""
-        after = []
-        h_TBH = x_TBE
-        for layer, (h_BH, c_BH) in zip(self.layers, state, strict=True):
-            h_TBH, (h_1BH, c_1BH) = layer(h_TBH, (h_BH[None], c_BH[None]))
-            after.append((h_1BH[0].to(h_BH.dtype), c_1BH[0].to(c_BH.dtype)))
-            h_TBH = functional.dropout(h_TBH, self.dropout, self.training)
-        return h_TBH, tuple(after)
+        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
+
+    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+        if isinstance(layer, Cell):
+            return run_cell(layer, x_TBE, state=state, noise=self.noise)
+        assert isinstance(layer, nn.LSTM)
+        return run_fused(
+            layer,
+            x_TBE,
+            state=state,
+            weight_drop=self.noise.weight_drop,
+            bias_shift_G=self._forget_shift(layer) if self.forget_bias else None,
+        )
+
+    def _forget_shift(self, layer: nn.LSTM) -> Tensor:
+        dim = layer.hidden_size
+        shift_H = layer.get_parameter("bias_hh_l0").new_full((dim,), self.forget_bias)
+        return functional.pad(shift_H, (dim, 2 * dim))

@@ -1,0 +1,65 @@
+"""The feed-forward n-gram network: the last n − 1 vectors side by side, through hidden layers.
+
+With direct connections the vector that is handed on holds more than the hidden layer: the output,
+which is linear, then has W for the one part and U for the other.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from charlm.model.contexts.history import History, Order
+from charlm.model.contexts.recurrence import ACTIVATIONS, Activation
+from charlm.model.contexts.stack import Start, dropped
+from charlm.model.contract import Context, State
+from charlm.settings import Dim, Layers, Probability
+
+
+class FeedForward(Context):
+    """h = tanh(b + Σⱼ Hⱼ C(wⱼ)), Koehn's 4.2 (Bengio et al., 2003), with any number of layers.
+
+    `direct` gives [h; Σⱼ C(wⱼ)] in place of h: an output's linear map of it is 4.5, with one U for
+    all positions as printed there (Bengio et al. have one each).
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        order: Order = 5,
+        dim: Dim = 300,
+        layers: Layers = 1,
+        activation: Activation = "tanh",
+        direct: bool = False,
+        dropout: Probability = 0.0,
+        input_dropout: Probability = 0.0,
+        variational: bool = False,
+        initial_state: Start = "zero",
+    ) -> None:
+        super().__init__()
+        self.dim = dim + input_dim if direct else dim
+        self.direct = direct
+        self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.variational = variational
+        self.activation = ACTIVATIONS[activation]
+        self.history = History(input_dim, order=order, start=initial_state)
+        widths = [input_dim * (order - 1), *[dim] * (layers - 1)]
+        self.layers = nn.ModuleList(nn.Linear(width, dim) for width in widths)
+
+    def initial_state(self, n_streams: int) -> State:
+        """The n − 2 vectors before a stream, oldest first, shape (B, n − 2, E)."""
+        return self.history.initial(n_streams, like=next(self.layers.parameters()))
+
+    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_TBH, and the last n − 2 vectors, in the parameters' precision."""
+        whole_TBE, after = self.history.extended(x_TBE, state)
+        vectors = self.history.read(self._dropped(whole_TBE, self.input_dropout))
+        h_TBH = torch.cat(vectors, dim=-1)
+        for layer in self.layers:
+            h_TBH = self._dropped(self.activation(layer(h_TBH)), self.dropout)
+        if self.direct:
+            h_TBH = torch.cat([h_TBH, torch.stack(vectors).sum(dim=0)], dim=-1)
+        return h_TBH, after
+
+    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
+        return dropped(x_TBE, rate, training=self.training, variational=self.variational)

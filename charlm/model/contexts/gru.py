@@ -1,0 +1,161 @@
+"""The stacked gated recurrent unit, as published and as torch computes it.
+
+These are two cells: the papers reset the state before it is multiplied, oneDNN and cuDNN after it.
+The published one is the default and takes our own loop; the other is one call a layer.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from charlm.errors import ConfigError
+from charlm.model.contexts.recurrence import (
+    Cell,
+    Drop,
+    LayerNorm,
+    Leaves,
+    Noise,
+    Times,
+    drawn,
+    norms_for,
+    run_cell,
+    run_fused,
+)
+from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
+from charlm.model.contract import Context, State
+from charlm.settings import Dim, Layers, Probability
+
+Reset = Literal["before", "after"]
+Bias = Literal["candidate", "state"]
+
+
+class GRUCell(Cell):
+    """One step; rows stand in torch's order r, u, n.
+
+    Reset before: n = tanh(W x + U (r ⊙ h) + b). After: n = tanh(W x + b + r ⊙ (U h + d)), and the
+    gates have two biases, too. Either: h = u ⊙ h + (1 − u) ⊙ n, with Straka's u, which multiplies
+    the old state; Koehn's in 4.16 multiplies the candidate, which is the same with W, U and b of
+    the other sign. His bias is no part of the candidate but is added to the new state.
+    """
+
+    n_leaves = 1
+
+    def __init__(
+        self, input_dim: int, dim: int, *, reset: Reset, bias: Bias, layer_norm: bool
+    ) -> None:
+        super().__init__()
+        self.dim = dim
+        self.reset = reset
+        self.bias = bias
+        self.weight_ih_l0 = drawn(3 * dim, input_dim, dim=dim)
+        self.weight_hh_l0 = drawn(3 * dim, dim, dim=dim)
+        self.bias_ih_l0 = drawn(3 * dim, dim=dim)
+        self.bias_hh_l0 = drawn(3 * dim, dim=dim) if reset == "after" else None
+        self.norms = norms_for(layer_norm, [2 * dim, dim])
+        self.norm_x = LayerNorm(3 * dim) if layer_norm else nn.Identity()
+
+    def project(self, x_TBE: Tensor) -> Tensor:
+        """W x with every bias that stands outside a product with the state, shape (T, B, 3 H)."""
+        x_TBG: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
+        bias_G: Tensor = self.bias_ih_l0
+        if self.bias == "state":
+            bias_G = functional.pad(bias_G[: 2 * self.dim], (0, self.dim))
+        if self.bias_hh_l0 is not None:
+            bias_G = bias_G + functional.pad(self.bias_hh_l0[: 2 * self.dim], (0, self.dim))
+        return x_TBG + bias_G
+
+    def matrices(self) -> list[Tensor]:
+        """The gates' matrix on h, and the candidate's."""
+        return list(self.weight_hh_l0.split([2 * self.dim, self.dim]))
+
+    def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
+        """(h,) after the step."""
+        (h_BH,) = state
+        gates_BG, new_BH = x_BG.split([2 * self.dim, self.dim], dim=-1)
+        r_BH, u_BH = torch.sigmoid(gates_BG + times(0, h_BH)).chunk(2, dim=-1)
+        if self.bias_hh_l0 is None:
+            new_BH = torch.tanh(new_BH + times(1, r_BH * h_BH))
+        else:
+            new_BH = torch.tanh(new_BH + r_BH * (times(1, h_BH) + self.bias_hh_l0[2 * self.dim :]))
+        h_BH = u_BH * h_BH + (1 - u_BH) * drop(new_BH)
+        if self.bias == "state":
+            h_BH = h_BH + self.bias_ih_l0[2 * self.dim :]
+        return (h_BH,)
+
+
+class GRU(Context):
+    """Cho et al.'s (2014) gated recurrent unit, as in Straka's slides and Koehn's 4.14 to 4.16.
+
+    `reset="before"` is the published cell. `bias="state"` is Koehn's: the candidate has none, and
+    one is added after the interpolation.
+
+    Our own loop runs with `reset="before"`, and with `layer_norm`, `recurrent_dropout` or
+    `zoneout`; else it is one call a layer.
+
+    Raises:
+        ConfigError: a bias on the state for torch's cell.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        dim: Dim = 300,
+        layers: Layers = 2,
+        last_dim: LastDim = 0,
+        reset: Reset = "before",
+        bias: Bias = "candidate",
+        layer_norm: bool = False,
+        dropout: Probability = 0.5,
+        input_dropout: Probability = 0.0,
+        output_dropout: OutputDropout = -1.0,
+        variational: bool = False,
+        recurrent_dropout: Probability = 0.0,
+        zoneout: Probability = 0.0,
+        weight_drop: Probability = 0.0,
+        residual: bool = False,
+        sum_layers: bool = False,
+        initial_state: Start = "zero",
+    ) -> None:
+        super().__init__()
+        if bias == "state" and reset == "after":
+            raise ConfigError(
+                "option 'bias' of context 'gru' is 'state'; expected 'candidate', since torch's "
+                "cell has no other; set reset=before"
+            )
+        self.wiring = Wiring(
+            "gru",
+            [input_dim, *[dim] * (layers - 1), last_dim or dim],
+            dropout=dropout,
+            input_dropout=input_dropout,
+            output_dropout=output_dropout,
+            variational=variational,
+            residual=residual,
+            sum_layers=sum_layers,
+        )
+        self.dim = self.wiring.widths[-1]
+        self.noise = Noise(recurrent_dropout, (zoneout,), weight_drop)
+        in_steps = reset == "before" or layer_norm or self.noise.falls_on_steps
+        self.layers = nn.ModuleList(
+            GRUCell(*pair, reset=reset, bias=bias, layer_norm=layer_norm)
+            if in_steps
+            else nn.GRU(*pair)
+            for pair in self.wiring.pairs
+        )
+        self.start = InitialState(self.wiring.widths[1:], n_leaves=1, start=initial_state)
+
+    def initial_state(self, n_streams: int) -> State:
+        """A tuple (h,) a layer, (B, H)."""
+        return self.start.of(n_streams, like=next(self.parameters()))
+
+    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_TBH, and a tuple (h,) a layer, in the parameters' precision."""
+        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
+
+    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+        if isinstance(layer, Cell):
+            return run_cell(layer, x_TBE, state=state, noise=self.noise)
+        assert isinstance(layer, nn.GRU)
+        return run_fused(layer, x_TBE, state=state, weight_drop=self.noise.weight_drop)

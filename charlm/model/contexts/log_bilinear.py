@@ -1,0 +1,65 @@
+"""The log-bilinear model's context: a linear prediction of the next word's vector.
+
+There is no activation. The output must compare the prediction with vectors of words: it is as wide
+as what goes in, so that they may be the same ones.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from charlm.model.contexts.history import History, Order
+from charlm.model.contexts.recurrence import drawn
+from charlm.model.contexts.stack import Start, dropped
+from charlm.model.contract import Context, State
+from charlm.settings import Probability
+
+Matrices = Literal["diagonal", "full"]
+
+
+class LogBilinear(Context):
+    """h = Σⱼ Cⱼ x₍ₜ₋ⱼ₎ over the last n − 1 words (Mnih and Hinton, 2007).
+
+    Botha and Blunsom's (2014) MLBL has this context over vectors of words and morphs, with diagonal
+    Cⱼ; Mnih and Hinton's Cⱼ are full.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        *,
+        order: Order = 5,
+        matrices: Matrices = "diagonal",
+        dropout: Probability = 0.0,
+        input_dropout: Probability = 0.0,
+        variational: bool = False,
+        initial_state: Start = "zero",
+    ) -> None:
+        super().__init__()
+        self.dim = input_dim
+        self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.variational = variational
+        self.history = History(input_dim, order=order, start=initial_state)
+        shape = [input_dim, input_dim] if matrices == "full" else [input_dim]
+        self.weight = drawn(order - 1, *shape, dim=input_dim)  # newest word first
+
+    def initial_state(self, n_streams: int) -> State:
+        """The n − 2 vectors before a stream, oldest first, shape (B, n − 2, E)."""
+        return self.history.initial(n_streams, like=self.weight)
+
+    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_TBE, and the last n − 2 vectors, in the parameters' precision."""
+        whole_TBE, after = self.history.extended(x_TBE, state)
+        vectors = self.history.read(self._dropped(whole_TBE, self.input_dropout))
+        parts = [self._times(part, x) for part, x in zip(self.weight, vectors, strict=True)]
+        return self._dropped(torch.stack(parts).sum(dim=0), self.dropout), after
+
+    @staticmethod
+    def _times(matrix: Tensor, x_TBE: Tensor) -> Tensor:
+        return functional.linear(x_TBE, matrix) if matrix.ndim == 2 else matrix * x_TBE
+
+    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
+        return dropped(x_TBE, rate, training=self.training, variational=self.variational)

@@ -1,0 +1,176 @@
+"""One layer's recurrence: our own loop over a cell, or one call of oneDNN or cuDNN.
+
+Both take and return a layer's state as a flat tuple, the layer's output first. Weight drop never
+touches a module's own weight, where it would do nothing or crash: the dropped matrix is handed to
+the call, and is drawn once a chunk, while what falls on the candidate or the state is drawn afresh
+at each step.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Leaves = tuple[Tensor, ...]
+Times = Callable[[int, Tensor], Tensor]
+Drop = Callable[[Tensor], Tensor]
+Activation = Literal["tanh", "sigmoid", "relu"]
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+}
+NORM_EPSILON = 1e-3  # Straka's slides; torch's own default is 1e-5
+
+
+class Noise(NamedTuple):
+    """What a recurrence is disturbed by in training."""
+
+    recurrent_dropout: float = 0.0  # of the candidate, afresh at each step
+    zoneout: tuple[float, ...] = ()  # a rate for each leaf of the state, or none at all
+    weight_drop: float = 0.0  # of the matrices on the state, once a chunk
+
+    @property
+    def falls_on_steps(self) -> bool:
+        """Whether it reaches into a step, so that no single call for all steps will do."""
+        return bool(self.recurrent_dropout) or any(self.zoneout)
+
+
+class LayerNorm(nn.Module):
+    """(1 + gain) ⊙ (x − mean) / √(variance + ε) + shift (Ba et al., 2016; ε as in Straka's slides).
+
+    The 1 is a constant, so that a recipe may draw or zero the gain like every other parameter.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.zeros(dim))
+        self.shift = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x_BG: Tensor) -> Tensor:
+        """The normalised vectors, shape (…, G), in the parameters' precision."""
+        x_BG = x_BG.to(self.gain.dtype)
+        return functional.layer_norm(
+            x_BG, self.gain.shape, 1.0 + self.gain, self.shift, NORM_EPSILON
+        )
+
+
+class Cell(nn.Module, ABC):
+    """The equations of one step of one layer, for `run_cell`.
+
+    Parameters are named as torch names them (`weight_ih_l0` on the input, `weight_hh_l0` on the
+    state), so that initialisations know them and weights move between a cell and torch's layer.
+    """
+
+    n_leaves: int  # tensors of the state; the first one is the output
+    norms: nn.ModuleList  # one for each of `matrices`, or none
+
+    @abstractmethod
+    def project(self, x_TBE: Tensor) -> Tensor:
+        """What the inputs contribute, for all steps at once, shape (T, B, G)."""
+
+    @abstractmethod
+    def matrices(self) -> Sequence[Tensor]:
+        """The matrices that are multiplied with the state within a step."""
+
+    @abstractmethod
+    def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
+        """The next state. `times(k, h)` is matrix k times h; `drop` masks a candidate."""
+
+
+def run_cell(cell: Cell, x_TBE: Tensor, *, state: Leaves, noise: Noise) -> tuple[Tensor, Leaves]:
+    """h_TBH, and the state after the last step.
+
+    Recurrent dropout as Semeniuta et al. (2016). Zoneout as Krueger et al. (2017): in training a
+    number of the state keeps its old value with that probability, in evaluation it takes the
+    expectation; the output is computed from the memory before its zoneout.
+    """
+    matrices = [_ready(m, noise.weight_drop, cell.training) for m in cell.matrices()]
+
+    def times(number: int, h_BH: Tensor) -> Tensor:
+        product_BG = functional.linear(h_BH, matrices[number])
+        return cell.norms[number](product_BG) if len(cell.norms) else product_BG
+
+    def drop(candidate_BH: Tensor) -> Tensor:
+        return functional.dropout(candidate_BH, noise.recurrent_dropout, cell.training)
+
+    outputs = []
+    for x_BG in cell.project(x_TBE):
+        new = cell.step(x_BG, state, times=times, drop=drop)
+        if any(noise.zoneout):
+            new = _zoned_out(new, state, rates=noise.zoneout, training=cell.training)
+        state = new
+        outputs.append(state[0])
+    return torch.stack(outputs), state
+
+
+def _ready(matrix: Tensor, rate: float, training: bool) -> Tensor:
+    """A matrix after weight drop, cast once: autocast would cast a part of a parameter each step.
+
+    DropConnect (Wan et al., 2013) as Merity et al. (2018): what is kept grows by 1 / (1 − rate).
+    """
+    matrix = functional.dropout(matrix, rate, training)
+    kind = matrix.device.type
+    if torch.is_autocast_enabled(kind):
+        return matrix.to(torch.get_autocast_dtype(kind))
+    return matrix
+
+
+def _zoned_out(new: Leaves, old: Leaves, *, rates: tuple[float, ...], training: bool) -> Leaves:
+    mixed = []
+    for leaf, before, rate in zip(new, old, rates, strict=True):
+        if training and rate:
+            mixed.append(torch.where(torch.rand_like(leaf) < rate, before, leaf))
+        else:
+            mixed.append(torch.lerp(leaf, before, rate))
+    return tuple(mixed)
+
+
+_CALLS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
+    "LSTM": torch._VF.lstm,
+    "GRU": torch._VF.gru,
+    "RNN_TANH": torch._VF.rnn_tanh,
+    "RNN_RELU": torch._VF.rnn_relu,
+}
+
+
+def run_fused(
+    layer: nn.RNNBase,
+    x_TBE: Tensor,
+    *,
+    state: Leaves,
+    weight_drop: float = 0.0,
+    bias_shift_G: Tensor | None = None,
+) -> tuple[Tensor, Leaves]:
+    """As `run_cell`, for one of torch's layers: one call for all steps.
+
+    `bias_shift_G` is added to the bias on the state.
+    """
+    start = tuple(leaf[None].contiguous() for leaf in state)
+    hx = start if len(start) > 1 else start[0]
+    if bias_shift_G is None and not (layer.training and weight_drop):
+        h_TBH, last = layer(x_TBE, hx)
+        after = last if len(start) > 1 else (last,)
+    else:
+        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+        weights: list[Tensor] = [layer.get_parameter(name) for name in names]
+        weights[1] = functional.dropout(weights[1], weight_drop, layer.training)
+        weights[3] = weights[3] if bias_shift_G is None else weights[3] + bias_shift_G
+        h_TBH, *after = _CALLS[layer.mode](
+            x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False
+        )
+    return h_TBH, tuple(leaf[0].to(before.dtype) for leaf, before in zip(after, state, strict=True))
+
+
+def drawn(*shape: int, dim: int) -> nn.Parameter:
+    """A parameter drawn as torch draws those of a recurrence: uniform in ±1/√dim."""
+    return nn.Parameter(torch.empty(shape).uniform_(-(dim**-0.5), dim**-0.5))
+
+
+def norms_for(layer_norm: bool, widths: Sequence[int]) -> nn.ModuleList:
+    """A layer norm for each product with the state of these widths, or none."""
+    return nn.ModuleList(LayerNorm(width) for width in widths if layer_norm)

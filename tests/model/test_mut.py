@@ -1,0 +1,95 @@
+"""MUT1 to MUT3 against loops over the equations of Jozefowicz et al. (2015)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from charlm.model.build import CONTEXT
+from charlm.model.contract import Context
+
+Floats = npt.NDArray[np.float64]
+Parameters = dict[str, Floats]
+Build = Callable[..., Context]
+
+DIM, STEPS, STREAMS = 4, 6, 3
+
+
+def sigmoid(x: Floats) -> Floats:
+    return 1 / (1 + np.exp(-x))
+
+
+def normalised(x: Floats, p: Parameters, name: str) -> Floats:
+    """Layer normalisation where the part has one, else nothing."""
+    if f"{name}.gain" not in p:
+        return x
+    centred = x - x.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 0.001)
+    return (1 + p[f"{name}.gain"]) * centred / scale + p[f"{name}.shift"]
+
+
+def raw(p: Parameters, x: Floats) -> Floats:
+    """The input itself, or its projection to the width of the state."""
+    return x @ p["projection_l0"].T if "projection_l0" in p else x
+
+
+def mut1(p: Parameters, x: Floats, h: Floats) -> Floats:
+    b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
+    u_r, u_h = np.split(p["weight_hh_l0"], 2)
+    x_z, x_r = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 2, axis=-1)
+    z = sigmoid(x_z + b_z)
+    r = sigmoid(x_r + normalised(h @ u_r.T, p, "norms.0") + b_r)
+    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.1") + np.tanh(raw(p, x)) + b_h)
+    return candidate * z + h * (1 - z)
+
+
+def mut2(p: Parameters, x: Floats, h: Floats) -> Floats:
+    b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
+    u_z, u_r, u_h = np.split(p["weight_hh_l0"], 3)
+    x_z, x_h = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 2, axis=-1)
+    gates = normalised(np.concatenate([h @ u_z.T, h @ u_r.T], axis=-1), p, "norms.0")
+    h_z, h_r = np.split(gates, 2, axis=-1)
+    z = sigmoid(x_z + h_z + b_z)
+    r = sigmoid(raw(p, x) + h_r + b_r)
+    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.1") + x_h + b_h)
+    return candidate * z + h * (1 - z)
+
+
+def mut3(p: Parameters, x: Floats, h: Floats) -> Floats:
+    b_z, b_r, b_h = np.split(p["bias_ih_l0"], 3)
+    u_z, u_r, u_h = np.split(p["weight_hh_l0"], 3)
+    x_z, x_r, x_h = np.split(normalised(x @ p["weight_ih_l0"].T, p, "norm_x"), 3, axis=-1)
+    z = sigmoid(x_z + normalised(np.tanh(h) @ u_z.T, p, "norms.0") + b_z)
+    r = sigmoid(x_r + normalised(h @ u_r.T, p, "norms.1") + b_r)
+    candidate = np.tanh(normalised((r * h) @ u_h.T, p, "norms.2") + x_h + b_h)
+    return candidate * z + h * (1 - z)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("input_dim", [DIM, DIM + 1], ids=["equal widths", "projected"])
+@pytest.mark.parametrize("slow", [mut1, mut2, mut3])
+def test_a_mutant_equals_a_loop_over_its_equations(
+    build: Build, slow: Callable[..., Floats], input_dim: int, layer_norm: bool
+) -> None:
+    settings = {"type": slow.__name__, "dim": DIM, "layers": 1, "layer_norm": layer_norm}
+    context = build(CONTEXT, settings, leading=[input_dim]).double()
+    p = {name.removeprefix("layers.0."): t.numpy() for name, t in context.state_dict().items()}
+    random = np.random.default_rng(3)
+    x_TBE = random.normal(size=(STEPS, STREAMS, input_dim))
+    h = random.normal(size=(STREAMS, DIM))
+    found, ((last,),) = context(torch.from_numpy(x_TBE), ((torch.from_numpy(h),),))
+    outputs = []
+    for x in x_TBE:
+        h = slow(p, x, h)
+        outputs.append(h)
+    np.testing.assert_allclose(found.detach().numpy(), np.stack(outputs), atol=1e-12)
+    np.testing.assert_allclose(last.detach().numpy(), h, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mut1", "mut2"])
+def test_only_the_layer_whose_widths_differ_projects_its_input(build: Build, name: str) -> None:
+    context = build(CONTEXT, {"type": name, "dim": DIM, "layers": 2}, leading=[DIM + 1])
+    shapes = {key: p.shape for key, p in context.named_parameters() if "projection" in key}
+    assert shapes == {"layers.0.projection_l0": (DIM, DIM + 1)}

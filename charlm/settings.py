@@ -11,7 +11,17 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from charlm.errors import ConfigError
 
@@ -30,6 +40,10 @@ Dim = Annotated[int, Range(1, 65_536)]
 Layers = Annotated[int, Range(1, 64)]
 Count = Annotated[int, Range(0, 1_000_000_000)]
 Probability = Annotated[float, Range(0.0, 0.999)]
+# A file that is read when a model is made for training. Afterwards the option says STORED: what was
+# read stands with the weights, and the path in a stranger's run.json is never opened.
+STORED = "stored"
+InputFile = Annotated[str, STORED]
 MAX_LIST = 64
 MAX_DEPTH = 16  # of parts within parts
 MAX_NESTING = 64  # of JSON values: far from where Python's own recursion ends
@@ -50,17 +64,63 @@ class Family:
     inner: Sequence[tuple["Family", slice]] = ()
 
 
+@runtime_checkable
+class StoresOtherwise(Protocol):
+    """A part that has more to say to whoever rebuilds it than what it was asked for."""
+
+    def settings_to_store(self, settings: Settings) -> Settings:
+        """Settings that build this part again, from those that built it with all defaults."""
+
+
 def build_part(
-    family: Family, settings: Any, *, leading: Sequence[Any] = (), depth: int = 0
+    family: Family,
+    settings: Any,
+    *,
+    leading: Sequence[Any] = (),
+    may_read: bool = False,
+    depth: int = 0,
 ) -> tuple[Any, Settings]:
     """The part that `settings` describe, and the settings with all defaults filled in.
 
     `leading` are the positional arguments that the part's place dictates; parts within the part
-    get the same ones.
+    get the same ones. `may_read`: the settings are the user's own, and files in them are read.
 
     Raises:
         ConfigError: an unknown part or option, or a value of the wrong type or out of range.
     """
+    name, part = _named_part(family, settings, depth)
+    schema = options_of(part)
+    arguments: dict[str, Any] = {}
+    resolved: Settings = {"type": name}
+    _refuse_unknown(settings, schema, where=f"{family.noun} {name!r}")
+    for option, (annotation, default) in schema.items():
+        where = f"option {option!r} of {family.noun} {name!r}"
+        value = settings.get(option, default)
+        if value is inspect.Parameter.empty:
+            raise ConfigError(f"{where} is missing; it has no default")
+        inner, is_optional = _inner_family(annotation, family)
+        if is_optional and value is None:
+            arguments[option] = resolved[option] = None
+        elif inner is not None:
+            arguments[option], resolved[option] = build_part(
+                inner[0],
+                value,
+                leading=leading[inner[1]],
+                may_read=may_read,
+                depth=depth + 1,
+            )
+        else:
+            arguments[option] = checked(value, annotation, where=where)
+            resolved[option] = _as_json(arguments[option])
+            if annotation == InputFile and not may_read and value not in ("", STORED):
+                raise ConfigError(f"{where} is {shown(value)}; expected {STORED!r} in a run")
+    built = part(*leading, **arguments)
+    if isinstance(built, StoresOtherwise):
+        resolved = built.settings_to_store(resolved)
+    return built, resolved
+
+
+def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callable[..., Any]]:
     noun = family.noun
     if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
         raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type")
@@ -71,27 +131,7 @@ def build_part(
         raise ConfigError(
             f"unknown {noun} {shown(name)}; expected one of {', '.join(family.table)}"
         )
-    part = family.table[name]
-    schema = options_of(part)
-    arguments: dict[str, Any] = {}
-    resolved: Settings = {"type": name}
-    _refuse_unknown(settings, schema, where=f"{noun} {name!r}")
-    for option, (annotation, default) in schema.items():
-        where = f"option {option!r} of {noun} {name!r}"
-        value = settings.get(option, default)
-        if value is inspect.Parameter.empty:
-            raise ConfigError(f"{where} is missing; it has no default")
-        inner, is_optional = _inner_family(annotation, family)
-        if is_optional and value is None:
-            arguments[option] = resolved[option] = None
-        elif inner is not None:
-            arguments[option], resolved[option] = build_part(
-                inner[0], value, leading=leading[inner[1]], depth=depth + 1
-            )
-        else:
-            arguments[option] = checked(value, annotation, where=where)
-            resolved[option] = _as_json(arguments[option])
-    return part(*leading, **arguments), resolved
+    return name, family.table[name]
 
 
 def _inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:

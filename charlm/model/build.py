@@ -16,10 +16,13 @@ OUTPUT = Family("output", Output, OUTPUTS, inner=[(ENCODER, slice(1, 2))])
 PLACES = ("encoder", "context", "output")
 
 
-def build_model(settings: Settings, inventory: Inventory) -> tuple[LanguageModel, Settings]:
+def build_model(
+    settings: Settings, inventory: Inventory, *, may_read: bool = False
+) -> tuple[LanguageModel, Settings]:
     """The model, uninitialised, and its settings with all defaults filled in.
 
-    Under `torch.device("meta")` it takes no memory whatever its size.
+    Under `torch.device("meta")` it takes no memory whatever its size. `may_read`: the settings are
+    the user's own, so a file that they name (of classes, say) is read.
 
     Raises:
         ConfigError: an unknown part or option, a wrong value, or parts that do not fit.
@@ -29,10 +32,17 @@ def build_model(settings: Settings, inventory: Inventory) -> tuple[LanguageModel
             raise ConfigError(
                 f"unknown part {shown(place)}; expected one of {', '.join(PLACES)}, or recipe"
             )
-    encoder, encoder_settings = build_part(ENCODER, settings.get("encoder"), leading=[inventory])
-    context, context_settings = build_part(CONTEXT, settings.get("context"), leading=[encoder.dim])
+    encoder, encoder_settings = build_part(
+        ENCODER, settings.get("encoder"), leading=[inventory], may_read=may_read
+    )
+    context, context_settings = build_part(
+        CONTEXT, settings.get("context"), leading=[encoder.dim], may_read=may_read
+    )
     output, output_settings = build_part(
-        OUTPUT, settings.get("output"), leading=[context.dim, inventory, encoder]
+        OUTPUT,
+        settings.get("output"),
+        leading=[context.dim, inventory, encoder],
+        may_read=may_read,
     )
     resolved = {
         "encoder": encoder_settings,

@@ -1,4 +1,4 @@
-"""What every output promises, over every entry of OUTPUTS."""
+"""What every output promises, over every entry of OUTPUTS and options that change its course."""
 
 import copy
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charlm.model.build import ENCODER, OUTPUT
 from charlm.model.contract import Encoder, Output
@@ -17,24 +17,51 @@ from charlm.settings import build_part
 from charlm.text.inventory import Inventory
 
 INPUT_DIM = 6
-ARGUMENTS: dict[str, dict[str, Any]] = {}
 WORDS = torch.tensor([3, 0, -1, 12, 3, -1, 7, 1])
+CNN = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 4]}
+# Further settings of a part by name; without one its defaults are used.
+SETTINGS: dict[str, dict[str, Any]] = {name: {"type": name} for name in OUTPUTS} | {
+    "softmax without bias": {"type": "softmax", "bias": False},
+    "softmax, projected": {"type": "softmax", "projection": 4},
+    "composed, free vectors": {"type": "composed", "free": True, "bias": False},
+    "composed of characters": {"type": "composed", "encoder": CNN},
+    "composed, free, projected": {
+        "type": "composed",
+        "encoder": {"type": "word", "dim": 4},
+        "free": True,
+        "project": True,
+    },
+    "hierarchical by frequency": {"type": "hierarchical", "assignment": "frequency"},
+    "class by mass": {"type": "class", "assignment": "mass", "classes": 4},
+    "adaptive, three tails": {"type": "adaptive", "cutoffs": [3, 5, 9], "div_value": 1.5},
+    "mixture, narrow": {"type": "mixture", "components": 3, "dim": 4},
+    "mixture, tied": {"type": "mixture", "components": 2, "tied": True},
+}
 
 
-def settings_of(name: str) -> dict[str, Any]:
-    return {**ARGUMENTS.get(name, {}), "type": name}
+class Pair(nn.Module):
+    """An output and the encoder that it may have been given: copied and converted together."""
+
+    def __init__(self, encoder: Encoder, output: Output) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.output = output
 
 
 @pytest.fixture(scope="module")
 def leading(build: Callable[..., Encoder], inventory: Inventory) -> list[Any]:
-    return [INPUT_DIM, inventory, build(ENCODER, {"type": "word", "dim": 4}, leading=[inventory])]
+    encoder = build(ENCODER, {"type": "word", "dim": INPUT_DIM}, leading=[inventory])
+    return [INPUT_DIM, inventory, encoder]
 
 
-@pytest.fixture(params=OUTPUTS)
-def output(
-    request: pytest.FixtureRequest, build: Callable[..., Output], leading: list[Any]
-) -> Output:
-    return build(OUTPUT, settings_of(request.param), leading=leading)
+@pytest.fixture(params=SETTINGS.values(), ids=SETTINGS)
+def pair(request: pytest.FixtureRequest, build: Callable[..., Output], leading: list[Any]) -> Pair:
+    return Pair(leading[2], build(OUTPUT, request.param, leading=leading))
+
+
+@pytest.fixture
+def output(pair: Pair) -> Output:
+    return pair.output
 
 
 @pytest.fixture(name="h_NH")
@@ -86,41 +113,54 @@ def test_nothing_to_predict_gives_zeros_and_zero_gradients(
     assert not h_NH.grad.any()
 
 
-def gradients(output: Output, h_NH: Tensor, nll: Tensor) -> list[Tensor]:
+def gradients(pair: Pair, h_NH: Tensor, nll: Tensor) -> list[Tensor]:
+    """Of h, of the output's parameters and, where it uses them, of the encoder's."""
     weights = torch.linspace(0.5, 2.0, len(WORDS), dtype=nll.dtype)
-    inputs = [h_NH, *output.parameters()]
-    grads = torch.autograd.grad((nll * weights)[WORDS >= 0].sum(), inputs)
+    inputs = [h_NH, *pair.parameters()]
+    loss = (nll * weights)[WORDS >= 0].sum()
+    grads = torch.autograd.grad(loss, inputs, materialize_grads=True)
     return [grad.float() for grad in grads]
 
 
 def in_float64(
-    output: Output, h_NH: Tensor, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, h_NH: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Tensor, list[Tensor]]:
     """nll_N by `log_probs`, and its gradients, where `.float()` too means float64."""
-    precise, h_NH = copy.deepcopy(output).double(), h_NH.detach().double().requires_grad_()
+    precise, h_NH = copy.deepcopy(pair).double(), h_NH.detach().double().requires_grad_()
     with monkeypatch.context() as patch:
         patch.setattr(Tensor, "float", Tensor.double)
-        log_probs = precise.log_probs(h_NH)
+        log_probs = precise.output.log_probs(h_NH)
     assert log_probs.dtype == torch.float64
     nll = -log_probs[torch.arange(len(WORDS)), WORDS.clamp(min=0)]
     return nll.where(WORDS >= 0, 0.0), gradients(precise, h_NH, nll)
 
 
+@pytest.mark.parametrize("mode", ["training", "evaluation"])
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("bf16", 3e-2)])
 def test_nll_and_its_gradients_match_a_float64_reference(
-    output: Output,
+    pair: Pair,
     h_NH: Tensor,
     precision: str,
     tolerance: float,
+    mode: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    expected, expected_gradients = in_float64(output, h_NH, monkeypatch)
+    expected, expected_gradients = in_float64(pair, h_NH, monkeypatch)
     h_NH.requires_grad_()
+    pair.train(mode == "training")
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-        nll = output.nll(h_NH, WORDS)
+        nll = pair.output.nll(h_NH, WORDS)
     torch.testing.assert_close(nll.double(), expected, rtol=tolerance, atol=tolerance)
-    for found, wanted in zip(gradients(output, h_NH, nll), expected_gradients, strict=True):
-        assert float((found - wanted).norm() / wanted.norm()) < tolerance
+    for found, wanted in zip(gradients(pair, h_NH, nll), expected_gradients, strict=True):
+        assert float((found - wanted).norm()) <= tolerance * float(wanted.norm())
+
+
+def test_a_context_in_bf16_gives_what_it_gives_in_fp32(output: Output, h_NH: Tensor) -> None:
+    rounded = h_NH.bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        nll = output.nll(rounded, WORDS)
+    assert nll.dtype == torch.float32
+    torch.testing.assert_close(nll, output.nll(rounded.float(), WORDS), rtol=3e-2, atol=3e-2)
 
 
 def test_over_all_words_every_parameter_of_an_output_has_a_gradient(
@@ -132,12 +172,59 @@ def test_over_all_words_every_parameter_of_an_output_has_a_gradient(
     assert without == []
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
+def test_without_gradients_every_answer_is_the_same(output: Output, h_NH: Tensor) -> None:
+    with torch.no_grad():
+        nll, log_probs = output.nll(h_NH, WORDS), output.log_probs(h_NH)
+    torch.testing.assert_close(nll, output.nll(h_NH, WORDS), rtol=0, atol=1e-6)
+    torch.testing.assert_close(log_probs, output.log_probs(h_NH), rtol=0, atol=1e-6)
+
+
+def test_scores_and_log_z_are_the_log_probabilities_or_are_not_claimed(
+    output: Output, h_NH: Tensor
+) -> None:
+    words = torch.tensor([5, 0, 5, 12])
+    if not output.has_scores:
+        for ask in (
+            lambda: output.scores(h_NH),
+            lambda: output.word_scores(h_NH, WORDS),
+            lambda: output.log_z(h_NH),
+        ):
+            with pytest.raises(NotImplementedError):
+                ask()
+        return
+    log_z = output.log_z(h_NH)
+    expected = output.log_probs(h_NH) + log_z[:, None]
+    torch.testing.assert_close(output.scores(h_NH), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(output.scores(h_NH, words), expected[:, words], rtol=1e-5, atol=1e-5)
+    own = output.word_scores(h_NH, WORDS)
+    nll = (log_z - own).where(WORDS >= 0, 0.0)
+    torch.testing.assert_close(output.nll(h_NH, WORDS), nll, rtol=1e-5, atol=1e-5)
+    assert own[WORDS < 0].tolist() == [0.0, 0.0]
+    assert {own.dtype, log_z.dtype, output.scores(h_NH).dtype} == {torch.float32}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_gradient_of_log_z_less_the_score_is_that_of_nll(
+    pair: Pair, h_NH: Tensor, precision: str
+) -> None:
+    output = pair.output
+    if not output.has_scores:
+        pytest.skip("it has no scores")
+    tolerance = 1e-5 if precision == "fp32" else 3e-2
+    h_NH.requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        nll = output.nll(h_NH, WORDS)
+        apart = (output.log_z(h_NH) - output.word_scores(h_NH, WORDS)).where(WORDS >= 0, 0.0)
+    for found, wanted in zip(gradients(pair, h_NH, apart), gradients(pair, h_NH, nll), strict=True):
+        assert float((found - wanted).norm()) <= tolerance * float(wanted.norm())
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_an_output_that_was_saved_and_loaded_scores_alike(
-    name: str, leading: list[Any], h_NH: Tensor, tmp_path: Path
+    settings: dict[str, Any], leading: list[Any], h_NH: Tensor, tmp_path: Path
 ) -> None:
     torch.manual_seed(1)
-    saved, resolved = build_part(OUTPUT, settings_of(name), leading=leading)
+    saved, resolved = build_part(OUTPUT, settings, leading=leading)
     write_tensors(tmp_path / "weights", saved.state_dict(), meta={})
     torch.manual_seed(2)
     with torch.device("meta"):

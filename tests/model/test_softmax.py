@@ -5,8 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
 from charlm.model.build import OUTPUT
+from charlm.model.outputs.cross_entropy import bf16_cross_entropy
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.inventory import Inventory
 
@@ -61,3 +63,40 @@ def test_a_softmax_of_zeros_gives_every_word_one_in_v(
         torch.nn.init.zeros_(parameter)
     nll = output.nll(torch.ones(1, DIM), torch.tensor([2]))
     assert nll.item() == pytest.approx(np.log(inventory.n_words))
+
+
+def test_without_a_bias_and_with_a_projection_scores_are_two_products(
+    build: Callable[..., Softmax], inventory: Inventory
+) -> None:
+    settings = {"type": "softmax", "bias": False, "projection": 2}
+    output = build(OUTPUT, settings, leading=[DIM, inventory, None])
+    h = torch.randn(3, DIM, generator=torch.Generator().manual_seed(3))
+    state = output.state_dict()
+    assert {name: tuple(tensor.shape) for name, tensor in state.items()} == {
+        "projection.weight": (2, DIM),
+        "words.weight": (inventory.n_words, 2),
+    }
+    expected = h @ state["projection.weight"].T @ state["words.weight"].T
+    torch.testing.assert_close(output.scores(h), expected)
+
+
+def test_by_default_it_holds_what_trained_runs_hold(output: Softmax, inventory: Inventory) -> None:
+    shapes = {name: tuple(tensor.shape) for name, tensor in output.state_dict().items()}
+    assert shapes == {"words.weight": (inventory.n_words, DIM), "words.bias": (inventory.n_words,)}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_default_costs_the_same_bits_as_the_plain_calls(
+    output: Softmax, precision: str
+) -> None:
+    h = torch.randn(40, DIM, generator=torch.Generator().manual_seed(4))
+    words = torch.arange(40) % 13 - 1
+    weight, bias = output.words.weight, output.words.bias
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        found = output.nll(h, words)
+        if precision == "bf16":
+            expected = bf16_cross_entropy(h, words, weight_VH=weight, bias_V=bias)
+        else:
+            scores = output.words(h)
+            expected = cross_entropy(scores, words, ignore_index=-1, reduction="none")
+    assert torch.equal(found, expected)

@@ -49,7 +49,9 @@ def test_loading_a_run_draws_nothing_from_the_callers_generator(
     run = load_run(tmp_path / "run")
     assert torch.equal(torch.get_rng_state(), before)
     tensors, _ = read_tensors(tmp_path / "run" / MODEL)
-    assert torch.equal(run.model.state_dict()["output.members_CM"], tensors["output.members_CM"])
+    assert torch.equal(
+        run.model.state_dict()["output.levels.cluster_V"], tensors["output.levels.cluster_V"]
+    )
 
 
 def changed(name: str, change: Callable[[Any], object]) -> Damage:
@@ -145,7 +147,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "unknown option": (
         set_part("context.dmi", 3),
-        "{run}/run.json: context 'lstm' has no option 'dmi'; it takes dim, layers, dropout",
+        "{run}/run.json: context 'lstm' has no option 'dmi'; it takes dim, layers, last_dim",
     ),
     "no recipe": (
         set_part("recipe", 3),

@@ -1,0 +1,105 @@
+"""The adaptive softmax: frequent words at full width, rare ones in tails of ever smaller width.
+
+Its speed rests on ids that are assigned by falling count, as an inventory's are.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder, Output
+from charlm.settings import Range, Settings
+from charlm.text.inventory import Inventory
+
+SHARES = (80, 95)  # per cent of the text in the words before the first tail, and before the second
+Cutoffs = Annotated[tuple[int, ...], Range(1, 1_000_000_000)]
+
+
+class AdaptiveSoftmax(Output):
+    """P(w | h) = P(w | h) in the head, else P(tail | h) · P(w | tail, h), Grave et al. (2017).
+
+    Words with ids below the first cutoff stand in the head; tail i is projected to a width of
+    input_dim / div_value^i. Without `cutoffs` the head gets the words that make up 80 % of the text
+    and a first tail those up to 95 %, unless no width is left for a second. No biases, as in the
+    paper's code. The parameters are those of torch's module, whose own forward pass knows neither
+    positions without a word nor bf16.
+
+    Raises:
+        ConfigError: cutoffs that don't rise within the vocabulary, or a tail without width.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        inventory: Inventory,
+        encoder: Encoder,
+        *,
+        cutoffs: Cutoffs = (),
+        div_value: Annotated[float, Range(1, 64)] = 4.0,
+    ) -> None:
+        super().__init__()
+
+        def width(tail: int) -> int:
+            return int(input_dim // div_value**tail)
+
+        n_words = inventory.n_words
+        self.cutoffs = tuple(cutoffs) or chosen_cutoffs(inventory.counts)
+        while not cutoffs and len(self.cutoffs) > 1 and not width(len(self.cutoffs)):
+            self.cutoffs = self.cutoffs[:-1]
+        if any(low >= high for low, high in pairwise((*self.cutoffs, n_words))):
+            raise ConfigError(
+                f"option 'cutoffs' of output 'adaptive' is {list(self.cutoffs)}; "
+                f"expected rising numbers below the {n_words} words"
+            )
+        if not width(len(self.cutoffs)):
+            raise ConfigError(
+                f"option 'div_value' of output 'adaptive' is {div_value:g}: of "
+                f"{input_dim} nothing is left for tail {len(self.cutoffs)}; expected a smaller one"
+            )
+        self.words = nn.AdaptiveLogSoftmaxWithLoss(
+            input_dim, n_words, self.cutoffs, div_value=div_value
+        )
+
+    def settings_to_store(self, settings: Settings) -> Settings:
+        """With the cutoffs that were chosen."""
+        return {**settings, "cutoffs": list(self.cutoffs)}
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
+        bounds = torch.tensor(self.cutoffs, device=words_N.device)
+        tail_N = torch.bucketize(words_N, bounds, right=True) - 1  # -1: in the head
+        head_N = torch.where(tail_N < 0, words_N, self.cutoffs[0] + tail_N)
+        scores_NV = self.words.head(h_NH).float()
+        nll_N = functional.cross_entropy(scores_NV, head_N, ignore_index=-1, reduction="none")
+        for number, tail in enumerate(self.words.tail):
+            rows = (tail_N == number).nonzero()[:, 0]
+            places = words_N[rows] - self.cutoffs[number]
+            within = functional.cross_entropy(tail(h_NH[rows]).float(), places, reduction="none")
+            nll_N = nll_N.index_add(0, rows, within)
+        return nll_N
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        """Log-probabilities of all words in nats, shape (N, V), fp32."""
+        head_NV = functional.log_softmax(self.words.head(h_NH).float(), dim=-1)
+        first = self.cutoffs[0]
+        parts = [head_NV[:, :first]]
+        for number, tail in enumerate(self.words.tail):
+            within = functional.log_softmax(tail(h_NH).float(), dim=-1)
+            parts.append(within + head_NV[:, first + number, None])
+        return torch.cat(parts, dim=1)
+
+
+def chosen_cutoffs(counts: Sequence[int]) -> tuple[int, ...]:
+    """How many words make up each of the shares of the text; each at least 1, and less than all."""
+    total, so_far = sum(counts), 0
+    reached: list[int] = []
+    for number, count in enumerate(counts, 1):
+        so_far += count
+        while len(reached) < len(SHARES) and 100 * so_far >= SHARES[len(reached)] * total:
+            reached.append(min(number, len(counts) - 1))
+    return tuple(sorted(set(reached)))

@@ -1,0 +1,117 @@
+"""The class-factored output of the RNNLM toolkit: first the word's class, then the word.
+
+What sets it apart from `hierarchical` is where the classes come from: words of like frequency share
+one, so that frequent words stand in small classes, or a file of linguistic classes is read.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder, Output
+from charlm.model.outputs.class_files import classes_of_words
+from charlm.model.outputs.two_level import UNKNOWN, TwoLevel
+from charlm.settings import STORED, Count, InputFile, Settings
+from charlm.text.inventory import Inventory
+
+
+class ClassSoftmax(Output):
+    """P(w | h) = P(class | h) · P(w | class, h), Mikolov et al. (2011).
+
+    Words are taken by falling count (`</s>` first, as in the toolkit), and a class is closed when
+    the classes so far hold their share of the unigram mass (`mass`) or of its square root
+    (`sqrt-mass`, the toolkit's later default). `classes=0` means ⌈√V⌉; where few words hold much
+    of the mass there are fewer. `file` names a file of classes instead (class_files.py); a run
+    keeps what was read, never the path.
+
+    Raises:
+        ConfigError: more classes than words, or a number of them beside a file of another number.
+        DataError: a file that does not give each word one class.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        inventory: Inventory,
+        encoder: Encoder,
+        *,
+        classes: Count = 0,
+        assignment: Literal["mass", "sqrt-mass"] = "sqrt-mass",
+        file: InputFile = "",
+    ) -> None:
+        super().__init__()
+        n_words = inventory.n_words
+        if classes > n_words:
+            raise ConfigError(
+                f"option 'classes' of output 'class' is {classes}; "
+                f"expected at most the {n_words} words"
+            )
+        self.is_from_file = bool(file)
+        if file:
+            class_of, n_classes = _from_file(file, inventory, classes)
+        else:
+            most = classes or math.ceil(math.sqrt(n_words))
+            class_of = by_mass(inventory.counts, most, is_root=assignment == "sqrt-mass")
+            n_classes = max(class_of) + 1
+        # On the CPU even where the parameters are on the meta device: indices, not weights.
+        cluster_V = torch.tensor(class_of, dtype=torch.int64, device="cpu")
+        self.levels = TwoLevel(input_dim, cluster_V, n_clusters=n_classes)
+
+    def settings_to_store(self, settings: Settings) -> Settings:
+        """With the number of classes of a file, and without its path."""
+        if not self.is_from_file:
+            return settings
+        return {**settings, "file": STORED, "classes": self.levels.clusters.out_features}
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
+        return self.levels.nll(h_NH, words_N)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        """Log-probabilities of all words in nats, shape (N, V), fp32."""
+        return self.levels.log_probs(h_NH)
+
+    def check_loaded(self) -> None:
+        """Refuse classes that are no partition of the words into some of each.
+
+        Raises:
+            DataError: the file is damaged; the caller puts its path before the message.
+        """
+        self.levels.check_loaded()
+
+
+def _from_file(file: str, inventory: Inventory, classes: int) -> tuple[list[int], int]:
+    """The class of each word and the number of classes; `classes` is what was asked for."""
+    if file == STORED:  # the weights' file brings them; until then they are refused
+        if not classes:
+            raise ConfigError(
+                "option 'classes' of output 'class' is 0 where 'file' is 'stored'; expected their "
+                "number; a run says both"
+            )
+        return [UNKNOWN] * inventory.n_words, classes
+    class_of = classes_of_words(file, inventory.words)
+    n_classes = max(class_of) + 1
+    if classes not in (0, n_classes):
+        raise ConfigError(
+            f"option 'classes' of output 'class' is {classes} and {file} has {n_classes}; "
+            "expected 0, for as many as it has"
+        )
+    return class_of, n_classes
+
+
+def by_mass(counts: Sequence[int], n_classes: int, *, is_root: bool) -> list[int]:
+    """The class of each word: at most `n_classes`, each of about an equal share of the mass."""
+    masses = [math.sqrt(count) if is_root else count for count in counts]
+    total = math.fsum(masses)
+    class_of, current = [], 0
+    for mass in accumulate(masses):
+        class_of.append(current)
+        # One step at a word, as in the toolkit: the word that passes the share is the last in it.
+        if current < n_classes - 1 and mass * n_classes > (current + 1) * total:
+            current += 1
+    return class_of

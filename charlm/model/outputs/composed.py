@@ -1,0 +1,97 @@
+"""The softmax whose word vectors an encoder composes: tied, char and morph outputs in one layer.
+
+The encoder is the model's own input encoder unless another is given; the output then adds nothing
+but a bias (and, asked for, a free vector a word) to what is counted and saved.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder, Output
+from charlm.model.outputs.table import WordTable
+from charlm.model.outputs.vocabulary import VocabularyVectors
+from charlm.text.inventory import Inventory
+
+
+class ComposedSoftmax(Output):
+    """P(w | h) ∝ exp(h·(e(w) + r_w) + b_w), e(w) the encoder's vector of w.
+
+    The input's word table: tying (Press and Wolf, 2017; Inan et al., 2017). A char-CNN of its own:
+    the CNN softmax of Józefowicz et al. (2016), who found that it needs r_w (`free`; theirs are
+    narrower and mapped to the width). Words and morphs: Botha and Blunsom (2014), whose tables at
+    the output are not those at the input. `project` maps h to the width of the vectors first.
+
+    Raises:
+        ConfigError: h and the vectors differ in width, and h is not projected.
+    """
+
+    has_scores = True
+
+    def __init__(
+        self,
+        input_dim: int,
+        inventory: Inventory,
+        input_encoder: Encoder,
+        *,
+        encoder: Encoder | None = None,
+        free: bool = False,
+        bias: bool = True,
+        project: bool = False,
+    ) -> None:
+        super().__init__()
+        dim = (encoder or input_encoder).dim
+        if dim != input_dim and not project:
+            raise ConfigError(
+                f"output 'composed': the context's vectors are {input_dim} wide and the words' "
+                f"{dim}; expected equal widths; set context.dim={dim}, or output.project=true"
+            )
+        self.encoder = encoder
+        self.free = nn.Embedding(inventory.n_words, dim) if free else None
+        # No bias, which b_w would only repeat.
+        self.projection = nn.Linear(input_dim, dim, bias=False) if project else None
+        self.bias = nn.Parameter(torch.zeros(inventory.n_words)) if bias else None
+        self.vectors = VocabularyVectors(encoder or input_encoder, inventory, free=self.free)
+
+    def _projected(self, h_NH: Tensor) -> Tensor:
+        return h_NH if self.projection is None else self.projection(h_NH)
+
+    def _table(self) -> WordTable:
+        return WordTable(self.vectors.of_all(), self.bias)
+
+    def _rows(self, words_K: Tensor) -> WordTable:
+        bias_K = None if self.bias is None else self.bias[words_K]
+        return WordTable(self.vectors.of(words_K), bias_K)
+
+    @torch.no_grad()
+    def start_from(self, log_probs_V: Tensor) -> None:
+        """Set the words' biases, if there are any."""
+        if self.bias is not None:
+            self.bias.copy_(log_probs_V)
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
+        return self._table().nll(self._projected(h_NH), words_N)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        """Log-probabilities of all words in nats, shape (N, V), fp32."""
+        return self._table().log_probs(self._projected(h_NH))
+
+    def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
+        scores_N = self._rows(words_N.clamp(min=0)).paired_scores(self._projected(h_NH))
+        return scores_N.where(words_N >= 0, 0.0)
+
+    def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
+        """The scores of these words (None: of all) at every position, shape (N, K), fp32."""
+        table = self._table() if words_K is None else self._rows(words_K)
+        return table.scores(self._projected(h_NH))
+
+    def log_z(self, h_NH: Tensor) -> Tensor:
+        """log Σ_w exp(score of w), shape (N,), fp32."""
+        return self._table().log_z(self._projected(h_NH))
+
+    def after_step(self) -> None:
+        """As the output's own encoder's; the input's is the model's business."""
+        if self.encoder is not None:
+            self.encoder.after_step()

@@ -1,0 +1,109 @@
+"""A mixture of softmaxes: several guesses of h share one table of words.
+
+A position has `components` times the scores of a softmax. Where they would take too much memory,
+blocks of positions are computed one after the other, and computed again for their gradients.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from charlm.errors import ConfigError
+from charlm.model.contract import Encoder, Output
+from charlm.model.outputs.softmax import DimOrNone
+from charlm.model.outputs.table import WordTable
+from charlm.model.outputs.vocabulary import VocabularyVectors
+from charlm.settings import Layers, Probability
+from charlm.text.inventory import Inventory
+
+SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
+SCORES_KEPT = 1 << 27  # for the gradients, instead of a third more time; 256 MB in bf16
+
+
+class MixtureOfSoftmaxes(Output):
+    """P(w | h) = Σ_k π_k(h) · softmax(tanh(W_k h + b_k)·v_w + c_w), Yang et al. (2018).
+
+    π = softmax(U h). `dim` is the latent width (0: as h); `tied` takes v_w from the input encoder,
+    as the paper does, and then its width. Differs from their code: dropout on the latent vectors
+    is drawn for each position, not once a sequence; no 1e-8 is added within the logarithm.
+
+    Raises:
+        ConfigError: tied, and a latent width that is not the encoder's.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        inventory: Inventory,
+        encoder: Encoder,
+        *,
+        components: Layers = 10,
+        dim: DimOrNone = 0,
+        dropout: Probability = 0.0,
+        tied: bool = False,
+    ) -> None:
+        super().__init__()
+        if tied and dim not in (0, encoder.dim):
+            raise ConfigError(
+                f"option 'dim' of output 'mixture' is {dim} and the encoder's vectors are "
+                f"{encoder.dim} wide; expected equal widths to tie them; use 0"
+            )
+        dim = dim or (encoder.dim if tied else input_dim)
+        self.components = components
+        self.dropout = dropout
+        self.prior = nn.Linear(input_dim, components, bias=False)
+        self.latent = nn.Linear(input_dim, components * dim)
+        self.words = None if tied else nn.Linear(dim, inventory.n_words)
+        self.bias = nn.Parameter(torch.zeros(inventory.n_words)) if tied else None
+        self.vectors = VocabularyVectors(encoder, inventory) if tied else None
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
+        return torch.cat(self._in_blocks(_nll, h_NH, words_N)).where(words_N >= 0, 0.0)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        """Log-probabilities of all words in nats, shape (N, V), fp32."""
+        return torch.cat(self._in_blocks(_log_probs, h_NH))
+
+    def _table(self) -> WordTable:
+        if self.words is not None:
+            return WordTable(self.words.weight, self.words.bias)
+        assert self.vectors is not None
+        return WordTable(self.vectors.of_all(), self.bias)
+
+    def _in_blocks(
+        self, of_block: Callable[..., Tensor], h_NH: Tensor, *more: Tensor
+    ) -> list[Tensor]:
+        """`of_block` of the table and of each block of latent vectors, log π and `more`."""
+        table = self._table()
+        latent_NKD = torch.tanh(self.latent(h_NH)).unflatten(-1, (self.components, -1))
+        latent_NKD = functional.dropout(latent_NKD, self.dropout, self.training)
+        log_prior_NK = functional.log_softmax(self.prior(h_NH).float(), dim=-1)
+        n_scores = self.components * len(table.vectors_VH)
+        if torch.is_grad_enabled() and len(h_NH) * n_scores <= SCORES_KEPT:
+            return [of_block(table, latent_NKD, log_prior_NK, *more)]
+        n_rows = max(1, SCORES_AT_ONCE // n_scores)
+        blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)
+        if not torch.is_grad_enabled():
+            return [of_block(table, *block) for block in blocks]
+        # Nothing is drawn in a block: there is no state of a generator to put back.
+        return [
+            checkpoint(of_block, table, *block, use_reentrant=False, preserve_rng_state=False)
+            for block in blocks
+        ]
+
+
+def _nll(table: WordTable, latent_NKD: Tensor, log_prior_NK: Tensor, words_N: Tensor) -> Tensor:
+    n_components = log_prior_NK.shape[1]
+    nll = table.nll(latent_NKD.flatten(0, 1), words_N.repeat_interleave(n_components))
+    return -(log_prior_NK - nll.view_as(log_prior_NK)).logsumexp(dim=1)
+
+
+def _log_probs(table: WordTable, latent_NKD: Tensor, log_prior_NK: Tensor) -> Tensor:
+    log_probs = table.log_probs(latent_NKD.flatten(0, 1)).view(
+        *log_prior_NK.shape, len(table.vectors_VH)
+    )
+    return (log_probs + log_prior_NK[..., None]).logsumexp(dim=1)

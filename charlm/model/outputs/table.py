@@ -1,0 +1,56 @@
+"""Words as rows of a table: scores, their softmax, and what is asked of them unnormalised.
+
+`functional.linear` and the bf16 kernel are called here and nowhere else, so that whoever has a
+table of word vectors, learned or composed, gets the same speed and the same bits.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from charlm.model.outputs.cross_entropy import bf16_cross_entropy
+
+
+class WordTable(NamedTuple):
+    """Word w scores h·v_w + b_w; the methods are those of an output with `has_scores`."""
+
+    vectors_VH: Tensor
+    bias_V: Tensor | None
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        """−log softmax at each word in nats, shape (N,), fp32; 0 where it is -1."""
+        if torch.is_autocast_enabled("cpu") and torch.is_grad_enabled():
+            bias_V = self.bias_V
+            if bias_V is None:
+                bias_V = self.vectors_VH.new_zeros(len(self.vectors_VH))
+            return bf16_cross_entropy(h_NH, words_N, weight_VH=self.vectors_VH, bias_V=bias_V)
+        scores_NV = self.scores(h_NH)
+        return functional.cross_entropy(scores_NV, words_N, ignore_index=-1, reduction="none")
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        """Log-probabilities of all rows in nats, shape (N, V), fp32."""
+        return functional.log_softmax(self.scores(h_NH), dim=-1)
+
+    def scores(self, h_NH: Tensor) -> Tensor:
+        """Scores of all rows, shape (N, V), fp32."""
+        return functional.linear(h_NH, self.vectors_VH, self.bias_V).float()
+
+    def log_z(self, h_NH: Tensor) -> Tensor:
+        """log Σ_w exp(score of w), shape (N,), fp32."""
+        return self.scores(h_NH).logsumexp(dim=-1)
+
+    def scores_of(self, h_NH: Tensor, rows_N: Tensor) -> Tensor:
+        """The score of each position's own row, shape (N,), fp32; 0 where it is -1."""
+        return self.rows(rows_N.clamp(min=0)).paired_scores(h_NH).where(rows_N >= 0, 0.0)
+
+    def rows(self, rows_K: Tensor) -> "WordTable":
+        """The table of these rows, in this order, with repetition."""
+        bias = None if self.bias_V is None else self.bias_V[rows_K]
+        return WordTable(functional.embedding(rows_K, self.vectors_VH), bias)
+
+    def paired_scores(self, h_NH: Tensor) -> Tensor:
+        """The score of row n at position n, shape (N,), fp32: as many rows as positions."""
+        scores_N = (h_NH.float() * self.vectors_VH.float()).sum(dim=-1)
+        return scores_N if self.bias_V is None else scores_N + self.bias_V.float()

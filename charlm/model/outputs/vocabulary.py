@@ -1,0 +1,130 @@
+"""The vectors that an encoder gives to the words of the vocabulary, for outputs that are composed.
+
+An encoder that the model reads with is held by reference and never registered here: its weights
+are counted, saved, moved and trained once, as the input's.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from charlm.model.contract import Encoder
+from charlm.model.encoders.type_dropout import TypeDropout
+from charlm.model.encoders.word import WordLookup
+from charlm.model.forms import Forms, FormTable
+from charlm.text.inventory import Inventory
+
+FORMS_AT_ONCE = 2048  # in evaluation, where memory must not grow with the vocabulary's letters
+
+
+class _Kept(NamedTuple):
+    """Vectors, and the weights that they were computed from, as these then were."""
+
+    vectors_VE: Tensor
+    weights: list[Tensor]
+    marks: list[tuple[int, int]]
+
+
+class VocabularyVectors:
+    """v_w = encoder(w), plus a free vector a word if `free` is given.
+
+    Word types that are dropped where they go in are words all the same where they come out: here
+    `type-dropout` does nothing, as in AWD-LSTM.
+
+    With gradients the vectors are computed at each call, all V at once. Without, in evaluation,
+    they are computed once and kept until a weight changes, in place or by another in its stead.
+    """
+
+    def __init__(
+        self, encoder: Encoder, inventory: Inventory, *, free: nn.Embedding | None = None
+    ) -> None:
+        while isinstance(encoder, TypeDropout):
+            encoder = encoder.encoder
+        self.encoder = encoder
+        self.free = free
+        self.inventory = inventory
+        self._table: FormTable | None = None  # built when first asked for: a word table needs none
+        self._forms: Forms | None = None
+        self._kept: _Kept | None = None
+
+    def of_all(self) -> Tensor:
+        """The vectors of all words, shape (V, E)."""
+        if isinstance(self.encoder, WordLookup) and self.free is None:
+            return self.encoder.table.weight  # no copy of it: as quick as a softmax
+        if torch.is_grad_enabled() or self.encoder.training:
+            if self.encoder.training:
+                self._kept = None  # its memory is for the activations now
+            return self._with_free(self._all_encoded())
+        marks = self._marks()
+        if self._kept is None or not self._is_current(self._kept, marks):
+            encoded = torch.cat([self.encoder(forms) for forms in self._in_slices()])
+            self._kept = _Kept(self._with_free(encoded), self._weights(), marks)
+        return self._kept.vectors_VE
+
+    def of(self, words_K: Tensor) -> Tensor:
+        """The vectors of these words, shape (K, E), each distinct one encoded once."""
+        if isinstance(self.encoder, WordLookup) or not torch.is_grad_enabled():
+            return functional.embedding(words_K, self.of_all())
+        distinct, where_K = words_K.unique(return_inverse=True)
+        rows = distinct.cpu().numpy()
+        encoded = self._encoded(self._form_table().forms(rows).to(words_K.device))
+        vectors = encoded if self.free is None else encoded + self.free(distinct)
+        return functional.embedding(where_K, vectors)
+
+    def _all_encoded(self) -> Tensor:
+        if isinstance(self.encoder, WordLookup):
+            return self.encoder.table.weight
+        device = self._weights()[0].device
+        if self._forms is None or self._forms.words_N.device != device:
+            self._forms = self._form_table().forms(np.arange(self.inventory.n_words)).to(device)
+        return self._encoded(self._forms)
+
+    def _encoded(self, forms: Forms) -> Tensor:
+        with _no_type_dropout(self.encoder):
+            vectors_NE: Tensor = self.encoder(forms)
+        return vectors_NE
+
+    def _in_slices(self) -> Iterator[Forms]:
+        device, n_words = self._weights()[0].device, self.inventory.n_words
+        for first in range(0, n_words, FORMS_AT_ONCE):
+            rows = np.arange(first, min(first + FORMS_AT_ONCE, n_words))
+            yield self._form_table().forms(rows).to(device)
+
+    def _form_table(self) -> FormTable:
+        if self._table is None:
+            self._table = FormTable(self.inventory, self.inventory.words)
+        return self._table
+
+    def _with_free(self, vectors_VE: Tensor) -> Tensor:
+        return vectors_VE if self.free is None else vectors_VE + self.free.weight
+
+    def _weights(self) -> list[Tensor]:
+        free = [] if self.free is None else [self.free.weight]
+        return [*self.encoder.parameters(), *self.encoder.buffers(), *free]
+
+    def _marks(self) -> list[tuple[int, int]]:
+        # The version counts changes in place, the address changes with `.to` and `.data`.
+        weights = self._weights()
+        is_autocast = torch.is_autocast_enabled(weights[0].device.type)
+        return [(w._version, w.data_ptr()) for w in weights] + [(is_autocast, 0)]
+
+    def _is_current(self, kept: _Kept, marks: list[tuple[int, int]]) -> bool:
+        same = all(a is b for a, b in zip(kept.weights, self._weights(), strict=True))
+        return same and kept.marks == marks
+
+
+@contextmanager
+def _no_type_dropout(encoder: Encoder) -> Iterator[None]:
+    active = [part for part in encoder.modules() if isinstance(part, TypeDropout) and part.training]
+    for part in active:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in active:
+            part.training = True

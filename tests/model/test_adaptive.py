@@ -1,0 +1,116 @@
+"""The adaptive softmax against torch's own forward pass, a loop, and its cutoffs by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.model.build import OUTPUT
+from charlm.model.outputs.adaptive import AdaptiveSoftmax, chosen_cutoffs
+from charlm.settings import build_part
+from charlm.text.inventory import Inventory
+
+DIM = 16
+
+Build = Callable[..., AdaptiveSoftmax]
+
+
+@pytest.fixture
+def output(build: Build, inventory: Inventory) -> AdaptiveSoftmax:
+    settings = {"type": "adaptive", "cutoffs": [3, 5, 9], "div_value": 2}
+    return build(OUTPUT, settings, leading=[DIM, inventory, None])
+
+
+def test_log_probabilities_and_nll_are_those_of_torchs_own_module(
+    output: AdaptiveSoftmax, inventory: Inventory
+) -> None:
+    h = torch.randn(40, DIM, generator=torch.Generator().manual_seed(1))
+    words = torch.arange(40) % inventory.n_words
+    torch.testing.assert_close(output.log_probs(h), output.words.log_prob(h))
+    torch.testing.assert_close(output.nll(h, words), -output.words(h, words).output)
+
+
+def test_probabilities_are_those_of_a_loop_over_head_and_tails(
+    output: AdaptiveSoftmax, inventory: Inventory
+) -> None:
+    h = np.random.default_rng(2).normal(size=DIM)
+    state = {name: tensor.double().numpy() for name, tensor in output.state_dict().items()}
+    head = np.exp(state["words.head.weight"] @ h)
+    head /= head.sum()
+    expected = list(head[:3])
+    for number, (first, last) in enumerate([(3, 5), (5, 9), (9, inventory.n_words)]):
+        narrow = state[f"words.tail.{number}.0.weight"] @ h
+        assert len(narrow) == DIM // 2 ** (number + 1)
+        scores = np.exp(state[f"words.tail.{number}.1.weight"] @ narrow)
+        assert len(scores) == last - first
+        expected += list(head[3 + number] * scores / scores.sum())
+    found = output.log_probs(torch.tensor(h[None], dtype=torch.float32)).exp()
+    np.testing.assert_allclose(found.detach().numpy()[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cutoffs"),
+    [
+        ([50, 30, 10, 5, 5], (2, 4)),  # 80 of 100 in two words, 95 in four
+        ([50, 29, 10, 6, 5], (3, 4)),
+        ([99, 1, 0], (1,)),  # one word is both shares
+        ([1, 1], (1,)),  # never all words
+        ([0, 0, 0], (1,)),
+        ([10] * 10, (8, 9)),
+    ],
+)
+def test_cutoffs_are_chosen_where_words_make_up_80_and_95_per_cent(
+    counts: list[int], cutoffs: tuple[int, ...]
+) -> None:
+    assert chosen_cutoffs(counts) == cutoffs
+
+
+@pytest.mark.parametrize(("dim", "cutoffs"), [(16, [2, 4]), (15, [2])])
+def test_chosen_cutoffs_are_stored_and_leave_out_a_tail_without_width(
+    dim: int, cutoffs: list[int]
+) -> None:
+    inventory = Inventory(("</s>", "<unk>", "a", "b", "c"), (50, 30, 10, 5, 5), ("a",))
+    with torch.device("meta"):
+        _, resolved = build_part(OUTPUT, {"type": "adaptive"}, leading=[dim, inventory, None])
+    assert resolved == {"type": "adaptive", "cutoffs": cutoffs, "div_value": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"cutoffs": [5, 3]},
+            "option 'cutoffs' of output 'adaptive' is [5, 3]; "
+            "expected rising numbers below the 13 words",
+        ),
+        (
+            {"cutoffs": [3, 3]},
+            "option 'cutoffs' of output 'adaptive' is [3, 3]; "
+            "expected rising numbers below the 13 words",
+        ),
+        (
+            {"cutoffs": [13]},
+            "option 'cutoffs' of output 'adaptive' is [13]; "
+            "expected rising numbers below the 13 words",
+        ),
+        (
+            {"cutoffs": [3, 5, 9]},
+            "option 'div_value' of output 'adaptive' is 4: of 16 nothing is left for tail 3; "
+            "expected a smaller one",
+        ),
+        (
+            {"div_value": 20},
+            "option 'div_value' of output 'adaptive' is 20: of 16 nothing is left for tail 1; "
+            "expected a smaller one",
+        ),
+    ],
+)
+def test_what_makes_no_tails_is_refused(
+    inventory: Inventory, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught, torch.device("meta"):
+        build_part(OUTPUT, {"type": "adaptive", **options}, leading=[DIM, inventory, None])
+    assert str(caught.value) == message

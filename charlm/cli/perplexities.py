@@ -108,4 +108,9 @@ def _remarks(result: "Evaluation") -> list[str]:
             f"normalised: {counts.n_changed} of {counts.n_words} words "
             f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
         )
+    if result.log_z_mean is not None:
+        remarks.append(
+            f"log Z, in nats: mean {result.log_z_mean:.4f}, variance {result.log_z_variance:.4f}; "
+            "0 and 0 would make the scores probabilities as they are"
+        )
     return remarks + [f"signature: {signature}" for signature in result.signatures.values()]

@@ -182,7 +182,7 @@ class _Bar:
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
         """One line."""
-        from charlm.run.card import total_seconds
+        from charlm.run.history import total_seconds
 
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
         output.say(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.run.folder import CARD, RunInfo
+from charlm.run.history import best_record, total_seconds
 from charlm.text.files import write_bytes
 from charlm.text.inventory import Inventory
 
@@ -18,7 +19,7 @@ def save_card(
     parameters: dict[str, int],
 ) -> None:
     """Write card.md, atomically."""
-    best = min(history, key=lambda record: record["valid_ppl"])
+    best = best_record(history)
     recipe = info.settings["recipe"]
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
@@ -35,11 +36,6 @@ def save_card(
         "",
     ]
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
-
-
-def total_seconds(history: Sequence[dict[str, Any]]) -> float:
-    """Time of the steps and the validations of some epochs; older records tell the steps' alone."""
-    return float(sum(r["seconds"] + r.get("validation_seconds", 0.0) for r in history))
 
 
 def _rows(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from charlm.run.history import best_record
 from charlm.text.files import write_bytes
 
 LONGEST_TITLE = 80  # characters; more runs out of the picture
@@ -26,7 +27,7 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     ):
         values = [record[key] for record in history]
         top.plot(epochs, values, style, color=colour, marker="o", markersize=3, label=label)
-    best = min(history, key=lambda record: record["valid_ppl"])
+    best = best_record(history)
     top.annotate(
         f"best {best['valid_ppl']:.2f}",
         (best["epoch"], best["valid_ppl"]),

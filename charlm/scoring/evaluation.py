@@ -18,6 +18,7 @@ from charlm.model.contract import State
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
+from charlm.scoring.log_z import MeteredOutput
 from charlm.scoring.nll import FormVectors, continued_nll, sentence_nlls
 from charlm.scoring.streams import as_words
 from charlm.text.corpus import FormIds, Ids, blocks, encode_sentences, split_path
@@ -40,6 +41,7 @@ STATES: dict[str, tuple[str, ...]] = {
     "carried": ("carried",),
     "sentence": ("sentence",),
 }
+SELF_NORMALISED = ("self-normalised", "nce")  # criteria
 BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
 
 StateName = Literal["both", "carried", "sentence"]
@@ -79,6 +81,8 @@ def evaluate(
     number_format = pick_precision(precision, where)
     run = load_run(which_run(model), device=where)
     job = _Job(run, states, raw, "" if files else split, number_format, on_sentence)
+    if job.is_self_normalised:
+        run.model.output = MeteredOutput(run.model.output)
     results = []
     with autocast(where, number_format):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
@@ -119,12 +123,19 @@ class _Job:
     precision: str
     on_sentence: Callable[[ScoredSentence], None] | None
 
+    @property
+    def is_self_normalised(self) -> bool:
+        """Whether the model was trained to be read without normalising its scores."""
+        criterion = self.run.settings["recipe"].get("criterion", {})
+        return criterion.get("type") in SELF_NORMALISED and self.run.model.output.has_scores
+
 
 def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluation:
     inventory = job.run.inventory
     text = ReadText(path, normalisation=None if job.raw else inventory.normalisation)
     counts = Counts()
     sums = dict.fromkeys(job.states, Log10Sums())
+    output = vectors.model.output
     carried = vectors.model.context.initial_state(1)
     for block in blocks(text.sentences(), size=BLOCK):
         form_ids = FormIds(inventory)
@@ -144,7 +155,11 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
                     job.on_sentence(sentence)
     if not counts.n_sentences:
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
-    return _result(replace(counts, n_changed=text.n_changed), sums, text=text, job=job)
+    result = _result(replace(counts, n_changed=text.n_changed), sums, text=text, job=job)
+    if not isinstance(output, MeteredOutput):
+        return result
+    measured = output.read_off()
+    return replace(result, log_z_mean=measured.mean, log_z_variance=measured.variance)
 
 
 def _log10_probs(

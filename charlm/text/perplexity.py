@@ -181,6 +181,8 @@ class Evaluation:
     counts: Counts
     by_state: Mapping[str, Perplexity]  # "carried", "sentence": as asked, in this order
     signatures: Mapping[str, str]
+    log_z_mean: float | None = None  # in nats, of a model whose scores may be read as they are
+    log_z_variance: float | None = None
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -196,8 +198,14 @@ class Evaluation:
             "n_known_tokens": counts.n_known_tokens,
             "oov_share": share(counts.n_oov, counts.n_words),
             "changed_share": share(counts.n_changed, counts.n_words),
+            **self._log_z(),
             **states,
         }
+
+    def _log_z(self) -> dict[str, float | None]:
+        if self.log_z_mean is None:
+            return {}
+        return {"log_z_mean": self.log_z_mean, "log_z_variance": self.log_z_variance}
 
 
 def share(part: int, whole: int) -> float:

@@ -1,65 +1,92 @@
-"""Chunks of streams as batches: the distinct forms, where each stands, and the words to predict."""
+"""Batches: distinct forms, where each stands, the words to predict, where states begin anew.
 
-import math
+A batch is a function of (seed, epoch, step) alone, so any of them can be made without those before
+it: that is what resuming within an epoch rests on.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from charlm.model.forms import Forms, FormTable
-from charlm.scoring.streams import Streams, as_words
-from charlm.text.corpus import EncodedText
+from charlm.scoring.streams import as_words
+from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import UNK, Inventory
+
+Bools = npt.NDArray[np.bool_]
 
 
 class Batch(NamedTuple):
-    """One chunk of all streams."""
+    """One chunk of all streams, or some sentences side by side."""
 
     forms: Forms  # the distinct ones, N
     where_TB: Tensor  # rows of `forms`: what is fed in
     words_TB: Tensor  # what is to be predicted; -1: nothing
     n_tokens: int
+    resets_TB: Tensor | None = None  # where the state begins anew before reading; None: nowhere
+    is_fresh: bool = False  # whether no state is carried into it
 
     def to(self, device: torch.device) -> "Batch":
-        return Batch(
-            self.forms.to(device),
-            self.where_TB.to(device),
-            self.words_TB.to(device),
-            self.n_tokens,
+        return self._replace(
+            forms=self.forms.to(device),
+            where_TB=self.where_TB.to(device),
+            words_TB=self.words_TB.to(device),
         )
 
 
-class StreamBatches:
-    """The batches of an epoch, in order; any of them can be made without those before it."""
+@dataclass(frozen=True)
+class Source:
+    """A text to make batches of, and how."""
 
-    def __init__(
-        self,
-        text: EncodedText,
-        inventory: Inventory,
-        *,
-        batch_size: int,
-        bptt: int,
-        oov_input: str,
-    ) -> None:
-        self.streams = Streams(text.ids, n_streams=batch_size)
-        self.bptt = bptt
-        self.n_words = inventory.n_words
-        self.by_spelling = oov_input == "spelling"
-        further = text.spellings if self.by_spelling else ()
-        self.table = FormTable(inventory, (*inventory.words, *further))
+    text: EncodedText
+    inventory: Inventory
+    batch_size: int  # streams or sentences side by side
+    bptt: int
+    oov_input: str
+    seed: int
 
+    def generator(self, epoch: int) -> np.random.Generator:
+        """For what is drawn anew each epoch."""
+        return np.random.default_rng((self.seed, epoch))
+
+
+class Batches(ABC):
+    """The batches of an epoch, in order."""
+
+    @abstractmethod
     def __len__(self) -> int:
-        return math.ceil(self.streams.length / self.bptt)
+        """How many an epoch has; the same for every epoch."""
+
+    @abstractmethod
+    def begin_epoch(self, epoch: int) -> None:
+        """Draw what is drawn anew each epoch; `epoch` counts from 0."""
+
+    @abstractmethod
+    def batch(self, step: int) -> Batch:
+        """The batch of one step."""
 
     def from_step(self, step: int) -> Iterator[Batch]:
         """The batches from this one on."""
         return map(self.batch, range(step, len(self)))
 
-    def batch(self, step: int) -> Batch:
-        """The batch of one step."""
-        inputs, targets = self.streams.chunk(step * self.bptt, (step + 1) * self.bptt)
+
+class FormBatches:
+    """Form ids of a text to tensors: the distinct forms of a batch and where each stands."""
+
+    def __init__(self, source: Source) -> None:
+        self.n_words = source.inventory.n_words
+        self.by_spelling = source.oov_input == "spelling"
+        further = source.text.spellings if self.by_spelling else ()
+        self.table = FormTable(source.inventory, (*source.inventory.words, *further))
+
+    def batch(self, inputs: Ids, targets: Ids) -> Batch:
+        """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
         if not self.by_spelling:
             inputs = np.where(inputs < self.n_words, inputs, UNK).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)

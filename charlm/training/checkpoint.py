@@ -39,6 +39,8 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
     tensors = {f"model.{name}": t for name, t in trainer.model.state_dict().items()}
     for number, leaf in enumerate(state_leaves(trainer.state)):
         tensors[f"state.{number}"] = leaf
+    for number, average in enumerate(trainer.averages.values):
+        tensors[f"average.{number}"] = average
     for name, value in trainer.generator_states().items():
         tensors[f"generator.{name}"] = value
     optimiser = trainer.optimiser.state_dict()["state"]
@@ -81,6 +83,7 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
     try:
         position = _position(meta["position"], n_steps=len(trainer.batches))
         trainer.state = _state(trainer, tensors)
+        trainer.averages.values = _averages(trainer, tensors, n_averaged=position.n_averaged)
         trainer.set_generator_states(_under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -90,7 +93,7 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
 
 
 def _position(value: dict[str, Any], *, n_steps: int) -> Position:
-    position = Position(**value)
+    position = Position(**{"nll_tokens": value["n_tokens"], **value})
     for field in fields(Position):
         if type(getattr(position, field.name)) is not type(getattr(Position(), field.name)):
             raise TypeError(f"{field.name} is of a wrong type")
@@ -100,6 +103,8 @@ def _position(value: dict[str, Any], *, n_steps: int) -> Position:
         "nll": MAX_FLOAT,
         "n_tokens": MAX_COUNT,
         "n_clipped": position.step,
+        "nll_tokens": position.n_tokens,
+        "n_averaged": MAX_COUNT,
         "seconds": MAX_FLOAT,
     }
     for name, most in limits.items():
@@ -136,6 +141,18 @@ def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
     return with_leaves(trainer.state, leaves)
 
 
+def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) -> list[Tensor]:
+    """The averages of the parameters; none where no step is in them."""
+    if not n_averaged:
+        return []
+    averages = [tensors[f"average.{i}"].to(trainer.device) for i in range(len(trainer.parameters))]
+    if [each.shape for each in averages] != [each.shape for each in trainer.parameters]:
+        raise ValueError("its averages have other shapes")
+    if not all(bool(each.isfinite().all()) for each in averages):
+        raise ValueError("its averages hold NaN or infinity")
+    return averages
+
+
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
@@ -161,7 +178,8 @@ def save_epoch(trainer: Trainer, folder: Path) -> None:
     position = trainer.position
     if position.best_epoch == position.epoch:
         meta = {"epoch": position.epoch, "valid_ppl": position.history[-1]["valid_ppl"]}
-        write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
+        with trainer.averages.in_place():
+            write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
     save_log(position, folder)
     _write_position(trainer, folder)
 

@@ -44,7 +44,7 @@ def estimate(trainer: Trainer) -> Estimate:
 def _step_seconds(trainer: Trainer) -> float:
     generators, state, position = trainer.generator_states(), trainer.state, trainer.position
     trainer.position = copy(position)
-    trainer.model.train()
+    trainer.begin_epoch()
     times = []
     for batch in islice(trainer.batches.from_step(0), PROBES):
         clock = time.perf_counter()

@@ -1,24 +1,192 @@
-"""How parameters are drawn before the first step; one class a method."""
+"""How parameters are drawn before the first step; one class a method.
 
-from typing import Annotated
+Everything is drawn anew, whatever a part's constructor put there. What a parameter is for is read
+off its name: one with `bias`; `weight_hh…`, `weight_ch…` or `recurrent…` multiplies a state.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import nn
 
 from charlm.settings import Range
 
+Reach = Annotated[float, Range(0.0, 100.0)]
+Factor = Annotated[float, Range(0.0, 100.0)]
+Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
-class Uniform:
-    """Every parameter, biases included, uniform in ±`range` (Kim et al., 2016: 0.05)."""
+LSTM_GATES = 4  # of a stacked kernel, in torch's order: input, forget, candidate, output
+CANDIDATE = 2
+RECURRENT = ("weight_hh", "weight_ch", "recurrent")  # a matrix, or the module that holds it
 
-    def __init__(self, *, range: Annotated[float, Range(0, 100)] = 0.05) -> None:
+
+class Initialisation(ABC):
+    """A way to draw all parameters of a model."""
+
+    @abstractmethod
+    def apply(self, model: nn.Module) -> None:
+        """Draw the parameters from torch's global generator, in their order."""
+
+
+class Uniform(Initialisation):
+    """Every parameter uniform in ±`range`, biases too unless zero (Kim et al., 2016: 0.05)."""
+
+    def __init__(self, *, range: Reach = 0.05, biases: Literal["drawn", "zero"] = "drawn") -> None:
+        self.range = range
+        self.biases = biases
+
+    @torch.no_grad()
+    def apply(self, model: nn.Module) -> None:
+        """Draw the parameters from torch's global generator, in their order."""
+        for name, parameter in model.named_parameters():
+            if self.biases == "zero" and is_bias(name):
+                parameter.zero_()
+            else:
+                parameter.uniform_(-self.range, self.range)
+
+
+class Xavier(Initialisation):
+    """Matrices uniform in ±gain·√(6 / (fan in + fan out)) (Glorot & Bengio, 2010, eq. 16).
+
+    A recurrent cell's stacked kernels count as one matrix a gate, as Miyamoto & Cho's code draws
+    them. Tables of vectors are uniform in ±`range`: their rows are read one at a time, so the
+    vocabulary is no fan. Biases and all other vectors are 0.
+
+    Miyamoto & Cho (2016): the three gates of an LSTM `gates` = 4 times as wide, its candidate not,
+    in `where` = encoder-cells, and ±0.1 for all the rest. In their character-only model also in the
+    context's cells; that their gates are 4 times as wide there, too, only the code says.
+    """
+
+    def __init__(
+        self,
+        *,
+        gain: Factor = 1.0,
+        gates: Factor = 1.0,
+        where: Literal["everywhere", "cells", "encoder-cells"] = "everywhere",
+        range: Reach = 0.1,
+    ) -> None:
+        self.gain = gain
+        self.gates = gates
+        self.where = where
         self.range = range
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
         """Draw the parameters from torch's global generator, in their order."""
-        for parameter in model.parameters():
-            parameter.uniform_(-self.range, self.range)
+        for place in places(model):
+            parameter = place.parameter
+            if place.kind == "vector":
+                parameter.zero_()
+            elif not self._is_meant(place):
+                parameter.uniform_(-self.range, self.range)
+            else:
+                bound = self.gain * glorot_bound(parameter, n_stacked=place.n_stacked)
+                parameter.uniform_(-bound, bound)
+                if place.n_stacked == LSTM_GATES:
+                    for number, rows in enumerate(parameter.chunk(LSTM_GATES)):
+                        rows.mul_(1.0 if number == CANDIDATE else self.gates)
+
+    def _is_meant(self, place: "Place") -> bool:
+        if place.kind == "table":
+            return False
+        if self.where == "everywhere":
+            return True
+        is_of_cell = place.kind in ("recurrent", "input")
+        return is_of_cell and (self.where == "cells" or "encoder" in place.name.split("."))
 
 
-INITIALISATIONS = {"uniform": Uniform}
+class Orthogonal(Initialisation):
+    """Recurrent matrices orthogonal, all others as Glorot & Bengio's (Straka's slides).
+
+    The whole 4H × H kernel of an LSTM has orthonormal columns, as in Keras, not each gate's H × H;
+    an input kernel is one matrix, too. Biases and all other vectors are 0: the forget gate's 1 is
+    an option of the LSTM. Tables of vectors are uniform in ±`range`, by default Keras's.
+    """
+
+    def __init__(self, *, range: Reach = 0.05) -> None:
+        self.range = range
+
+    @torch.no_grad()
+    def apply(self, model: nn.Module) -> None:
+        """Draw the parameters from torch's global generator, in their order."""
+        for place in places(model):
+            parameter = place.parameter
+            if place.kind == "vector":
+                parameter.zero_()
+            elif place.kind == "recurrent":
+                nn.init.orthogonal_(parameter)
+            elif place.kind in ("input", "matrix"):
+                bound = glorot_bound(parameter)
+                parameter.uniform_(-bound, bound)
+            else:
+                parameter.uniform_(-self.range, self.range)
+
+
+class Place(NamedTuple):
+    """A parameter and what it is for."""
+
+    name: str
+    parameter: nn.Parameter
+    kind: Kind
+    n_stacked: int  # matrices that lie one above the other in it: an LSTM's kernels hold 4
+
+
+def places(model: nn.Module) -> Iterator[Place]:
+    """All parameters in their order.
+
+    `vector` is a bias, or a parameter of less than two dimensions; `input` a recurrent cell's
+    `weight_ih…`, which may hold fewer gates than its recurrent kernel.
+    """
+    tables = {
+        id(module.weight)
+        for module in model.modules()
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
+    }
+    widths = {  # of a cell's state
+        _owner(name): parameter.shape[1]
+        for name, parameter in model.named_parameters()
+        if is_recurrent(name) and parameter.dim() > 1
+    }
+    for name, parameter in model.named_parameters():
+        width = widths.get(_owner(name), 0)
+        is_input = bool(width) and name.rpartition(".")[2].startswith("weight_ih")
+        if is_bias(name) or parameter.dim() < 2:
+            yield Place(name, parameter, "vector", 1)
+        elif id(parameter) in tables:
+            yield Place(name, parameter, "table", 1)
+        elif is_recurrent(name) or is_input:
+            n_stacked = len(parameter) // width if len(parameter) % width == 0 else 1
+            yield Place(name, parameter, "input" if is_input else "recurrent", n_stacked)
+        else:
+            yield Place(name, parameter, "matrix", 1)
+
+
+def is_bias(name: str) -> bool:
+    """Whether a parameter of this name is added to something; torch calls some `bias_hh_l0`."""
+    return "bias" in name.rpartition(".")[2]
+
+
+def is_recurrent(name: str) -> bool:
+    """Whether a parameter of this name multiplies a cell's state, or its memory (peepholes)."""
+    return any(part.startswith(RECURRENT) for part in name.split(".")[-2:])
+
+
+def glorot_bound(matrix: torch.Tensor, *, n_stacked: int = 1) -> float:
+    """√(6 / (fan in + fan out)) of each of the matrices (out × in) stacked in `matrix`."""
+    fan_in = matrix[0].numel()
+    fan_out = matrix.numel() // matrix.shape[1] / n_stacked
+    return math.sqrt(6.0 / (fan_in + fan_out))
+
+
+def _owner(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+INITIALISATIONS: dict[str, type[Initialisation]] = {
+    "uniform": Uniform,
+    "xavier": Xavier,
+    "orthogonal": Orthogonal,
+}

@@ -1,7 +1,8 @@
 """The training loop: a trainer that can be written down after any step and taken up again.
 
 Whatever the next step depends on is either fixed by the run's settings or in `Position`, the
-parameters, the optimiser, the carried state and torch's generator: that is what a checkpoint holds.
+parameters, the optimiser, the averages, the carried state and torch's generator: that is what a
+checkpoint holds.
 """
 
 import math
@@ -16,12 +17,18 @@ from torch import Tensor
 from charlm.errors import TrainingError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
+from charlm.run.history import PRETRAINING, best_record
 from charlm.runtime import autocast
-from charlm.scoring.nll import FormVectors, Nlls, streams_nll, validation_perplexity
+from charlm.scoring.nll import Nlls, validation_perplexity
 from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
-from charlm.training.batches import Batch, StreamBatches
+from charlm.training.averages import Averages
+from charlm.training.batches import Batch, Source
+from charlm.training.penalties import activation_penalty, temporal_penalty
 from charlm.training.recipe import Recipe
+from charlm.training.validation import validation_chunks
+
+NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself
 
 
 @dataclass
@@ -32,15 +39,22 @@ class Position:
     step: int = 0  # steps of the current epoch finished
     rate: float = 0.0
     nll: float = 0.0  # of the current epoch, in nats
-    n_tokens: int = 0
+    n_tokens: int = 0  # of the current epoch
     n_clipped: int = 0
     seconds: float = 0.0  # of its steps
     history: list[dict[str, Any]] = field(default_factory=list)  # a record a finished epoch
+    nll_tokens: int = 0  # that `nll` is of: not all, where the criterion gives none by itself
+    n_averaged: int = 0  # steps in the averages
 
     @property
     def best_epoch(self) -> int:
-        """The epoch of the lowest validation perplexity, the first of equals; 0 before any."""
-        return int(min(self.history, key=lambda r: r["valid_ppl"], default={"epoch": 0})["epoch"])
+        """The epoch whose weights are kept; 0 before any."""
+        return int(best_record(self.history)["epoch"]) if self.history else 0
+
+    @property
+    def valid_ppls(self) -> list[float]:
+        """The validation perplexity after each finished epoch."""
+        return [record["valid_ppl"] for record in self.history]
 
 
 class Trainer:
@@ -56,6 +70,7 @@ class Trainer:
         valid_text: EncodedText,
         device: torch.device,
         precision: str,
+        seed: int,
     ) -> None:
         self.model = model.to(device)
         self.recipe = recipe
@@ -63,17 +78,19 @@ class Trainer:
         self.valid_text = valid_text
         self.device = device
         self.precision = precision
-        self.batches = StreamBatches(
-            train_text,
-            inventory,
-            batch_size=recipe.batch_size,
-            bptt=recipe.bptt,
-            oov_input=recipe.oov_input,
+        recipe.criterion.check(model.output)
+        self.batches = recipe.batching.over(
+            Source(
+                train_text, inventory, recipe.batch_size, recipe.bptt, recipe.oov_input, seed=seed
+            )
         )
+        self.unigrams_V = unigrams(inventory).to(device)
         self.parameters = list(model.parameters())
+        self.averages = Averages(self.parameters)
         self.optimiser = recipe.optimiser.over(self.parameters)
-        self.position = Position(rate=recipe.optimiser.lr)
+        self.position = Position(rate=recipe.schedule.first_rate(recipe.optimiser.lr))
         self.state = self.start_state()
+        self.batches.begin_epoch(0)
 
     def start_state(self) -> State:
         """The carried state at the start of an epoch: as in the paper, but not across epochs."""
@@ -81,8 +98,10 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all epochs of the recipe are done."""
-        return self.position.epoch >= self.recipe.epochs
+        """Whether all epochs of the recipe are done, or patience has ended."""
+        position, patience = self.position, self.recipe.patience
+        is_hopeless = 0 < patience <= position.epoch - position.best_epoch
+        return position.epoch >= self.recipe.epochs or (is_hopeless and position.epoch > 0)
 
     def run_epoch(self, after_step: Callable[[], bool]) -> bool:
         """Train to the end of the current epoch; False if `after_step` asked to stop before it.
@@ -90,7 +109,7 @@ class Trainer:
         Raises:
             TrainingError: the loss or the gradient is NaN or infinite.
         """
-        self.model.train()
+        self.begin_epoch()
         clock = time.perf_counter()
         for batch in self.batches.from_step(self.position.step):
             self.step(batch)
@@ -102,6 +121,14 @@ class Trainer:
         self._finish_epoch()
         return True
 
+    def begin_epoch(self) -> None:
+        """Draw what the current epoch draws, and at its start begin a state that can learn."""
+        self.model.train()
+        self.batches.begin_epoch(self.position.epoch)
+        self.model.encoder.use_side(self.recipe.schedule.side(self.position.epoch))
+        if self.position.step == 0:
+            self.state = self.start_state()
+
     def step(self, batch: Batch) -> None:
         """One update of the parameters."""
         self.gradients(batch)
@@ -109,11 +136,19 @@ class Trainer:
         if not math.isfinite(norm):
             self._stop("the gradient", norm)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.position.rate
+            group["lr"] = self.position.rate * self._factor()
         self.optimiser.step()
         self.model.encoder.after_step()
+        self.model.output.after_step()
+        self._average()
         self.position.n_clipped += int(0 < self.recipe.clip < norm)
         self.position.step += 1
+
+    def _factor(self) -> float:
+        """By what the rate of the coming step is multiplied."""
+        steps = len(self.batches)
+        done = self.position.epoch * steps + self.position.step
+        return self.recipe.schedule.factor(done, self.recipe.epochs * steps)
 
     def gradients(self, batch: Batch) -> None:
         """Set the parameters' gradients, and carry state, sums and counts on.
@@ -122,22 +157,47 @@ class Trainer:
             TrainingError: the loss is NaN or infinite.
         """
         batch = batch.to(self.device)
+        n_streams = batch.words_TB.shape[1]
+        state = self.model.context.initial_state(n_streams) if batch.is_fresh else self.state
         with autocast(self.device, self.precision):
-            nll_TB, state = self.model(
-                batch.forms, batch.where_TB, words_TB=batch.words_TB, state=self.state
+            h_TBH, state = self.model.read(
+                batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
             )
-        total = nll_TB.sum()
+            total, nll = self._total(h_TBH, batch)
         loss = float(total.detach())
         if not math.isfinite(loss):
             self._stop("the loss", loss)
         self.optimiser.zero_grad()
-        (total / self._divisor(batch)).backward()
-        self.state = detached(state)
-        self.position.nll += loss
+        divisor = n_streams if self.recipe.divisor == "streams" else batch.n_tokens
+        (total / divisor).backward()
+        if not batch.is_fresh:
+            self.state = detached(state)
         self.position.n_tokens += batch.n_tokens
+        if nll is not None:
+            self.position.nll += nll
+            self.position.nll_tokens += batch.n_tokens
 
-    def _divisor(self, batch: Batch) -> int:
-        return self.recipe.batch_size if self.recipe.divisor == "streams" else batch.n_tokens
+    def _total(self, h_TBH: Tensor, batch: Batch) -> tuple[Tensor, float | None]:
+        """The loss summed over the batch, penalties included, and its nll in nats if computed."""
+        recipe = self.recipe
+        h_NH, words_N = h_TBH.flatten(0, 1), batch.words_TB.flatten()
+        losses = recipe.criterion.losses(
+            h_NH, words_N, output=self.model.output, unigrams_V=self.unigrams_V
+        )
+        total = losses.loss_N.sum()
+        exists_TB = batch.words_TB >= 0
+        if recipe.activation_penalty:
+            penalty = activation_penalty(h_TBH, exists_TB)
+            total = total + recipe.activation_penalty * batch.n_tokens * penalty
+        if recipe.temporal_penalty:
+            penalty = temporal_penalty(h_TBH, exists_TB)
+            total = total + recipe.temporal_penalty * batch.n_tokens * penalty
+        if losses.nll_N is not None:
+            return total, float(losses.nll_N.detach().sum())
+        if self.position.step % NLL_EVERY:
+            return total, None
+        with torch.no_grad():
+            return total, float(self.model.output.nll(h_NH.detach(), words_N).sum())
 
     def _stop(self, what: str, value: float) -> None:
         epoch = self.position.epoch + 1
@@ -147,44 +207,52 @@ class Trainer:
             "kept; try a lower --lr or a smaller --set recipe.clip"
         )
 
+    def _average(self) -> None:
+        """Take the new weights into their averages, where the recipe has begun to."""
+        averaging = self.recipe.averaging
+        if averaging.begins(self.position.valid_ppls):
+            self.averages.update(averaging.weight(self.position.n_averaged))
+            self.position.n_averaged += 1
+
     def _finish_epoch(self) -> None:
         position = self.position
         clock = time.perf_counter()
         valid_ppl = self.validate()
-        record = {
+        record: dict[str, Any] = {
             "epoch": position.epoch + 1,
             "rate": position.rate,
-            "train_ppl": math.exp(min(position.nll / position.n_tokens, 700.0)),
+            "train_ppl": math.exp(min(position.nll / position.nll_tokens, 700.0)),
             "valid_ppl": valid_ppl,
             "n_tokens": position.n_tokens,
             "clipped": position.n_clipped / len(self.batches),
             "seconds": round(position.seconds, 1),
             "validation_seconds": round(time.perf_counter() - clock, 1),
         }
+        if self.recipe.schedule.side(position.epoch) != "both":
+            record[PRETRAINING] = 1
         history = [*position.history, record]
         rate = self.recipe.schedule.next_rate(position.rate, [r["valid_ppl"] for r in history])
-        self.position = Position(epoch=position.epoch + 1, rate=rate, history=history)
+        self.position = Position(
+            epoch=position.epoch + 1, rate=rate, history=history, n_averaged=position.n_averaged
+        )
         self.state = self.start_state()
 
     def validate(self) -> float:
-        """Perplexity of the validation text, in fp32, read as as many streams as the training's.
+        """Perplexity of the validation text, in fp32, with the weights that are kept.
 
         Raises:
             TrainingError: it is not a number.
         """
-        ppl = validation_perplexity(self.validation_chunks())
+        with self.averages.in_place():
+            ppl = validation_perplexity(self.validation_chunks())
         if not math.isfinite(ppl):
             self._stop("the validation perplexity", ppl)
         return ppl
 
     def validation_chunks(self) -> Iterator[tuple[Nlls, Ids]]:
         """nll_TB in nats and form ids of the validation text, chunk by chunk."""
-        text = self.valid_text
-        return streams_nll(
-            FormVectors(self.model, self.inventory, oov_input=self.recipe.oov_input),
-            text.ids,
-            spellings=text.spellings,
-            n_streams=self.recipe.batch_size,
+        return validation_chunks(
+            self.model, self.valid_text, inventory=self.inventory, recipe=self.recipe
         )
 
     def generator_states(self) -> dict[str, Tensor]:
@@ -199,3 +267,9 @@ class Trainer:
         torch.set_rng_state(states["cpu"])
         if self.device.type == "cuda" and "cuda" in states:
             torch.cuda.set_rng_state(states["cuda"], self.device)
+
+
+def unigrams(inventory: Inventory) -> Tensor:
+    """The words' probabilities in the training text, each counted once more, shape (V,)."""
+    counts_V = torch.tensor(inventory.counts, dtype=torch.float32) + 1
+    return counts_V / counts_V.sum()

@@ -1,25 +1,33 @@
 """The recipe: how a model is trained, apart from what it is.
 
 The loss is a sum over a chunk with an explicit divisor, so that rates and norms keep their meaning:
-`streams` is Kim et al.'s (sum over the steps, mean over the streams), `tokens` the mean over both.
+`streams` is Kim et al.'s (sum over the steps, mean over the streams; with sentences the sum over a
+sentence, mean over sentences), `tokens` the mean over both.
 """
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
-from charlm.settings import Family, Range, Settings, build_part, checked
-from charlm.training.initialisation import INITIALISATIONS, Uniform
-from charlm.training.optimisers import OPTIMISERS, SGD
-from charlm.training.schedules import SCHEDULES, Constant, Halving
+from charlm.settings import Count, Family, Range, Settings, build_part, checked
+from charlm.training.averaging import AVERAGINGS, Averaging
+from charlm.training.batching import BATCHINGS, SentenceBatching, StreamBatching
+from charlm.training.criteria import CRITERIA, Criterion
+from charlm.training.initialisation import INITIALISATIONS, Initialisation
+from charlm.training.optimisers import OPTIMISERS, Optimiser
+from charlm.training.schedules import SCHEDULES, Schedule
 
 Divisor = Literal["streams", "tokens"]
+Weight = Annotated[float, Range(0.0, 1e3)]
 OovInput = Literal["unk", "spelling"]
 
 FAMILIES = {
-    "initialisation": Family("initialisation", Uniform, INITIALISATIONS),
-    "optimiser": Family("optimiser", SGD, OPTIMISERS),
-    "schedule": Family("schedule", Halving, SCHEDULES),
+    "initialisation": Family("initialisation", Initialisation, INITIALISATIONS),
+    "criterion": Family("criterion", Criterion, CRITERIA),
+    "optimiser": Family("optimiser", Optimiser, OPTIMISERS),
+    "schedule": Family("schedule", Schedule, SCHEDULES),
+    "averaging": Family("averaging", Averaging, AVERAGINGS),
+    "batching": Family("batching", StreamBatching, BATCHINGS),
 }
 SCALARS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "epochs": (Annotated[int, Range(1, 100_000)], 25),
@@ -28,6 +36,9 @@ SCALARS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "divisor": (Divisor, "streams"),
     "clip": (Annotated[float, Range(0.0, 1e9)], 5.0),
     "oov_input": (OovInput, "spelling"),
+    "activation_penalty": (Weight, 0.0),
+    "temporal_penalty": (Weight, 0.0),
+    "patience": (Count, 0),
 }
 
 
@@ -36,14 +47,20 @@ class Recipe:
     """A recipe with its parts built."""
 
     epochs: int
-    batch_size: int  # streams side by side
+    batch_size: int  # streams or sentences side by side
     bptt: int  # steps of a chunk, through which gradients flow
     divisor: Divisor
     clip: float  # largest norm of the whole gradient; 0 turns clipping off
     oov_input: OovInput
-    initialisation: Uniform
-    optimiser: SGD
-    schedule: Halving | Constant
+    activation_penalty: float
+    temporal_penalty: float
+    patience: int  # epochs without a better validation perplexity that end a training; 0: none do
+    initialisation: Initialisation
+    criterion: Criterion
+    optimiser: Optimiser
+    schedule: Schedule
+    averaging: Averaging
+    batching: StreamBatching | SentenceBatching
 
 
 def build_recipe(settings: Any) -> tuple[Recipe, Settings]:

@@ -1,12 +1,43 @@
-"""Learning rates over epochs; a schedule is a function of what happened, so it needs no state."""
+"""Learning rates over epochs and steps; a schedule is a function of counts, so it needs no state.
 
+An epoch has a rate, kept between epochs and shown; a step multiplies it by a factor of its own.
+`first_epoch` counts epochs from the start of the training: that many have ended.
+"""
+
+import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from charlm.settings import Count, Range
 
+Side = Literal["both", "word", "char"]
+Share = Annotated[float, Range(0.0, 1.0)]
+Divisor = Annotated[float, Range(1.0, 1e6)]
+Steps = Annotated[float, Range(0.0, 1e9)]  # a number of steps, or, below 1, a share of all
+Factor = Annotated[float, Range(1e-6, 1e6)]
 
-class Halving:
+
+class Schedule:
+    """The same rate throughout; each schedule changes some of this."""
+
+    def first_rate(self, rate: float) -> float:
+        """The rate of the first epoch; `rate` is the optimiser's."""
+        return rate
+
+    def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
+        """The rate after the epochs whose validation perplexities these are; `rate` so far."""
+        return rate
+
+    def factor(self, step: int, n_steps: int) -> float:
+        """What a step's rate is multiplied by; steps count from 0 over the whole training."""
+        return 1.0
+
+    def side(self, epoch: int) -> Side:
+        """Which side of a mixture of word and character vectors is read in an epoch, from 0."""
+        return "both"
+
+
+class Halving(Schedule):
     """Multiply the rate by `factor` after an epoch that gained less than `least_gain`.
 
     The gain is the fall of the validation perplexity against the *previous epoch*, not against the
@@ -14,13 +45,9 @@ class Halving:
     """
 
     def __init__(
-        self,
-        *,
-        factor: Annotated[float, Range(0.0, 1.0)] = 0.5,
-        least_gain: float = 1.0,
-        first_epoch: Count = 3,
+        self, *, factor: Share = 0.5, least_gain: float = 1.0, first_epoch: Count = 3
     ) -> None:
-        self.factor = factor
+        self.fall = factor
         self.least_gain = least_gain
         self.first_epoch = first_epoch
 
@@ -29,15 +56,136 @@ class Halving:
         if len(valid_ppls) < max(self.first_epoch, 2):
             return rate
         gain = valid_ppls[-2] - valid_ppls[-1]
-        return rate * self.factor if gain < self.least_gain else rate
+        return rate * self.fall if gain < self.least_gain else rate
 
 
-class Constant:
+class Constant(Schedule):
     """The same rate throughout."""
 
+
+class Divide(Schedule):
+    """Divide the rate by `divisor` after each epoch from the `first_epoch`-th on.
+
+    Miyamoto & Cho (2016): k = `first_epoch` epochs at the full rate. Zaremba et al. (2014) write
+    "after 6 epochs", and their code first divides when the 7th has ended: `first_epoch` is 7.
+    """
+
+    def __init__(self, *, divisor: Divisor = 2.0, first_epoch: Count = 4) -> None:
+        self.divisor = divisor
+        self.first_epoch = first_epoch
+
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
-        """The rate as it is."""
-        return rate
+        """The rate after the epochs whose validation perplexities these are."""
+        return rate / self.divisor if len(valid_ppls) >= self.first_epoch else rate
 
 
-SCHEDULES = {"halving": Halving, "constant": Constant}
+class Pretraining(Schedule):
+    """Words only for `epochs` epochs, characters only for as many, then both (Miyamoto & Cho, 3.3).
+
+    The optimiser's rate holds where both are read, and is divided as by `divide`; before, it is
+    multiplied by the phase's factor (the paper: 1 and 0.1, at rate 1). The paper does not say what
+    k counts from: in their code it is the start of the training, not of the third phase, so their
+    k = 4 with 2 + 2 epochs divides the rate in the first epoch that reads both.
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: Count = 2,
+        word_factor: Factor = 1.0,
+        char_factor: Factor = 0.1,
+        divisor: Divisor = 2.1,
+        first_epoch: Count = 7,
+    ) -> None:
+        self.epochs = epochs
+        self.word_factor = word_factor
+        self.char_factor = char_factor
+        self.divisor = divisor
+        self.first_epoch = first_epoch
+
+    def side(self, epoch: int) -> Side:
+        """Which side is read in an epoch, from 0."""
+        if epoch < self.epochs:
+            return "word"
+        return "char" if epoch < 2 * self.epochs else "both"
+
+    def first_rate(self, rate: float) -> float:
+        """The rate of the first epoch; `rate` is the optimiser's."""
+        return rate * self._phase_factor(0)
+
+    def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
+        """The rate after the epochs whose validation perplexities these are."""
+        epoch = len(valid_ppls)
+        if self.side(epoch) == self.side(epoch - 1):
+            is_divided = self.side(epoch) == "both" and epoch >= self.first_epoch
+            return rate / self.divisor if is_divided else rate
+        return rate / self._phase_factor(epoch - 1) * self._phase_factor(epoch)
+
+    def _phase_factor(self, epoch: int) -> float:
+        """By what the optimiser's rate is multiplied in the first epoch of a phase."""
+        side = self.side(epoch)
+        if side != "both":
+            return self.word_factor if side == "word" else self.char_factor
+        n_divided = epoch - max(self.first_epoch, 1) + 1
+        return float((1.0 / self.divisor) ** max(n_divided, 0))
+
+
+class Cosine(Schedule):
+    """A linear warm-up, then half a cosine down to `floor` (Loshchilov & Hutter, 2017, eq. 5).
+
+    The first step after the warm-up has the full rate; `floor` would be reached a step behind the
+    last.
+    """
+
+    def __init__(self, *, warm_up: Steps = 0.01, floor: Share = 0.0) -> None:
+        self.warm_up = warm_up
+        self.floor = floor
+
+    def factor(self, step: int, n_steps: int) -> float:
+        """What a step's rate is multiplied by."""
+        n_warm = _n_steps(self.warm_up, n_steps)
+        if step < n_warm:
+            return (step + 1) / n_warm
+        done = _done(step, n_warm, n_steps=n_steps)
+        return self.floor + (1.0 - self.floor) * (1.0 + math.cos(math.pi * done)) / 2.0
+
+
+class Linear(Schedule):
+    """A linear warm-up, the full rate up to `hold` of all steps, then a line down to zero.
+
+    Zero would be reached a step behind the last. The warm-up lies within `hold`; one that is
+    longer ends it.
+    """
+
+    def __init__(self, *, warm_up: Steps = 0.01, hold: Share = 0.0) -> None:
+        self.warm_up = warm_up
+        self.hold = hold
+
+    def factor(self, step: int, n_steps: int) -> float:
+        """What a step's rate is multiplied by."""
+        n_warm = _n_steps(self.warm_up, n_steps)
+        if step < n_warm:
+            return (step + 1) / n_warm
+        n_full = max(n_warm, round(self.hold * n_steps))
+        return 1.0 - _done(step, n_full, n_steps=n_steps)
+
+
+def _n_steps(steps_or_share: float, n_steps: int) -> int:
+    if steps_or_share < 1:
+        return round(steps_or_share * n_steps)
+    return min(int(steps_or_share), n_steps)
+
+
+def _done(step: int, first: int, *, n_steps: int) -> float:
+    """How much of the way from step `first` to the end is done, 0 to 1."""
+    return min(max(step - first, 0) / max(n_steps - first, 1), 1.0)
+
+
+SCHEDULES: dict[str, type[Schedule]] = {
+    "halving": Halving,
+    "constant": Constant,
+    "divide": Divide,
+    "pretraining": Pretraining,
+    "cosine": Cosine,
+    "linear": Linear,
+}

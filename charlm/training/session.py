@@ -33,7 +33,7 @@ from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.estimate import Estimate, estimate
-from charlm.training.loop import Trainer
+from charlm.training.loop import Trainer, unigrams
 from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
 
@@ -108,7 +108,10 @@ def inventory_for(plan: Plan) -> Inventory:
         raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     recipe, _ = build_recipe(plan.settings.get("recipe"))
     with torch.device("meta"):
-        model, _ = build_model(plan.settings, inventory)
+        model, _ = build_model(plan.settings, inventory, may_read=plan.stored is None)
+    recipe.criterion.check(model.output)
+    for epoch in range(recipe.epochs):
+        model.encoder.use_side(recipe.schedule.side(epoch))
     if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
         raise ConfigError(
             "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "
@@ -167,9 +170,12 @@ def _trainer(
 ) -> tuple[Trainer, Settings]:
     """A trainer before its first step, and its model's settings with all defaults filled in."""
     torch.manual_seed(plan.seed)
-    model, model_settings = build_model(plan.settings, inventory)
+    model, model_settings = build_model(plan.settings, inventory, may_read=plan.stored is None)
     recipe.initialisation.apply(model)
+    if recipe.criterion.is_self_normalised:
+        model.output.start_from(unigrams(inventory).log())
     model.encoder.after_step()
+    model.output.after_step()
     trainer = Trainer(
         model,
         recipe,
@@ -178,6 +184,7 @@ def _trainer(
         valid_text=texts["valid"],
         device=plan.device,
         precision=plan.precision,
+        seed=plan.seed,
     )
     return trainer, model_settings
 
@@ -217,14 +224,8 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
                 f"{split}.txt: read as {found} tokens; expected the {said} of {RUN}; "
                 "the run is damaged"
             )
-    if stored.settings != now.settings and stored.charlm != now.charlm:
-        raise DataError(
-            f"{RUN}: settings written by charlm {stored.charlm}, this is {now.charlm}; "
-            "go on with that version, or train anew"
-        )
-    if stored.settings != now.settings:
-        raise DataError(f"{RUN}: settings that this charlm would not write; the run is damaged")
-    for what in ("threads", "device", "versions"):
+    # Options that charlm has got since the run was begun have defaults that change nothing.
+    for what in ("threads", "device", "versions", "charlm"):
         before, after = getattr(stored, what), getattr(now, what)
         if before != after:
             watcher.note(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
-from charlm.run.card import total_seconds
 from charlm.run.folder import locked
+from charlm.run.history import total_seconds
 from charlm.text.corpus import split_path
 from charlm.training.loop import Trainer
 from charlm.training.request import Request, existing_run, parse_time, requested_changes, settled

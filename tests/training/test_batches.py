@@ -6,7 +6,8 @@ import torch
 
 from charlm.text.corpus import EncodedText
 from charlm.text.inventory import UNK, Inventory, inventory_of
-from charlm.training.batches import Batch, StreamBatches
+from charlm.training.batches import Batch, Source
+from charlm.training.batching import StreamBatches, StreamBatching
 
 N_WORDS = 130  # ids of a text without a word twice tell their places
 SHAPES = [(1, 1, 1), (1, 20, 35), (3, 20, 35), (5, 4, 1), (97, 4, 7), (101, 20, 35), (128, 20, 3)]
@@ -28,7 +29,8 @@ def batches_of(
     spellings: tuple[str, ...] = (),
 ) -> StreamBatches:
     text = EncodedText(np.array(ids, np.int32), spellings, 1, "")
-    return StreamBatches(text, inventory, batch_size=n_streams, bptt=bptt, oov_input=oov_input)
+    source = Source(text, inventory, n_streams, bptt, oov_input, seed=1)
+    return StreamBatching().over(source)
 
 
 def fed_in(batch: Batch) -> torch.Tensor:

@@ -126,13 +126,13 @@ def test_clusters_that_are_no_partition_are_refused(train_toy: TrainToy, tmp_pat
     train_toy(**asked)
     path = tmp_path / "run" / RESUME
     tensors, meta = read_tensors(path)
-    tensors["model.output.cluster_V"].fill_(1 << 40)
+    tensors["model.output.levels.cluster_V"].fill_(1 << 40)
     write_tensors(path, tensors, meta=meta)
     with pytest.raises(DataError) as caught:
         train_toy(resume=True, **asked)
     assert str(caught.value) == (
-        f"{path}: members_CM, cluster_V and place_V do not put every word into one cluster; "
-        "the run is damaged"
+        f"{path}: cluster_V does not put the 12 words into 4 clusters of one or more; the run is "
+        "damaged, or has no checkpoint yet; train anew"
     )
 
 

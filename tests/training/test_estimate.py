@@ -10,7 +10,7 @@ import pytest
 
 from charlm.scoring import nll
 from charlm.training import estimate as estimating
-from charlm.training import loop, session
+from charlm.training import session, validation
 from charlm.training.estimate import Estimate, estimate, peak_memory
 from charlm.training.loop import Trainer
 from charlm.training.train import Silence
@@ -77,7 +77,7 @@ def test_a_validation_of_several_chunks_is_reckoned_from_the_second(
     monkeypatch.setattr(estimating.time, "perf_counter", lambda: now)
     monkeypatch.setattr(nll, "CHUNK_POSITIONS", 8)
     monkeypatch.setattr(nll, "chunk_nll", later(nll.chunk_nll, 3.0))
-    monkeypatch.setattr(loop, "FormVectors", later(nll.FormVectors, 100.0))
+    monkeypatch.setattr(validation, "FormVectors", later(nll.FormVectors, 100.0))
     listener = Listener()
     train_toy(epochs=1, watcher=listener)
     valid = (toy_corpus / "valid.txt").read_text()

@@ -47,6 +47,7 @@ def trainer() -> Trainer:
         valid_text=text,
         device=torch.device("cpu"),
         precision="fp32",
+        seed=3,
     )
 
 

@@ -12,6 +12,8 @@ from charlm.training.initialisation import Uniform
 from charlm.training.recipe import build_recipe
 from charlm.training.schedules import Constant, Halving
 
+PLAIN_SGD = {"type": "sgd", "lr": 1.0, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0}
+
 
 @pytest.mark.parametrize(
     ("ppls", "rate"),
@@ -62,9 +64,15 @@ def test_every_preset_has_the_recipe_of_kim_et_al() -> None:
             "divisor": "streams",
             "clip": 5.0,
             "oov_input": "unk",
-            "initialisation": {"type": "uniform", "range": 0.05},
-            "optimiser": {"type": "sgd", "lr": 1.0},
+            "initialisation": {"type": "uniform", "range": 0.05, "biases": "drawn"},
+            "optimiser": PLAIN_SGD,
             "schedule": {"type": "halving", "factor": 0.5, "least_gain": 1.0, "first_epoch": 3},
+            "criterion": {"type": "cross-entropy"},
+            "averaging": {"type": "none"},
+            "batching": {"type": "streams", "shuffle": "none", "reset": 0.0},
+            "activation_penalty": 0.0,
+            "temporal_penalty": 0.0,
+            "patience": 0,
         }
         assert (recipe.epochs, recipe.clip, recipe.optimiser.lr) == (25, 5.0, 1.0)
 
@@ -72,7 +80,7 @@ def test_every_preset_has_the_recipe_of_kim_et_al() -> None:
 def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> None:
     _, resolved = build_recipe({"clip": 3, "optimiser": {"type": "sgd"}})
     assert resolved["clip"] == 3.0
-    assert resolved["optimiser"] == {"type": "sgd", "lr": 1.0}
+    assert resolved["optimiser"] == PLAIN_SGD
     assert resolved["oov_input"] == "spelling"
     assert build_recipe(resolved)[1] == resolved
 
@@ -84,7 +92,8 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
         (
             {"epoch": 3},
             "recipe has no option 'epoch'; it takes epochs, batch_size, bptt, divisor, clip, "
-            "oov_input, initialisation, optimiser, schedule",
+            "oov_input, activation_penalty, temporal_penalty, patience, initialisation, criterion, "
+            "optimiser, schedule, averaging, batching",
         ),
         ({"epochs": 0}, "option 'epochs' of recipe is 0; expected 1 to 100000"),
         ({"epochs": 2.5}, "option 'epochs' of recipe is 2.5; expected a whole number"),
@@ -95,7 +104,8 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
         ),
         (
             {"optimiser": {"type": "adamm"}},
-            "unknown optimiser 'adamm'; expected one of sgd",
+            "unknown optimiser 'adamm'; expected one of sgd, adam, adamw, nadam, radam, rmsprop, "
+            "adagrad, adadelta",
         ),
         (
             {"optimiser": {"type": "sgd", "lr": float("nan")}},

@@ -67,6 +67,7 @@ def trainer_of(inventory: Inventory, text: EncodedText, **recipe: Any) -> Traine
         valid_text=text,
         device=torch.device("cpu"),
         precision="fp32",
+        seed=3,
     )
 
 

@@ -1,0 +1,36 @@
+"""The validation text as a model reads it between epochs: in streams or sentences, as in training.
+
+The figure decides which weights are kept and what the rate becomes; what is reported comes from
+`charlm eval`, in one stream.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.nll import FormVectors, Nlls, sentence_nlls, streams_nll
+from charlm.text.corpus import EncodedText, Ids
+from charlm.text.inventory import END, Inventory
+from charlm.training.recipe import Recipe
+
+SENTENCES_AT_ONCE = 1024
+
+
+def validation_chunks(
+    model: LanguageModel, text: EncodedText, *, inventory: Inventory, recipe: Recipe
+) -> Iterator[tuple[Nlls, Ids]]:
+    """nll_TB in nats and form ids, chunk by chunk; sentence by sentence where it is trained so."""
+    vectors = FormVectors(model, inventory, oov_input=recipe.oov_input)
+    if not recipe.batching.by_sentence:
+        return streams_nll(vectors, text.ids, spellings=text.spellings, n_streams=recipe.batch_size)
+    return _sentence_chunks(vectors, text)
+
+
+def _sentence_chunks(vectors: FormVectors, text: EncodedText) -> Iterator[tuple[Nlls, Ids]]:
+    ends = np.flatnonzero(text.ids == END) + 1
+    sentences = np.split(text.ids, ends[:-1])
+    for first in range(0, len(sentences), SENTENCES_AT_ONCE):
+        some = sentences[first : first + SENTENCES_AT_ONCE]
+        nlls = sentence_nlls(vectors, some, spellings=text.spellings)
+        yield np.concatenate(nlls)[:, None], np.concatenate(some)[:, None]

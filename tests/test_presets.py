@@ -7,15 +7,20 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.model.build import build_model
-from charlm.presets import CHAR_SMALL, PRESETS, preset
+from charlm.presets import PRESETS, preset
+from charlm.presets.kim import CHAR_SMALL
 from charlm.text.inventory import N_MARKERS, Inventory
-from charlm.training.recipe import build_recipe
+from charlm.text.morphs import MorphModel
+
+N_MORPHS = 5_000
 
 
 def inventory_of_size(n_words: int, n_letters: int) -> Inventory:
     words = ("</s>", "<unk>", *(f"w{number}" for number in range(2, n_words)))
-    letters = tuple(chr(ord("a") + number) for number in range(n_letters))
-    return Inventory(words, (1,) * n_words, letters)
+    letters = tuple(chr(0x4E00 + number) for number in range(n_letters))
+    names = tuple(f"m{number}" for number in range(N_MORPHS))
+    morphs = MorphModel(names, (1.0,) * N_MORPHS, {})
+    return Inventory(words, (1,) * n_words, letters, morphs=morphs)
 
 
 PTB = inventory_of_size(10_000, 46)
@@ -30,29 +35,116 @@ def n_parameters(name: str, inventory: Inventory) -> dict[str, int]:
     return counts
 
 
-# With 46 letters and 6 markers of 15 numbers each. A filter of width w has 15·w + 1, a highway
-# layer 2·(d² + d), an LSTM layer 4·h·(input + h) + 8·h, the softmax V·(h + 1).
-CHAR_SMALL_ENCODER = 52 * 15 + 34_650 + 2 * (525**2 + 525)  # 34,650 = Σ 25w·(15w + 1), w = 1 … 6
-CHAR_LARGE_ENCODER = 52 * 15 + 77_600 + 4 * (1100**2 + 1100)  # 50·16 + 100·31 + … + 200·106
+# By hand: V = 10,000 words, 46 letters and 6 markers, 5,000 morphs and 3 markers.
+def words(dim: int) -> int:
+    return 10_000 * dim
+
+
+def morphs(dim: int) -> int:
+    return (10_000 + 5_003) * dim
+
+
+def highway(dim: int, layers: int) -> int:
+    return layers * 2 * (dim**2 + dim)
+
+
+def linear(inputs: int, outputs: int) -> int:
+    return inputs * outputs + outputs
+
+
+def lstm(inputs: int, dim: int, layers: int) -> int:
+    return 4 * dim * (inputs + dim) + 8 * dim + (layers - 1) * (8 * dim**2 + 8 * dim)
+
+
+# A filter of width w over letters of d numbers has d·w + 1.
+CNN_SMALL = 52 * 15 + sum(25 * w * (15 * w + 1) for w in range(1, 7))
+FILTERS = {1: 50, 2: 100, 3: 150, 4: 200, 5: 200, 6: 200, 7: 200}
+CNN_LARGE = 52 * 15 + sum(count * (15 * w + 1) for w, count in FILTERS.items())
+CNN_MODERN = 52 * 16 + sum(count * (16 * w + 1) for w, count in FILTERS.items())
+SMALL, LARGE = CNN_SMALL + highway(525, 1), CNN_LARGE + highway(1100, 2)
+MODERN = CNN_MODERN + highway(1100, 1) + linear(1100, 384)
+# Two tables of 52 letters, two LSTMs of 200, and the map of both last states.
+C2W = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 200 + 200
+C2W_HALF = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 100 + 100
+SOFTMAX = {dim: linear(dim, 10_000) for dim in (200, 300, 384, 400, 650, 1500)}
+SIDES_650 = words(650) + LARGE + linear(1100, 650)
 COUNTS = {
-    "char-small": {"encoder": CHAR_SMALL_ENCODER, "context": 1_714_800, "output": 3_010_000},
-    "char-large": {"encoder": CHAR_LARGE_ENCODER, "context": 7_940_400, "output": 6_510_000},
-    "word-small": {"encoder": 2_000_000, "context": 643_200, "output": 2_010_000},
-    "word-large": {"encoder": 6_500_000, "context": 6_770_400, "output": 6_510_000},
+    "char-small": (SMALL, lstm(525, 300, 2), SOFTMAX[300]),
+    "char-large": (LARGE, lstm(1100, 650, 2), SOFTMAX[650]),
+    "word-small": (words(200), lstm(200, 200, 2), SOFTMAX[200]),
+    "word-large": (words(650), lstm(650, 650, 2), SOFTMAX[650]),
+    "morph-small": (morphs(200), lstm(200, 200, 2), SOFTMAX[200]),
+    "morph-large": (morphs(650), lstm(650, 650, 2), SOFTMAX[650]),
+    "char-small-highway0": (CNN_SMALL, lstm(525, 300, 2), SOFTMAX[300]),
+    "char-small-highway2": (CNN_SMALL + highway(525, 2), lstm(525, 300, 2), SOFTMAX[300]),
+    "char-small-mlp": (CNN_SMALL + linear(525, 525), lstm(525, 300, 2), SOFTMAX[300]),
+    "char-large-highway0": (CNN_LARGE, lstm(1100, 650, 2), SOFTMAX[650]),
+    "char-large-highway1": (CNN_LARGE + highway(1100, 1), lstm(1100, 650, 2), SOFTMAX[650]),
+    "char-large-mlp": (CNN_LARGE + linear(1100, 1100), lstm(1100, 650, 2), SOFTMAX[650]),
+    "word-char-concat": (
+        words(650) + CNN_LARGE + highway(1750, 2),
+        lstm(1750, 650, 2),
+        SOFTMAX[650],
+    ),
+    "word-char-add": (SIDES_650, lstm(650, 650, 2), SOFTMAX[650]),
+    "word-char-average": (SIDES_650, lstm(650, 650, 2), SOFTMAX[650]),
+    "word-char-convex": (SIDES_650 + 1, lstm(650, 650, 2), SOFTMAX[650]),
+    "word-char-tensor": (  # three maps to and from the 650 products
+        words(650) + LARGE + 650 * 650 + 1100 * 650 + 650 * 650,
+        lstm(650, 650, 2),
+        SOFTMAX[650],
+    ),
+    "miyamoto-word": (words(200), lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-char": (C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-concat": (words(200) + C2W + linear(400, 200), lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-concat-half": (words(100) + C2W_HALF, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-gate": (words(200) + C2W + 201, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-gate-pretrained": (words(200) + C2W + 201, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed25": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed50": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed75": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed25-pretrained": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "nnlm-5gram": (words(100), linear(4 * 100, 300), SOFTMAX[300]),
+    "nnlm-5gram-direct": (words(100), linear(4 * 100, 300), SOFTMAX[400]),
+    "rnn": (words(200), 2 * 200 * 200 + 2 * 200, SOFTMAX[200]),
+    "gru": (words(200), 2 * 3 * (2 * 200 * 200 + 200), SOFTMAX[200]),
+    "deep-rnn": (words(200), 3 * (2 * 200 * 200 + 2 * 200), SOFTMAX[200]),
+    "deep-transition": (words(200), 4 * 200 * 200 + 3 * 200, SOFTMAX[200]),
+    "word-small-selfnorm": (words(200), lstm(200, 200, 2), SOFTMAX[200]),
+    "word-small-nce": (words(200), lstm(200, 200, 2), SOFTMAX[200]),
+    "zaremba-medium": (words(650), lstm(650, 650, 2), SOFTMAX[650]),
+    "zaremba-large": (words(1500), lstm(1500, 1500, 2), SOFTMAX[1500]),
+    "mlbl": (morphs(200), 4 * 200, morphs(200) + 10_000),
+    "char-modern": (
+        MODERN,
+        lstm(384, 1024, 1) + lstm(1024, 1024, 1) + lstm(1024, 384, 1),
+        SOFTMAX[384],
+    ),
+    "word-char-modern": (  # the output has the input's vectors, and a bias
+        words(384) + MODERN,
+        lstm(384, 1024, 1) + lstm(1024, 1024, 1) + lstm(1024, 384, 1),
+        10_000,
+    ),
 }
-TOTALS = {
-    "char-small": 5_312_530,
-    "char-large": 19_373_180,
-    "word-small": 4_653_200,
-    "word-large": 19_780_400,
+# As the papers give them, in millions.
+PUBLISHED = {
+    **{"char-small": 5, "char-large": 19, "word-small": 5, "word-large": 20},
+    **{"zaremba-medium": 20, "zaremba-large": 66},
 }
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_on_the_penn_treebank_has_the_parameters_counted_by_hand(name: str) -> None:
     counts = n_parameters(name, PTB)
-    assert counts == COUNTS[name]
-    assert sum(counts.values()) == TOTALS[name]
+    assert counts == dict(zip(("encoder", "context", "output"), COUNTS[name], strict=True))
+    assert round(sum(counts.values()) / 1e6) == PUBLISHED.get(
+        name, round(sum(counts.values()) / 1e6)
+    )
+
+
+def test_char_modern_is_not_larger_than_24_million() -> None:
+    for name in ("char-modern", "word-char-modern"):
+        assert sum(n_parameters(name, PTB).values()) < 24e6
 
 
 @pytest.mark.parametrize(
@@ -87,8 +179,7 @@ KIM: dict[str, Any] = {  # Kim et al., section 3.1 and their code
 
 @pytest.mark.parametrize("name", ["char-small", "char-large", "word-small", "word-large"])
 def test_the_presets_of_kim_et_al_are_trained_by_their_recipe(name: str) -> None:
-    _, resolved = build_recipe(PRESETS[name]["recipe"])
-    assert resolved == KIM
+    assert PRESETS[name]["recipe"] == KIM
     context = PRESETS[name]["context"]
     assert (context["type"], context["layers"], context["dropout"]) == ("lstm", 2, 0.5)
 
@@ -102,9 +193,7 @@ def test_a_variant_leaves_its_parent_as_it_was() -> None:
 def test_an_unknown_preset_is_answered_with_those_that_exist() -> None:
     with pytest.raises(ConfigError) as caught:
         preset("char-smal")
-    assert str(caught.value) == (
-        "unknown preset 'char-smal'; expected one of char-small, char-large, word-small, word-large"
-    )
+    assert str(caught.value) == f"unknown preset 'char-smal'; expected one of {', '.join(PRESETS)}"
 
 
 def test_a_preset_is_found_by_its_name() -> None:

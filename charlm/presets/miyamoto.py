@@ -1,0 +1,109 @@
+"""Miyamoto & Cho (2016), "Gated word-character recurrent language model": all rows of table 1.
+
+They train and score sentence by sentence, so their figures do not compare with Kim et al.'s. They
+validate every 1,000 steps and stop when three have not helped; here it is three epochs.
+"""
+
+from charlm.settings import Settings, merged
+
+# Section 3.2: the sum over a sentence, the mean over 32 of them, of less than 50 words each.
+MIYAMOTO_RECIPE: Settings = {
+    "epochs": 15,
+    "patience": 3,
+    "batch_size": 32,
+    "divisor": "streams",
+    "clip": 5.0,
+    "oov_input": "unk",
+    "initialisation": {"type": "uniform", "range": 0.1, "biases": "zero"},
+    "optimiser": {"type": "sgd", "lr": 1.0},
+    "schedule": {"type": "divide", "divisor": 2.0, "first_epoch": 4},
+    "batching": {"type": "sentences", "max_words": 50},
+}
+
+_WORDS: Settings = {"type": "word", "dim": 200}
+# In their code: two tables of letters, one a direction, and no marks around a word.
+_LETTERS: Settings = {
+    "type": "char-lstm",
+    "dim": 200,
+    "letter_dim": 200,
+    "hidden_dim": 200,
+    "tables": "separate",
+    "markers": False,
+}
+_SIDES: Settings = {"word": _WORDS, "char": _LETTERS}
+
+WORD: Settings = {
+    "encoder": _WORDS,
+    "context": {"type": "lstm", "dim": 200, "layers": 2, "dropout": 0.0},
+    "output": {"type": "softmax"},
+    "recipe": MIYAMOTO_RECIPE,
+}
+# Their code widens Xavier's range for the gates by four, in all LSTMs of the character model.
+CHAR = merged(
+    WORD,
+    {
+        "encoder": _LETTERS,
+        "recipe": {
+            "epochs": 30,
+            "initialisation": {"type": "xavier", "where": "cells", "gates": 4.0, "range": 0.1},
+            "optimiser": {"lr": 0.2},
+            "schedule": {"type": "constant"},
+        },
+    },
+)
+_BOTH = merged(
+    WORD,
+    {
+        "recipe": {
+            "initialisation": {
+                "type": "xavier",
+                "where": "encoder-cells",
+                "gates": 4.0,
+                "range": 0.1,
+            }
+        }
+    },
+)
+GATED = merged(_BOTH, {"encoder": {"type": "gate", "kind": "adaptive", **_SIDES}})
+_PRETRAINED: Settings = {"type": "pretraining", "epochs": 2, "divisor": 2.1, "first_epoch": 7}
+_CONCAT = merged(_BOTH, {"recipe": {"schedule": {"divisor": 1.4}}})
+# Their code maps 200 + 200 numbers to 200; the paper says that each side is halved.
+CONCAT = merged(
+    _CONCAT,
+    {"encoder": {"type": "project", "dim": 200, "encoder": {"type": "concat", **_SIDES}}},
+)
+CONCAT_HALF = merged(
+    _CONCAT,
+    {
+        "encoder": {
+            "type": "concat",
+            "word": merged(_WORDS, {"dim": 100}),
+            "char": merged(_LETTERS, {"dim": 100}),
+        }
+    },
+)
+
+
+def fixed_gate(value: float) -> Settings:
+    """Eq. 7: the same share of the spelling for every word."""
+    gate = {"type": "gate", "kind": "fixed", "value": value, **_SIDES}
+    return merged(_BOTH, {"encoder": gate})
+
+
+def pretrained(parent: Settings) -> Settings:
+    """Section 3.3: two epochs with words only, two with characters only, then both."""
+    return merged(parent, {"recipe": {"schedule": _PRETRAINED}})
+
+
+MIYAMOTO: dict[str, Settings] = {
+    "miyamoto-word": WORD,
+    "miyamoto-char": CHAR,
+    "miyamoto-concat": CONCAT,
+    "miyamoto-concat-half": CONCAT_HALF,
+    "miyamoto-gate": GATED,
+    "miyamoto-gate-pretrained": pretrained(GATED),
+    "miyamoto-fixed25": fixed_gate(0.25),
+    "miyamoto-fixed50": fixed_gate(0.5),
+    "miyamoto-fixed75": fixed_gate(0.75),
+    "miyamoto-fixed25-pretrained": pretrained(fixed_gate(0.25)),
+}

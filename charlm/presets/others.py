@@ -1,0 +1,111 @@
+"""Zaremba et al. (2014), Botha & Blunsom (2014), and what the field has learnt since.
+
+char-modern is AWD-LSTM's shape (Merity et al., 2018) with Kim et al.'s characters in front, made
+for a GPU: on a CPU its full training takes days.
+"""
+
+from charlm.presets.kim import CHAR_LARGE, WORD_SMALL
+from charlm.settings import Settings, merged
+
+# Zaremba et al.: dropout on every vector that is not recurrent, those of the words included.
+ZAREMBA_MEDIUM: Settings = {
+    "encoder": {"type": "word", "dim": 650},
+    "context": {"type": "lstm", "dim": 650, "layers": 2, "dropout": 0.5, "input_dropout": 0.5},
+    "output": {"type": "softmax"},
+    "recipe": {
+        "epochs": 39,
+        "batch_size": 20,
+        "bptt": 35,
+        "divisor": "streams",
+        "clip": 5.0,
+        "oov_input": "unk",
+        "initialisation": {"type": "uniform", "range": 0.05},
+        "optimiser": {"type": "sgd", "lr": 1.0},
+        "schedule": {"type": "divide", "divisor": 1.2, "first_epoch": 7},
+    },
+}
+ZAREMBA_LARGE = merged(
+    ZAREMBA_MEDIUM,
+    {
+        "encoder": {"dim": 1500},
+        "context": {"dim": 1500, "dropout": 0.65, "input_dropout": 0.65},
+        "recipe": {
+            "epochs": 55,
+            "clip": 10.0,
+            "initialisation": {"range": 0.04},
+            "schedule": {"divisor": 1.15, "first_epoch": 15},
+        },
+    },
+)
+
+# Botha & Blunsom: four words before, a matrix each; morphs at the input and at the output.
+MLBL: Settings = merged(
+    WORD_SMALL,
+    {
+        "encoder": {"type": "morph", "dim": 200},
+        "context": {"type": "log-bilinear", "order": 5, "matrices": "diagonal"},
+        "output": {"type": "composed", "encoder": {"type": "morph", "dim": 200}},
+    },
+)
+
+_MODERN_LETTERS: Settings = {
+    "type": "project",
+    "dim": 384,
+    "encoder": merged(CHAR_LARGE["encoder"], {"layers": 1, "encoder": {"dim": 16}}),
+}
+# Widths that are multiples of 128: cuDNN's fastest kernels ask for them.
+CHAR_MODERN: Settings = {
+    "encoder": _MODERN_LETTERS,
+    "context": {
+        "type": "lstm",
+        "dim": 1024,
+        "layers": 3,
+        "last_dim": 384,
+        "dropout": 0.25,
+        "input_dropout": 0.4,
+        "output_dropout": 0.4,
+        "variational": True,
+        "weight_drop": 0.5,
+    },
+    "output": {"type": "softmax"},
+    "recipe": {
+        "epochs": 400,
+        "batch_size": 64,
+        "bptt": 70,
+        "divisor": "tokens",
+        "clip": 0.14,
+        "oov_input": "spelling",
+        "activation_penalty": 2.0,
+        "temporal_penalty": 1.0,
+        "initialisation": {"type": "xavier"},
+        "optimiser": {
+            "type": "adam",
+            "lr": 3e-3,
+            "betas": [0.0, 0.999],
+            "weight_decay": 3.5e-6,
+        },
+        "schedule": {"type": "linear", "warm_up": 0.01, "hold": 0.55},
+        "averaging": {"type": "ema", "decay": 0.9995},
+        "batching": {"type": "streams", "shuffle": "partial", "reset": 0.2},
+    },
+}
+# A word's vector is its own plus that of its letters, the same one in and out.
+WORD_CHAR_MODERN = merged(
+    CHAR_MODERN,
+    {
+        "encoder": {
+            "type": "add",
+            "word": {"type": "type-dropout", "p": 0.1, "encoder": {"type": "word", "dim": 384}},
+            "char": _MODERN_LETTERS,
+        },
+        "output": {"type": "composed"},
+    },
+)
+
+OTHERS: dict[str, Settings] = {
+    "zaremba-medium": ZAREMBA_MEDIUM,
+    "zaremba-large": ZAREMBA_LARGE,
+    "mlbl": MLBL,
+    "char-modern": CHAR_MODERN,
+    "word-char-modern": WORD_CHAR_MODERN,
+}

@@ -12,14 +12,24 @@ from torch import Tensor, nn
 
 import charlm
 from charlm.cli import COMMANDS
+from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Encoder
+from charlm.model.encoders import ENCODERS
 from charlm.model.forms import Forms, FormTable
+from charlm.model.outputs import OUTPUTS
 from charlm.presets import PRESETS
 from charlm.settings import Dim, Family, build_part
 from charlm.text.inventory import Inventory
+from charlm.training.averaging import AVERAGINGS
+from charlm.training.batching import BATCHINGS
+from charlm.training.criteria import CRITERIA
+from charlm.training.initialisation import INITIALISATIONS
+from charlm.training.optimisers import OPTIMISERS
+from charlm.training.schedules import SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+NAMES = re.findall(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*", README)
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 PAGES = [README, *(path.read_text() for path in sorted(ROOT.glob("recipes/*/README.md")))]
 
@@ -54,8 +64,26 @@ def test_every_option_of_a_shown_command_exists(page: str) -> None:
 
 
 def test_every_preset_that_is_shown_exists() -> None:
-    assert set(re.findall(r"--arch ([a-z]+-[a-z]+)", README)) <= set(PRESETS)
-    assert set(PRESETS) <= set(re.findall(r"[a-z]+-[a-z]+", README))
+    assert set(re.findall(r"--arch ([a-z][a-z0-9-]*)", README)) <= set(PRESETS)
+    assert set(PRESETS) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ENCODERS,
+        CONTEXTS,
+        OUTPUTS,
+        CRITERIA,
+        BATCHINGS,
+        SCHEDULES,
+        AVERAGINGS,
+        OPTIMISERS,
+        INITIALISATIONS,
+    ],
+)
+def test_every_part_is_named(table: dict[str, object]) -> None:
+    assert set(table) <= set(NAMES)
 
 
 def test_the_names_used_from_python_exist() -> None:

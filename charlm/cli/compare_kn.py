@@ -3,6 +3,7 @@
 One set of tables a vocabulary: perplexities over other words never stand in one column.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,6 +15,7 @@ from charlm.cli.ngram import fallback_warning
 
 if TYPE_CHECKING:
     from charlm.scoring.comparison.bands import Band
+    from charlm.scoring.comparison.bootstrap import Difference
     from charlm.scoring.comparison.standings import Group, Question, System
     from charlm.scoring.comparison.standings import State as StateName
 
@@ -40,12 +42,14 @@ State = Annotated[
     typer.Option(help="Text read as one stream (carried), or every sentence on its own."),
 ]
 Samples = Annotated[
-    int, typer.Option(metavar="N", help="Draws of sentences behind each 95 % interval.")
+    int,
+    typer.Option(metavar="N", help="Draws of sentences behind each 95 % interval, 100 or more."),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of these draws.")]
 
 MEGABYTE = 1e6
 NOTHING = "-"
+LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # what is below is rounding
 
 
 def compare_kn(
@@ -69,6 +73,9 @@ def compare_kn(
     Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
     weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by
     paired bootstrap over sentences, and perplexities by how frequent the predicted word is.
+
+    Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
+    `charlm ngram` keeps them all as words, so that its perplexities are other ones.
 
     \b
     charlm compare-kn --data corpus --model exp/first --order 5
@@ -161,9 +168,7 @@ def _print_pairs(group: "Group", *, states: "Sequence[StateName]") -> None:
             pair.first,
             pair.second,
             state,
-            _number(difference.ppl),
-            _number(difference.low),
-            _number(difference.high),
+            *shown_interval(difference),
             f"{difference.first_better:.1%}",
         ]
         for state in states
@@ -172,6 +177,21 @@ def _print_pairs(group: "Group", *, states: "Sequence[StateName]") -> None:
     ]
     header = ["first", "second", "state", "difference", "from", "to", "first-better"]
     output.table(rows, header=header)
+
+
+def shown_interval(difference: "Difference") -> list[str]:
+    """The difference and its ends, each with two digits that tell something, of the width too."""
+    ppl, low, high = difference.ppl, difference.low, difference.high
+    if ppl is None or low is None or high is None:
+        return [_number(None)] * 3
+    least = _decimals(high - low)
+    return [f"{value:z.{max(least, _decimals(value))}f}" for value in (ppl, low, high)]
+
+
+def _decimals(value: float) -> int:
+    """How many show two digits of a number."""
+    wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
+    return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
 
 
 def _print_bands(group: "Group") -> None:

@@ -25,12 +25,15 @@ Streams = Annotated[
 Data = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Corpus directory for runs and n-gram models.")
 ]
+LEFT_OUT = "left-out"
 SplitName = Literal["train", "valid", "test"]
 Split = Annotated[
-    SplitName, typer.Option(help="Part of the corpus directory whose perplexity is printed.")
+    SplitName | None,
+    typer.Option(help="Part of --data whose perplexity is printed; test if not given."),
 ]
 Tune = Annotated[
-    SplitName, typer.Option(help="Part of the corpus directory that the weights are tuned on.")
+    SplitName | None,
+    typer.Option(help="Part of --data that the weights are tuned on; valid if not given."),
 ]
 Text = Annotated[
     Path | None,
@@ -50,8 +53,11 @@ Out = Annotated[
     ),
 ]
 State = Annotated[
-    Literal["carried", "sentence"],
-    typer.Option(help="Text read by runs as one stream (carried), or every sentence on its own."),
+    Literal["carried", "sentence"] | None,
+    typer.Option(
+        help="Text read by runs as one stream (carried; so if not given), or every sentence on "
+        "its own."
+    ),
 ]
 
 
@@ -59,12 +65,12 @@ def mix(
     *,
     streams: Streams,
     data: Data = None,
-    split: Split = "test",
-    tune: Tune = "valid",
+    split: Split = None,
+    tune: Tune = None,
     text: Text = None,
     weights: Weights = None,
     out: Out = None,
-    state: State = "carried",
+    state: State = None,
     device: options.Device = "auto",
     threads: options.Threads = None,
     as_json: options.Json = False,
@@ -73,6 +79,7 @@ def mix(
 
     All streams must have scored the same words. Files of scores are tuned on the text they are of,
     as SRILM's compute-best-mix does; runs and n-gram models score valid, then test, of --data.
+    An n-gram model reads the text by the rules of the runs beside it, in their vocabulary.
 
     \b
     charlm mix exp/first kn5.arpa --data corpus
@@ -88,10 +95,20 @@ def mix(
 
 
 def _print(result: "Mixture") -> None:
-    rows = [(each.source, f"{each.weight:.4f}", _ppl(each.ppl)) for each in result.streams]
-    last = (result.mixture.source, "-", _ppl(result.mixture.ppl))
-    output.table([*rows, last], header=("source", "weight", "ppl"))
+    weights = [*(f"{each.weight:.4f}" for each in result.streams), "-"]
+    rows = [
+        [each.source, weight, str(each.n_zeroprobs), _ppl(each.ppl)]
+        for each, weight in zip((*result.streams, result.mixture), weights, strict=True)
+    ]
+    header = ["source", "weight", LEFT_OUT, "ppl"]
+    if not _has_left_out(result):
+        header, rows = header[:2] + header[3:], [row[:2] + row[3:] for row in rows]
+    output.table(rows, header=header)
     output.write("\n" + "\n".join(_remarks(result)))
+
+
+def _has_left_out(result: "Mixture") -> bool:
+    return any(each.n_zeroprobs for each in (*result.streams, result.mixture))
 
 
 def _ppl(value: float | None) -> str:
@@ -99,13 +116,16 @@ def _ppl(value: float | None) -> str:
 
 
 def _remarks(result: "Mixture") -> list[str]:
-    n_tokens, n_left_out = len(result.words), result.mixture.n_zeroprobs
     where = f" in {result.text}" if result.text else ""
-    without = f"; left out, having no probability: {n_left_out}" if n_left_out else ""
+    left_out = (
+        f"{LEFT_OUT}: tokens to which a row gives nothing; its ppl is over the others, and over "
+        "different tokens ppl do not compare"
+    )
     tuned = f"tuned on {result.tuned_on}" if result.tuned_on else "as given"
     signatures = [each for each in result.streams if each.signature]
     return [
-        f"ppl: {n_tokens} tokens{where}, each </s> one of them{without}",
+        f"ppl: {len(result.words)} tokens{where}, each </s> one of them",
+        *([left_out] if _has_left_out(result) else []),
         f"weights: {tuned}",
         *(f"signature of {each.source}: {each.signature}" for each in signatures),
     ]

@@ -20,11 +20,19 @@ Train = Annotated[
 ]
 Lm = Annotated[
     Path | None,
-    typer.Option(metavar="MODEL", help="ARPA file (plain, gz, bz2, xz) or KenLM binary to load."),
+    typer.Option(
+        metavar="MODEL",
+        help="Model to load: ARPA (plain, gz, bz2, xz; - is standard input), or a KenLM binary, "
+        "which is believed: take none from strangers.",
+    ),
 ]
 Data = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Corpus directory to train on and measure a split of."),
+]
+Split = Annotated[
+    Literal["train", "valid", "test"] | None,
+    typer.Option(help="Part of DIR to measure; test if not given."),
 ]
 OutFile = Annotated[
     Path | None,
@@ -32,6 +40,20 @@ OutFile = Annotated[
         metavar="FILE",
         help="Where the model goes: ARPA, packed by .gz, .bz2 or .xz; KenLM's binary by .bin, "
         ".binary or .klm.",
+    ),
+]
+Order = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=6, help="Length of the longest n-grams estimated; 5 if not given."
+    ),
+]
+Prune = Annotated[
+    str | None,
+    typer.Option(
+        metavar="0,0,1",
+        help="Largest count of the n-grams left out, by order; the last holds for longer ones; "
+        "none is if not given.",
     ),
 ]
 Vocab = Annotated[
@@ -43,16 +65,19 @@ Vocab = Annotated[
 Engine = Annotated[
     Literal["auto", "charlm", "kenlm", "lmplz"],
     typer.Option(
-        help="What computes: charlm or lmplz (on the disk) estimate, charlm or kenlm (if "
-        "installed: auto) answer for --lm."
+        help="What computes: charlm (auto) or lmplz (on the disk) estimate, kenlm (auto, if "
+        "installed and it takes the file) or charlm answer for --lm."
     ),
 ]
 Lmplz = Annotated[
     Path | None, typer.Option(metavar="PATH", help="KenLM's lmplz, to estimate with it.")
 ]
 Start = Annotated[
-    Literal["lmplz", "srilm"],
-    typer.Option(help="How ARPA gives the log10 probability of <s>: lmplz's 0 or SRILM's -99."),
+    Literal["lmplz", "srilm"] | None,
+    typer.Option(
+        help="How the ARPA file has the log10 probability of <s>: lmplz's 0, as if not given, or "
+        "SRILM's -99."
+    ),
 ]
 
 
@@ -62,14 +87,14 @@ def ngram(
     train: Train = None,
     lm: Lm = None,
     data: Data = None,
-    split: options.Split = "test",
+    split: Split = None,
     out: OutFile = None,
-    order: options.Order = 5,
-    prune: options.Prune = "0",
+    order: Order = None,
+    prune: Prune = None,
     vocab: Vocab = None,
     engine: Engine = "auto",
     lmplz: Lmplz = None,
-    start: Start = "lmplz",
+    start: Start = None,
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,
     as_json: options.Json = False,

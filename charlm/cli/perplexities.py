@@ -75,11 +75,11 @@ def printers(
 
 def _block(result: "Evaluation") -> str:
     """The further perplexities side by side with their denominators, and the signatures."""
-    counts = result.counts
+    counts, first = result.counts, next(iter(result.by_state.values()))
     rows: list[tuple[str, Callable[[Perplexity], float | None], int, str]] = [
-        ("ppl", lambda p: p.ppl, 2, f"{counts.n_tokens} tokens, each </s> one of them"),
-        ("ppl1", lambda p: p.ppl1, 2, f"{counts.n_words} words"),
-        ("ppl-known", lambda p: p.ppl_known, 2, f"{counts.n_known_tokens} tokens, without <unk>"),
+        ("ppl", lambda p: p.ppl, 2, f"{first.n_tokens} tokens, each </s> one of them"),
+        ("ppl1", lambda p: p.ppl1, 2, f"{first.n_words} words"),
+        ("ppl-known", lambda p: p.ppl_known, 2, f"{first.n_known_tokens} tokens, without <unk>"),
         ("bits/char", lambda p: p.bits_per_character, 4, f"{counts.n_characters} characters"),
         ("bits/byte", lambda p: p.bits_per_byte, 4, f"{counts.n_bytes} bytes"),
     ]
@@ -99,6 +99,12 @@ def _remarks(result: "Evaluation") -> list[str]:
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
     ]
+    n_left_out = next(iter(result.by_state.values())).sums.n_zeroprobs
+    if n_left_out:
+        remarks.append(
+            f"left out, having no probability: {n_left_out} of {counts.n_tokens} tokens; the bits "
+            "count their characters all the same"
+        )
     if 2 * counts.n_oov > counts.n_words:
         remarks.append(
             "most words are <unk>, so the perplexities say little: another case or language?"

@@ -1,7 +1,8 @@
 """Reading ARPA files of any tool, checked line by line: a stranger's file is refused, not guessed.
 
 Memory follows what the file holds, never what its header claims. `<unk>`, `<s>` and `</s>` get the
-ids 0, 1 and 2, wherever they stand; a model without one of them gives it nothing.
+ids 0, 1 and 2, wherever they stand; a model without one of them gives it nothing. `<UNK>` is read
+as `<unk>`, as KenLM does it.
 """
 
 import math
@@ -15,14 +16,18 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
-from charlm.ngram.words import MARKS, Ids
-from charlm.text.files import decode_line, display_name, open_bytes, raw_lines
+from charlm.ngram.words import CAPITAL_UNK, MARKS, Ids
+from charlm.text.files import Digest, decode_line, display_name, open_bytes, raw_lines
+from charlm.text.inventory import UNK_WORD
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
+LONGEST = 1 << 20  # bytes of a line: a packed file of one endless line would fill the memory
 NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
+# The two spellings exclude each other.
+OTHER_UNK = {b"<unk>": b"<UNK>", b"<UNK>": b"<unk>"}
 
 Lines = Iterator[tuple[int, bytes]]
 
@@ -43,24 +48,28 @@ def read_arpa_head(path: str | Path) -> ArpaHead:
     """
     name = display_name(path)
     with open_bytes(path) as file:
-        reader = _Reader(name, raw_lines(file, name))
+        reader = _Reader(name, raw_lines(file, name, longest=LONGEST))
         sizes = reader.sizes()
         section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
     return ArpaHead(tuple(size for _, size in sizes), tuple(section.words))
 
 
-def read_arpa(path: str | Path) -> BackoffModel:
-    """The model in an ARPA file, plain or packed.
+def read_arpa(path: str | Path, *, digest: Digest | None = None) -> BackoffModel:
+    """The model in an ARPA file, plain or packed, read once, so that a pipe will do.
+
+    `digest` is fed all bytes of the file, those behind the model as well.
 
     Raises:
         DataError: not ARPA, or broken, with the line.
     """
     name = display_name(path)
-    with open_bytes(path) as file:
-        reader = _Reader(name, raw_lines(file, name))
+    with open_bytes(path, digest=digest) as file:
+        reader = _Reader(name, raw_lines(file, name, longest=LONGEST))
         sizes = reader.sizes()
         sections = [reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes]
         reader.end()
+        while digest is not None and file.read(LONGEST):
+            pass
     return _model(sections, name)
 
 
@@ -86,9 +95,9 @@ class _Reader:
         self.word_ids: dict[bytes, int] = {}
 
     def step(self) -> bool:
-        """Go to the next line; false at the end of the file."""
+        """Go to the next line; false at the end of the file, with its last number kept."""
         found = next(self.lines, None)
-        self.number, self.line = found or (self.number + 1, b"")
+        self.number, self.line = found or (self.number, b"")
         return found is not None
 
     def wrong(self, expected: str, *, number: int = 0, line: bytes | None = None) -> DataError:
@@ -104,7 +113,9 @@ class _Reader:
         while self.step():
             if self.line.strip():
                 return
-        raise DataError(f"{self.name}: the file ends; expected {expected}; is it whole?")
+        raise DataError(
+            f"{self.name}:{self.number}: the file ends; expected {expected}; is it whole?"
+        )
 
     def sizes(self) -> list[tuple[int, int]]:
         r"""Order and number of n-grams, from the lines behind `\data\`."""
@@ -115,8 +126,10 @@ class _Reader:
         self.skip_blank(expected="ngram 1=COUNT")
         while not self.line.startswith(b"\\"):
             match = SIZE.fullmatch(self.line.strip())
-            if match is None or int(match[1]) != len(sizes) + 1 or len(sizes) == HIGHEST:
+            if match is None or int(match[1]) != len(sizes) + 1:
                 raise self.wrong(f"ngram {len(sizes) + 1}=COUNT or \\1-grams:")
+            if len(sizes) == HIGHEST:
+                raise self.wrong(f"at most {HIGHEST} orders")
             sizes.append((len(sizes) + 1, int(match[2])))
             self.skip_blank(expected="\\1-grams:")
         if not sizes:
@@ -185,6 +198,8 @@ class _Reader:
     def _numbers(self, texts: list[bytes], block: list[bytes], *, first: int) -> Log10s:
         """The numbers, −99 and less as −inf."""
         numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
+        if b"_" in b"".join(texts):  # Python reads -1_0 as -10
+            numbers[[b"_" in text for text in texts]] = np.nan
         if np.isnan(numbers).any():
             row = int(np.argmax(np.isnan(numbers)))
             raise self.wrong("log10 numbers", number=first + row, line=block[row])
@@ -197,9 +212,11 @@ class _Reader:
         for row, each in enumerate(fields):
             if each[1] in self.word_ids:
                 raise self.wrong("each word once", number=first + row, line=block[row])
+            if OTHER_UNK.get(each[1]) in self.word_ids:
+                raise self.wrong("<unk> or <UNK>, not both", number=first + row, line=block[row])
             self.word_ids[each[1]] = len(self.word_ids)
             word = decode_line(each[1], where=f"{self.name}:{first + row}", invalid="error")
-            section.words.append(word or "")
+            section.words.append(UNK_WORD if word == CAPITAL_UNK else word or "")
 
     def end(self) -> None:
         r"""Check that `\end\` is looked at; what follows it is nobody's business."""
@@ -254,7 +271,7 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
             )
         highest = n == len(sections)
         orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
-    return BackoffModel(words, tuple(orders))
+    return BackoffModel(words, tuple(orders), source=name)
 
 
 def _unigrams(ids: Ids, probs: Log10s, backoffs: Log10s, *, n_words: int) -> Grams:

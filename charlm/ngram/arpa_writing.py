@@ -4,7 +4,7 @@ Numbers have seven decimals, so nothing moves by more than 5e-8. They are put to
 of digits: formatting one by one would take longer than the estimation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.words import START
+from charlm.ngram.words import CAPITAL_UNK, START
 from charlm.text.packing import packed_write
 
 Start = Literal["lmplz", "srilm"]
@@ -38,6 +38,7 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
     """
     if start not in STARTS:
         raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
+    require_arpa_words(model.words, source=model.source)
     with packed_write(path) as file:
         for block in arpa_blocks(model, start=start):
             file.write(block)
@@ -49,12 +50,7 @@ def arpa_bytes(model: BackoffModel) -> int:
 
 
 def arpa_blocks(model: BackoffModel, *, start: Start = "lmplz") -> Iterator[bytes]:
-    """The content of the file, piece by piece.
-
-    Raises:
-        DataError: a word that ARPA cannot hold.
-    """
-    _check_words(model.words)
+    """The content of the file, piece by piece; whether ARPA can hold the words is not looked at."""
     sizes = "".join(f"ngram {n}={len(grams)}\n" for n, grams in enumerate(model.orders, 1))
     yield f"\\data\\\n{sizes}".encode()
     words = [word.encode() for word in model.words]
@@ -68,13 +64,28 @@ def arpa_blocks(model: BackoffModel, *, start: Start = "lmplz") -> Iterator[byte
     yield b"\n\\end\\\n"
 
 
-def _check_words(words: tuple[str, ...]) -> None:
+def require_arpa_words(words: Sequence[str], *, source: str) -> None:
+    """Refuse words that readers of ARPA would cut, or take for others.
+
+    Raises:
+        DataError: there is one; `source` is the text or the model that it is from.
+    """
     for word in words:
         if not word or any(blank in word for blank in BLANKS):
             raise DataError(
-                f"word {word!r}: holds white space or nothing, and ARPA files part words there; "
-                "expected words without; clean the text with `charlm prep`"
+                f"{source}: word {word!r} holds white space or nothing, and ARPA files part words "
+                "there; expected words without; clean the text with `charlm prep`"
             )
+    if CAPITAL_UNK in words:
+        raise DataError(capital_unk(source))
+
+
+def capital_unk(where: str) -> str:
+    """What is said of a word that an ARPA file cannot list beside `<unk>`."""
+    return (
+        f"{where}: word {CAPITAL_UNK!r}, which readers of ARPA take for <unk>; expected another "
+        f"word; rename it, as `sed 's/{CAPITAL_UNK}/<unk>/g'` does"
+    )
 
 
 def _lines(

@@ -11,12 +11,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from charlm.errors import DataError
 from charlm.ngram.counting import Keys, Rows
 from charlm.ngram.words import START, Ids, WordIds, encode
 
 Log10s = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.int8]
 ABSENT = -1
+ROUNDING = 1e-6  # log10; files have seven decimals, and a certain word may end this little above 0
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class BackoffModel:
 
     words: tuple[str, ...]
     orders: tuple[Grams, ...]
+    source: str = "model"  # what messages call it
 
     precision = "fp64"
 
@@ -63,20 +66,33 @@ class BackoffModel:
         return len(self.orders)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The n-grams of each order."""
+        return tuple(map(len, self.orders))
+
+    @property
     def n_ngrams(self) -> int:
         """Of all orders."""
-        return sum(map(len, self.orders))
+        return sum(self.sizes)
 
     @cached_property
     def word_ids(self) -> WordIds:
         return WordIds(self.words, closed=True)
 
     def score(self, sentences: Sequence[list[str]]) -> TokenScores:
-        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
+        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`.
+
+        Raises:
+            DataError: as `score_ids`.
+        """
         return self.score_ids(encode(sentences, self.word_ids))
 
     def score_ids(self, ids: Ids) -> TokenScores:
-        """log10 probabilities of the tokens of sentences between `<s>` and `</s>`."""
+        """log10 probabilities of the tokens of sentences between `<s>` and `</s>`.
+
+        Raises:
+            DataError: a probability of more than 1, which the back-offs of a broken file can make.
+        """
         log10s = self.orders[0].log10_probs[ids]
         lengths = np.ones(len(ids), np.int8)
         rows = ids.astype(np.int64)  # of the n-gram of the last order that ends at each position
@@ -91,6 +107,7 @@ class BackoffModel:
             log10s[seen[hit]] = grams.log10_probs[found[hit]]
             lengths[seen[hit]] = n
         predicted = ids != START
+        require_probabilities(log10s[predicted], source=self.source, rounding=ROUNDING)
         return TokenScores(ids[predicted], log10s[predicted], lengths[predicted])
 
     def ngram_words(self, n: int, rows: slice) -> list[Ids]:
@@ -102,6 +119,20 @@ class BackoffModel:
             columns.insert(0, last.astype(np.int32))
             keys = self.orders[below - 1].keys[contexts]
         return [keys.astype(np.int32), *columns]
+
+
+def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) -> None:
+    """Refuse what cannot be the logarithm of a probability.
+
+    Raises:
+        DataError: one is larger than `rounding`; `source` is the model.
+    """
+    highest = log10_probs.max(initial=-np.inf)
+    if highest > rounding:
+        raise DataError(
+            f"{source}: gives a token the log10 probability {highest:.4g}; expected 0 or less; its "
+            "back-offs are broken"
+        )
 
 
 def rows_of_contexts(orders: Sequence[Grams], *, ids: npt.NDArray[np.int32], n_words: int) -> Rows:

@@ -9,27 +9,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from charlm.errors import ConfigError
-from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
-from charlm.ngram.backoff import BackoffModel
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import Start
 from charlm.ngram.evaluation import evaluate_ngram
-from charlm.ngram.kenlm_binary import (
-    convert_to_binary,
-    find_build_binary,
-    neighbour_folder,
-    wants_binary,
-    write_binary,
-)
+from charlm.ngram.keeping import LMPLZ, Place, place_of
+from charlm.ngram.kenlm_binary import convert_to_binary, neighbour_folder
+from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
-from charlm.ngram.load import NgramModel
-from charlm.ngram.source import ModelInfo, Plan, estimated, lmplz_estimated, loaded, parse_pruning
+from charlm.ngram.load import Engine as Reader
+from charlm.ngram.load import NgramModel, is_pipe
+from charlm.ngram.source import (
+    ModelInfo,
+    Plan,
+    estimated,
+    lmplz_estimated,
+    loaded,
+    loaded_for_arpa,
+    parse_pruning,
+)
 from charlm.text.corpus import split_path
-from charlm.text.inventory import Inventory, load_inventory
+from charlm.text.inventory import vocabulary_at
 from charlm.text.perplexity import Evaluation, ScoredSentence
 
 Engine = Literal["auto", "charlm", "kenlm", "lmplz"]
 ENGINES = ("auto", "charlm", "kenlm", "lmplz")
-VOCABULARY = "vocab.json"  # in a run directory
+ORDER, PRUNE, SPLIT = 5, "0", "test"  # where nothing else is said
+
+Split = Literal["train", "valid", "test"]
 
 
 @dataclass(frozen=True)
@@ -56,14 +62,14 @@ def ngram_baseline(
     train: str | Path | None = None,
     lm: str | Path | None = None,
     data: str | Path | None = None,
-    split: Literal["train", "valid", "test"] = "test",
+    split: Split | None = None,
     out: str | Path | None = None,
-    order: int = 5,
-    prune: str = "0",
+    order: int | None = None,
+    prune: str | None = None,
     vocab: str | Path | None = None,
     engine: Engine = "auto",
     lmplz: str | Path | None = None,
-    start: Start = "lmplz",
+    start: Start | None = None,
     on_model: Callable[[ModelInfo], None] | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
@@ -71,31 +77,39 @@ def ngram_baseline(
     """Estimate a Kneser–Ney model of the text `train`, or load `lm`; write it; measure texts.
 
     `data` is a corpus directory: its train.txt is estimated from unless `train` or `lm` says
-    otherwise, its `split` measured. `vocab` is a vocabulary or a run: words outside it are `<unk>`
-    in every text. `out` is ARPA (gz, bz2 or xz by its suffix) or, ending in .bin, .binary or .klm,
-    KenLM's binary. The engine `auto` estimates with ours and loads with KenLM where it is
-    installed; `lmplz` estimates on the disk and needs `out`.
+    otherwise, its `split` (test.txt) measured. `vocab` is a vocabulary or a run: words outside it
+    are `<unk>` in every text. An estimate has `order` 5 and nothing pruned unless told otherwise.
+    `out` is ARPA (gz, bz2 or xz by its suffix; `start` is how it has `<s>`, as lmplz or as srilm)
+    or, ending in .bin, .binary or .klm, KenLM's binary. The engine `auto` estimates with ours and
+    loads with KenLM where it is installed and takes the file; `lmplz` estimates on the disk. KenLM
+    believes its binaries, so one from a stranger may crash the program.
 
     Raises:
-        ConfigError: options that contradict each other or make no model; a missing program.
+        ConfigError: options that contradict each other, have no effect or make no model; a missing
+            program or folder.
         DataError: a text or model that is not what was expected.
     """
     files = [files] if isinstance(files, str | Path) else list(files)
-    if (train is not None) + (lm is not None) > 1 or (train is lm is data is None):
-        raise ConfigError("expected one of --train TEXT, --lm MODEL, or --data DIR alone")
-    if files and data is not None:
-        raise ConfigError("found both files and --data; expected one of them; give either")
-    _check_engine(engine, lm=lm, lmplz=lmplz, start=start)
-    paths = [split_path(data, split)] if data is not None else files
+    _check_source(files, train=train, lm=lm, data=data, split=split)
+    part = SPLIT if split is None else split
+    paths = [split_path(data, part)] if data is not None else _existing(files)
     if not paths and out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
-    plan = Plan(order, parse_pruning(prune), _vocabulary(vocab))
-    job = _Job(plan, None if out is None else Path(out), start, engine)
+    inventory = None if vocab is None else vocabulary_at(vocab)
     if lm is not None:
-        model, info = job.load(lm)
+        _refuse_to_estimate(order=order, prune=prune, lmplz=lmplz)
+        reader = _reader(engine)
+        model, info = _loaded(lm, place_of(out, start=start, beside=None), reader=reader)
     else:
+        program = _lmplz(engine, lmplz)
+        plan = Plan(
+            ORDER if order is None else order,
+            parse_pruning(PRUNE if prune is None else prune),
+            inventory,
+        )
+        place = place_of(out, start=start, beside=program)
         text = train if train is not None else split_path(data or "", "train")
-        model, info = job.estimate(text, program=_lmplz(engine, lmplz))
+        model, info = _estimated(text, plan, place=place, program=program)
     if on_model is not None:
         on_model(info)
     texts = []
@@ -104,80 +118,99 @@ def ngram_baseline(
             model,
             path,
             told=info.told,
-            split="" if data is None else split,
-            vocabulary=plan.vocabulary,
+            split="" if data is None else part,
+            vocabulary=inventory,
             on_sentence=on_sentence,
         )
         texts.append(result)
         if on_text is not None:
             on_text(result)
-    return Baseline(info, job.out, tuple(texts))
+    return Baseline(info, None if out is None else Path(out), tuple(texts))
 
 
-def _check_engine(engine: str, *, lm: object, lmplz: object, start: str) -> None:
+def _check_source(
+    files: Sequence[str | Path], *, train: object, lm: object, data: object, split: str | None
+) -> None:
+    if (train is not None) + (lm is not None) > 1 or (train is lm is data is None):
+        raise ConfigError("expected one of --train TEXT, --lm MODEL, or --data DIR alone")
+    if files and data is not None:
+        raise ConfigError("found both files and --data; expected one of them; give either")
+    if split is not None and data is None:
+        raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
+    if [str(each) for each in (train, lm, *files)].count("-") > 1:
+        raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+
+
+def _existing(files: Sequence[str | Path]) -> Sequence[str | Path]:
+    """The files: a missing one would be missed only when the model is made."""
+    for path in files:
+        if str(path) != "-" and not Path(path).exists():
+            raise DataError(f"{path}: no such file; expected a text")
+    return files
+
+
+def _refuse_to_estimate(*, order: object, prune: object, lmplz: object) -> None:
+    """What belongs to an estimate, where a model is loaded."""
+    if lmplz is not None:
+        raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
+    for name, value in (("order", order), ("prune", prune)):
+        if value is not None:
+            raise ConfigError(
+                f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
+            )
+
+
+def _reader(engine: Engine) -> Reader:
+    """The engine for loading a model."""
     if engine not in ENGINES:
         raise ConfigError(f"--engine {engine!r}: expected one of {', '.join(ENGINES)}")
-    if lm is not None and (engine == "lmplz" or lmplz is not None):
+    if engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
-    if lm is None and (engine == "kenlm" or (engine == "charlm" and lmplz is not None)):
-        found = "--engine kenlm" if engine == "kenlm" else "--engine charlm and --lmplz"
-        raise ConfigError(f"{found}: expected --engine charlm or lmplz to estimate a model")
-    if start not in STARTS:
-        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
+    return engine
 
 
 def _lmplz(engine: str, path: str | Path | None) -> Path | None:
+    """The program to estimate with, if it is not ours."""
+    if engine not in ENGINES:
+        raise ConfigError(f"--engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    if engine == "kenlm" or (engine == "charlm" and path is not None):
+        found = "--engine kenlm" if engine == "kenlm" else "--engine charlm and --lmplz"
+        raise ConfigError(f"{found}: expected --engine charlm or lmplz to estimate a model")
     return find_lmplz(path) if engine == "lmplz" or path is not None else None
 
 
-def _vocabulary(path: str | Path | None) -> Inventory | None:
-    if path is None:
-        return None
-    return load_inventory(Path(path) / VOCABULARY if Path(path).is_dir() else path)
+def _loaded(
+    path: str | Path, place: Place | None, *, reader: Reader
+) -> tuple[NgramModel, ModelInfo]:
+    """Load a model; one that is to be written is read by us."""
+    if place is None:
+        return loaded(path, engine=reader)
+    if not is_pipe(path) and is_kenlm_binary(path):
+        raise ConfigError(
+            f"{path}: KenLM's binary, of which no other file can be made; expected an ARPA file to "
+            f"write {place.path} from"
+        )
+    if reader == "kenlm":
+        raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
+    model, info = loaded_for_arpa(path)
+    place.keep(model)
+    return model, info
 
 
-@dataclass(frozen=True)
-class _Job:
-    """How a model is made or loaded, and where it is kept."""
-
-    plan: Plan
-    out: Path | None
-    start: Start
-    engine: Engine
-
-    def load(self, path: str | Path) -> tuple[NgramModel, ModelInfo]:
-        """Load a model; one that is to be written is read by us, whatever the engine."""
-        if self.out is None:
-            assert self.engine != "lmplz"
-            return loaded(path, engine=self.engine)
-        tool = self._tool()
-        model, info = loaded(path, engine="charlm")
-        self._keep(model, tool)
+def _estimated(
+    text: str | Path, plan: Plan, *, place: Place | None, program: Path | None
+) -> tuple[NgramModel, ModelInfo]:
+    """Estimate a model, by lmplz if it is given, and keep it where it is to be kept."""
+    if program is None:
+        model, info, _ = estimated(text, plan, for_arpa=place is not None)
+        if place is not None:
+            place.keep(model)
         return model, info
-
-    def estimate(self, text: str | Path, *, program: Path | None) -> tuple[NgramModel, ModelInfo]:
-        """Estimate a model, by lmplz if it is given, and keep it where it is to be kept."""
-        tool = self._tool(beside=program)  # missing, it should be missed before the work
-        if program is None:
-            model, info = estimated(text, self.plan)
-            self._keep(model, tool)
-            return model, info
-        with neighbour_folder(self.out or Path("model")) as folder:
-            arpa = self.out if self.out is not None and tool is None else folder / "model.arpa"
-            info = lmplz_estimated(text, self.plan, out=arpa, program=program)
-            if tool is not None and self.out is not None:
-                convert_to_binary(arpa, self.out, tool=tool)
-            return loaded(arpa, engine="auto")[0], info
-
-    def _tool(self, *, beside: Path | None = None) -> Path | None:
-        wanted = self.out is not None and wants_binary(self.out)
-        return find_build_binary(beside=beside) if wanted else None
-
-    def _keep(self, model: NgramModel, tool: Path | None) -> None:
-        if self.out is None:
-            return
-        assert isinstance(model, BackoffModel)
-        if tool is None:
-            write_arpa(model, self.out, start=self.start)
-        else:
-            write_binary(model, self.out, tool=tool)
+    with neighbour_folder("model" if place is None else place.path) as folder:
+        is_arpa = place is not None and place.tool is None
+        arpa = place.path if place is not None and is_arpa else folder / "model.arpa"
+        start = LMPLZ if place is None else place.start
+        info = lmplz_estimated(text, plan, out=arpa, program=program, start=start)
+        if place is not None and place.tool is not None:
+            convert_to_binary(arpa, place.path, tool=place.tool)
+        return loaded(arpa, engine="auto")[0], info

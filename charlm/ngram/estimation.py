@@ -154,8 +154,7 @@ def _order(
     """p(w | h) = (c − D(c)) / Σ c + γ(h) · p(w | h'), with 1/V as p(w | h') of unigrams."""
     n_contexts = len(below[-1].probs) if below else 1
     contexts = grams.keys // len(words)  # 0 for all unigrams
-    used = np.where(kept, counts, 0)
-    taken = discounts.of(used)
+    taken = discounts.of(counts)
     sums = np.bincount(contexts, counts, minlength=n_contexts)
     # A kept n-gram gives its discount to the back-off, one that is pruned its whole count.
     freed = np.bincount(contexts, np.where(kept, taken, counts), minlength=n_contexts)
@@ -167,7 +166,7 @@ def _order(
         lower = below[-1].probs[grams.suffixes]
     else:
         lower = np.full(len(words), 1 / (len(words) - 1))  # `<s>` is not predicted
-    probs = (used - taken) / divisors + backoffs[contexts] * lower
+    probs = (counts - taken) / divisors + backoffs[contexts] * lower
     return _Order(grams.keys, kept, probs, np.ones(len(probs)))
 
 

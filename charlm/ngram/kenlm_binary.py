@@ -17,12 +17,23 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.text.files import atomic_write
 
 SUFFIXES = (".bin", ".binary", ".klm")
+PACKED = (".gz", ".bz2", ".xz")
 TOOL = "build_binary"
 
 
 def wants_binary(path: str | Path) -> bool:
-    """Whether a file's name asks for KenLM's binary format."""
-    return Path(path).suffix in SUFFIXES
+    """Whether a file's name asks for KenLM's binary format.
+
+    Raises:
+        ConfigError: for a packed one, which KenLM could not map into memory.
+    """
+    path = Path(path)
+    if path.suffix in PACKED and Path(path.stem).suffix in SUFFIXES:
+        raise ConfigError(
+            f"{path}: KenLM's binary is never packed; expected a name that ends with "
+            f"{Path(path.stem).suffix}, or .arpa{path.suffix}"
+        )
+    return path.suffix in SUFFIXES
 
 
 def find_build_binary(*, beside: Path | None = None) -> Path:

@@ -1,12 +1,13 @@
 """KenLM's answers, by its Python module, for ARPA files and its own binary ones.
 
 The module is a C++ extension that not every machine could compile: nothing else may import it. It
-allocates what an ARPA header claims, so the claim is held against the file's length before.
+allocates what an ARPA header claims, so the claim is held against the file's length before. Its
+binary files are mapped into memory as they are: a damaged one can end the program.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import ArpaHead, read_arpa_head
 from charlm.ngram.arpa_writing import LOG10_ZERO
-from charlm.ngram.backoff import TokenScores
+from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.words import MARKS, UNK, WordIds
 from charlm.text.files import COMPRESSED, open_bytes
 from charlm.text.inventory import END_WORD, UNK_WORD
@@ -25,11 +26,27 @@ LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
 PACKED = 1100  # the most that gzip packs into a byte, and a little more
 MAGIC_BYTES = 6
+ROUNDING = 1e-5  # log10; its sums are in fp32
+# `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
+EXCEPTION = re.compile(r"^Cannot read model '.*?' \((?:.* threw \S+?(?: because `.*?')?\.\s+)?")
+WHERE = re.compile(r"\s*(?:in the .* at )?\bByte: \d.*$")
+LONGEST_REASON = 80
 
 
 def has_kenlm() -> bool:
-    """Whether KenLM's Python module is installed."""
-    return find_spec("kenlm") is not None
+    """Whether KenLM's Python module is installed, and whole."""
+    return _trouble() is None
+
+
+def _trouble() -> str | None:
+    """Why KenLM's Python module cannot be used."""
+    try:
+        import kenlm  # noqa: F401  # to see that it loads
+    except ModuleNotFoundError:
+        return "not installed"
+    except ImportError as error:  # compiled for another Python or C++
+        return f"does not load ({str(error).partition(chr(10))[0]:.{LONGEST_REASON}})"
+    return None
 
 
 def is_kenlm_binary(path: str | Path) -> bool:
@@ -46,17 +63,19 @@ class KenLMModel:
     def __init__(self, path: str | Path) -> None:
         """
         Raises:
-            ConfigError: KenLM's module is missing, or the model is of order 1.
+            ConfigError: KenLM's module is missing.
             DataError: a file that KenLM does not take.
         """
         self.path = Path(path)
-        if not has_kenlm():
-            raise ConfigError("kenlm: not installed; expected its Python module; pip install kenlm")
+        trouble = _trouble()
+        if trouble is not None:
+            raise ConfigError(f"kenlm: {trouble}; expected its Python module; pip install kenlm")
         head = None if is_kenlm_binary(path) else read_arpa_head(path)
         if head is not None:
             _check_claims(self.path, head)
         self.words = None if head is None else head.words
-        self._model = _loaded(self.path)
+        self.sizes = () if head is None else head.sizes  # a binary does not tell
+        self._model = _loaded(self.path, is_arpa=head is not None)
 
     @property
     def order(self) -> int:
@@ -70,7 +89,11 @@ class KenLMModel:
         return WordIds(dict.fromkeys((UNK_WORD, *self.words)), closed=True)
 
     def score(self, sentences: Sequence[list[str]]) -> TokenScores:
-        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
+        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`.
+
+        Raises:
+            DataError: a probability of more than 1, which the back-offs of a broken file can make.
+        """
         import kenlm
 
         ids: list[int] = []
@@ -88,13 +111,14 @@ class KenLMModel:
                 lengths.append(answer.ngram_length)
         scores = np.array(log10s, np.float64)
         scores[scores <= LOG10_ZERO] = -np.inf
+        require_probabilities(scores, source=str(self.path), rounding=ROUNDING)
         return TokenScores(np.array(ids, np.int32), scores, np.array(lengths, np.int8))
 
 
 def _check_claims(path: Path, head: ArpaHead) -> None:
     """Whether KenLM can be let near a file: it allocates first and reads then."""
     if len(head.sizes) < LEAST_ORDER:
-        raise ConfigError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
+        raise DataError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
     with open(path, "rb") as file:
         is_packed = any(map(file.read(MAGIC_BYTES).startswith, COMPRESSED))
     n_bytes = path.stat().st_size * (PACKED if is_packed else 1)
@@ -105,7 +129,7 @@ def _check_claims(path: Path, head: ArpaHead) -> None:
         )
 
 
-def _loaded(path: Path) -> Any:  # the module does not say its types
+def _loaded(path: Path, *, is_arpa: bool) -> Any:  # the module does not say its types
     import kenlm
 
     config = kenlm.Config()
@@ -113,8 +137,18 @@ def _loaded(path: Path) -> Any:  # the module does not say its types
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
         return kenlm.Model(str(path), config)
-    except OSError as error:
-        reason = " ".join(str(error).rpartition(" threw ")[2].split()).rstrip(").")
+    except (OSError, UnicodeDecodeError) as error:  # its message may cite bytes
+        hint = (
+            "try --engine charlm, which takes it or tells the line" if is_arpa else "make it again"
+        )
         raise DataError(
-            f"{path}: KenLM does not take it ({reason}); expected an ARPA file or KenLM's binary"
+            f"{path}: KenLM does not take it ({_reason(str(error))}); expected an ARPA file or "
+            f"KenLM's binary; {hint}"
         ) from None
+
+
+def _reason(message: str) -> str:
+    """The first sentence of what KenLM says, without its own source code's place."""
+    said = WHERE.sub("", EXCEPTION.sub("", " ".join(message.split())).removesuffix(")"))
+    first = re.split(r"(?<=[a-z0-9])\. ", said)[0].strip(" .")
+    return first if len(first) <= LONGEST_REASON else f"{first[:LONGEST_REASON]}..."

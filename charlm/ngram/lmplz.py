@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import Start, capital_unk
+from charlm.ngram.words import CAPITAL_UNK
 from charlm.text.files import scratch_file
 from charlm.text.inventory import UNK_WORD, is_spelled_unk
 from charlm.text.packing import packed_write
@@ -39,6 +41,7 @@ SHOWN = 60
 
 UNIGRAMS = b"\\1-grams:\n"
 HEAD_LINE = re.compile(rb"\n|\\(data\\|1-grams:)\n|ngram [0-9]{1,2}=[0-9]{1,18}\n")
+START_LINES = {"lmplz": b"0\t<s>", "srilm": b"-99\t<s>"}
 UNK_LINE = re.compile(rb"[^\t]*\t<unk>[\t\n]")
 ARPA_END = b"\\end\\"
 FALLBACK = re.compile(rb"Substituting fallback discounts for order ([0-9]+)")
@@ -78,17 +81,18 @@ def estimate_with_lmplz(
     program: Path,
     order: int,
     prune: Sequence[int],
+    start: Start = "lmplz",
     name: str = "text",
 ) -> LmplzResult:
     """Estimate a Kneser–Ney model and write it to `out`, packed as its suffix says, atomically.
 
     The text and lmplz's own files lie in the folder of `out` meanwhile, without a name. Words of a
-    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them. `name`
-    is what messages call the text.
+    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them. `start`
+    is how the log10 probability of `<s>` is written, `name` what messages call the text.
 
     Raises:
         ConfigError: `program` cannot be started.
-        DataError: no sentence, a word that lmplz would cut, or lmplz failed.
+        DataError: no sentence, a word that lmplz would cut or ARPA cannot hold, or lmplz failed.
         OSError: as the system gave it.
     """
     folder = Path(out).absolute().parent
@@ -102,7 +106,7 @@ def estimate_with_lmplz(
             # and charlm, which dies of writing to a closed pipe, writes to none.
             source = cast(BinaryIO, process.stdout)
             n_ngrams = _copy_head(source, arpa, program=program, drops_unk=holds_unk)
-            is_whole = _copy_body(source, arpa)
+            is_whole = _copy_body(source, arpa, start=start)
             status = process.wait()
             log.seek(0)
             messages = log.read()
@@ -125,6 +129,8 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
                 f"{name}:{number}: word {word!r} holds white space, and lmplz parts words "
                 "there; expected words without; clean the text with `charlm prep`"
             )
+        if CAPITAL_UNK in line and CAPITAL_UNK in words:
+            raise DataError(capital_unk(f"{name}:{number}"))
         if UNK_WORD in line:
             is_unk = [word == UNK_WORD or is_spelled_unk(word) for word in words]
             holds_unk = holds_unk or any(is_unk)
@@ -199,9 +205,10 @@ def _copy_head(
     return n_ngrams
 
 
-def _copy_body(source: BinaryIO, target: BinaryIO) -> bool:
-    r"""Copy the rest with `<unk>` back in its place; whether it ends with `\end\`."""
+def _copy_body(source: BinaryIO, target: BinaryIO, *, start: Start) -> bool:
+    r"""Copy the rest, `<s>` first, with `<unk>` back in place; whether it ends with `\end\`."""
     last = b""
+    target.write(source.readline(BLOCK).replace(START_LINES["lmplz"], START_LINES[start]))
     while block := source.read(BLOCK):
         target.write(block.replace(UNK_STAND_IN, UNK_BYTES))
         last = (last + block)[-2 * len(ARPA_END) :]

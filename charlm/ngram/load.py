@@ -1,17 +1,19 @@
 """Loading an n-gram model from a file, and what every such model answers.
 
-KenLM loads ARPA five times as fast as we do and takes its own binaries; ours is there for unigram
-models and for machines without KenLM's module. Their answers differ by fp32's rounding alone.
+KenLM loads ARPA five times as fast as we do and takes its own binaries; ours is there for whatever
+ARPA it refuses, for pipes, and for machines without its module. Their answers differ by fp32's
+rounding alone.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from charlm.errors import ConfigError
-from charlm.ngram.arpa_reading import read_arpa, read_arpa_head
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import TokenScores
-from charlm.ngram.kenlm_model import LEAST_ORDER, KenLMModel, has_kenlm, is_kenlm_binary
+from charlm.ngram.kenlm_model import KenLMModel, has_kenlm, is_kenlm_binary
+from charlm.text.files import Digest, display_name
 
 Engine = Literal["auto", "charlm", "kenlm"]
 ENGINES = ("auto", "charlm", "kenlm")
@@ -28,12 +30,27 @@ class NgramModel(Protocol):
     def order(self) -> int:
         """The length of its longest n-grams."""
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The n-grams of each order; empty where the engine does not tell."""
+
     def score(self, sentences: Sequence[list[str]]) -> TokenScores:
         """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
 
 
-def load_ngram(path: str | Path, *, engine: Engine = "auto") -> NgramModel:
+def is_pipe(path: str | Path) -> bool:
+    """Whether a model can be read only once: standard input, or no regular file."""
+    path = Path(path)
+    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def load_ngram(
+    path: str | Path, *, engine: Engine = "auto", digest: Digest | None = None
+) -> NgramModel:
     """The model in an ARPA file or in KenLM's binary.
+
+    `auto` is KenLM where it is installed and takes the file, else ours, which gives the model or
+    says on which line it is broken. A pipe is read by ours, and `digest` is fed what it holds.
 
     Raises:
         ConfigError: an engine that is unknown, missing, or unable to read this file.
@@ -41,6 +58,12 @@ def load_ngram(path: str | Path, *, engine: Engine = "auto") -> NgramModel:
     """
     if engine not in ENGINES:
         raise ConfigError(f"--engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    if is_pipe(path):
+        if engine == "kenlm":
+            raise ConfigError(
+                f"{display_name(path)}: KenLM reads no pipe; expected a file, or --engine charlm"
+            )
+        return read_arpa(path, digest=digest)
     if is_kenlm_binary(path):
         if engine == "charlm" or not has_kenlm():
             raise ConfigError(
@@ -50,6 +73,9 @@ def load_ngram(path: str | Path, *, engine: Engine = "auto") -> NgramModel:
         return KenLMModel(path)
     if engine == "kenlm":
         return KenLMModel(path)
-    if engine == "auto" and has_kenlm() and len(read_arpa_head(path).sizes) >= LEAST_ORDER:
-        return KenLMModel(path)
+    if engine == "auto" and has_kenlm():
+        try:
+            return KenLMModel(path)
+        except DataError:  # ours may take it, and tells the line if not
+            return read_arpa(path)
     return read_arpa(path)

@@ -3,21 +3,29 @@
 lmplz works on the disk and leaves an ARPA file, the others leave a model in memory.
 """
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_reading import read_arpa
+from charlm.ngram.arpa_writing import Start, require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
-from charlm.ngram.load import Engine, NgramModel, load_ngram
-from charlm.ngram.words import WordIds, encode, mapped, words_of
+from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
+from charlm.ngram.words import MARKS, WordIds, encode, mapped, words_of
 from charlm.text.files import display_name, sha256_of
 from charlm.text.inventory import Inventory
 from charlm.text.perplexity import HASH_DIGITS
 from charlm.text.reading import ReadText
+
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -77,12 +85,17 @@ def parse_pruning(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def estimated(path: str | Path, plan: Plan) -> tuple[BackoffModel, ModelInfo]:
-    """The Kneser–Ney model of a text.
+def estimated(
+    path: str | Path, plan: Plan, *, for_arpa: bool = False
+) -> tuple[BackoffModel, ModelInfo, Counts]:
+    """The Kneser–Ney model of a text, and how often each of its words stands in the text.
+
+    An ARPA file is to hold the model if it is `for_arpa`.
 
     Raises:
         ConfigError: an order or pruning that makes no model.
-        DataError: a text without a sentence, or that is not what was expected.
+        DataError: a text without a sentence, or that is not what was expected; a word that an ARPA
+            file for it cannot hold.
     """
     began = time.perf_counter()
     vocabulary = plan.vocabulary
@@ -91,16 +104,19 @@ def estimated(path: str | Path, plan: Plan) -> tuple[BackoffModel, ModelInfo]:
     ids = encode(text.sentences(), word_ids)
     if not len(ids):
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+    if for_arpa:
+        require_arpa_words(word_ids.words, source=display_name(path))
     result = estimate(ids, words=word_ids.words, order=plan.order, prune=plan.prune)
     info = ModelInfo(
-        source=str(path),
+        source=display_name(path),
         order=plan.order,
-        sizes=tuple(map(len, result.model.orders)),
+        sizes=result.model.sizes,
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
         told=plan.told(text.sha256),
     )
-    return result.model, info
+    counts = np.bincount(ids, minlength=len(word_ids.words))
+    return result.model, info, counts.astype(np.int64)
 
 
 def loaded(path: str | Path, *, engine: Engine) -> tuple[NgramModel, ModelInfo]:
@@ -109,23 +125,43 @@ def loaded(path: str | Path, *, engine: Engine) -> tuple[NgramModel, ModelInfo]:
     Raises:
         ConfigError, DataError: as `load_ngram`.
     """
-    began = time.perf_counter()
-    model = load_ngram(path, engine=engine)
-    return model, ModelInfo(
-        source=str(path),
+    began, digest = time.perf_counter(), hashlib.sha256()
+    model = load_ngram(path, engine=engine, digest=digest)
+    sha256 = digest.hexdigest() if is_pipe(path) else sha256_of(path)
+    return model, _info_of(model, path, seconds=time.perf_counter() - began, sha256=sha256)
+
+
+def loaded_for_arpa(path: str | Path) -> tuple[BackoffModel, ModelInfo]:
+    """The model in a file, read by us, so that it can be written again.
+
+    Raises:
+        DataError: as `read_arpa`.
+    """
+    began, digest = time.perf_counter(), hashlib.sha256()
+    model = read_arpa(path, digest=digest)
+    seconds = time.perf_counter() - began
+    return model, _info_of(model, path, seconds=seconds, sha256=digest.hexdigest())
+
+
+def _info_of(model: NgramModel, path: str | Path, *, seconds: float, sha256: str) -> ModelInfo:
+    return ModelInfo(
+        source=display_name(path),
         order=model.order,
-        sizes=tuple(map(len, model.orders)) if isinstance(model, BackoffModel) else (),
+        sizes=model.sizes,
         fallback_orders=(),
-        seconds=time.perf_counter() - began,
-        told={"lm": f"{model.order}gram", "model": sha256_of(path)[:HASH_DIGITS]},
+        seconds=seconds,
+        told={"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]},
     )
 
 
-def lmplz_estimated(path: str | Path, plan: Plan, *, out: Path, program: Path) -> ModelInfo:
+def lmplz_estimated(
+    path: str | Path, plan: Plan, *, out: Path, program: Path, start: Start
+) -> ModelInfo:
     """What lmplz estimates of a text, as an ARPA file at `out`; the text is never in memory.
 
     Raises:
         ConfigError, DataError: as `estimate_with_lmplz`.
+        DataError: words of the vocabulary that do not occur: its model would not have them.
     """
     thresholds_of(plan.prune, order=plan.order)  # lmplz says less of what it does not take
     began = time.perf_counter()
@@ -133,18 +169,36 @@ def lmplz_estimated(path: str | Path, plan: Plan, *, out: Path, program: Path) -
     text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
     sentences = (mapped(words, vocabulary) for words in text.sentences())
     result = estimate_with_lmplz(
-        sentences,
+        _with_all_words(sentences, vocabulary, name=display_name(path)),
         out,
         program=program,
         order=plan.order,
         prune=plan.prune,
+        start=start,
         name=display_name(path),
     )
     return ModelInfo(
-        source=str(path),
+        source=display_name(path),
         order=plan.order,
         sizes=result.n_ngrams,
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
         told={**plan.told(text.sha256), "by": "lmplz"},
     )
+
+
+def _with_all_words(
+    sentences: Iterable[list[str]], vocabulary: Inventory | None, *, name: str
+) -> Iterator[list[str]]:
+    """The sentences; at their end all words of the vocabulary must have come up."""
+    unseen = dict.fromkeys(words_of(vocabulary)[len(MARKS) :] if vocabulary else ())
+    for words in sentences:
+        if unseen:
+            for word in words:
+                unseen.pop(word, None)
+        yield words
+    if unseen:
+        raise DataError(
+            f"{name}: {len(unseen)} words of the vocabulary do not occur in it, "
+            f"{next(iter(unseen))!r} the first; lmplz expects all in the text; use --engine charlm"
+        )

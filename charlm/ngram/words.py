@@ -14,6 +14,7 @@ from charlm.text.inventory import END_WORD, UNK_WORD, Inventory, is_spelled_unk
 
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)
+CAPITAL_UNK = "<UNK>"  # KenLM takes it for `<unk>`; here it is one only where an ARPA file lists it
 
 Ids = npt.NDArray[np.int32]
 

@@ -4,42 +4,47 @@ What a stream is, its content says and not its name. A pipe can be read only onc
 looked into, and is taken for a file of scores.
 """
 
+import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.backoff import TokenScores
+from charlm.ngram.evaluation import STATE, evaluate_ngram
 from charlm.ngram.kenlm_model import BINARY_MAGIC
-from charlm.ngram.load import load_ngram
-from charlm.ngram.words import UNK
-from charlm.text.corpus import blocks
+from charlm.ngram.source import loaded
+from charlm.run.folder import RUN
 from charlm.text.files import display_name, open_bytes
-from charlm.text.inventory import END_WORD, UNK_WORD
-from charlm.text.perplexity import Evaluation, ScoredSentence
-from charlm.text.reading import ReadText
+from charlm.text.inventory import END_WORD, Inventory, vocabulary_at
+from charlm.text.perplexity import Evaluation, ScoredSentence, normalisation_name
 from charlm.text.word_scores import WordScores, read_word_scores
 
 StateName = Literal["carried", "sentence"]
 Kind = Literal["scores", "run", "n-gram"]
 OnStage = Callable[[str], None]
 
-ARPA_START = b"\\data\\"
-LOOKED_AT = 4096  # bytes of a file that say what it is; SRILM's ARPA begins with a blank line
-BLOCK = 1 << 16  # tokens that an n-gram model scores at a time
+ARPA_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
+SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # no line of an ARPA file is one
+LOOKED_AT = 1 << 16  # bytes of a file that say what it is; SRILM's ARPA may begin with a preamble
 ORDER: dict[Kind, int] = {"scores": 0, "n-gram": 1, "run": 2}  # of the quickest to fail first
 
 
 def kind_of(stream: str | Path) -> Kind:
-    """What a stream is: a directory is a run, and of files their first bytes tell.
+    """What a stream is: a directory is a run, and of files their beginning tells.
 
     Raises:
-        DataError: no such file.
+        DataError: no such file, or a folder that is no run.
     """
     path = Path(stream)
     if path.is_dir():
+        if not (path / RUN).is_file():
+            raise DataError(
+                f"{stream}: a folder, and not a run ({RUN} is missing); expected scores of words, "
+                "a run or an n-gram model"
+            )
         return "run"
     if str(stream) != "-" and not path.exists():
         raise DataError(
@@ -49,8 +54,8 @@ def kind_of(stream: str | Path) -> Kind:
         return "scores"
     with open_bytes(stream) as file:
         head = file.read(LOOKED_AT)
-    is_ngram = head.startswith(BINARY_MAGIC) or head.lstrip().startswith(ARPA_START)
-    return "n-gram" if is_ngram else "scores"
+    is_arpa = ARPA_START.search(head) and not SCORE.search(head)  # the text scored may hold \data\
+    return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
 
 
 def answers(
@@ -65,19 +70,22 @@ def answers(
 ) -> list[list[WordScores]]:
     """For each of `texts` what each of `streams` makes of it; a file of scores has one text only.
 
+    N-gram models read the texts as the runs beside them do: by their rules, in their vocabulary.
+
     Raises:
-        ConfigError: an unknown state or device.
+        ConfigError: an unknown state or device; n-gram models beside runs of different rules.
         DataError: a broken file, run or text.
     """
     if state not in ("carried", "sentence"):
         raise ConfigError(f"--state {state!r}: expected one of carried, sentence")
+    vocabulary = _vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
     found: dict[int, list[WordScores]] = {}
     for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
         stream = streams[index]
         if kinds[index] == "scores":
             found[index] = [read_word_scores(stream)]
         elif kinds[index] == "n-gram":
-            found[index] = _of_ngram(stream, texts, on_stage=on_stage)
+            found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, on_stage=on_stage)
         else:
             found[index] = _of_run(
                 stream, texts, state=state, device=device, threads=threads, on_stage=on_stage
@@ -86,35 +94,62 @@ def answers(
     return [list(each) for each in zip(*by_stream, strict=True)]
 
 
+def _vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> Inventory | None:
+    """The words and text rules of the first run, None without one.
+
+    Runs whose words differ can mix on a text that holds none of the words between them alone, and
+    there it is all the same whose vocabulary is taken.
+    """
+    runs = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "run"]
+    inventories = [vocabulary_at(run) for run in runs]
+    for run, inventory in zip(runs, inventories, strict=True):
+        rules = [each.normalisation for each in (inventories[0], inventory)]
+        if rules[0] != rules[1]:
+            shown = " and ".join(map(normalisation_name, rules))
+            raise ConfigError(
+                f"{runs[0]} and {run}: read text by different rules, {shown}; expected the same, "
+                "for an n-gram model beside them to follow; drop one of the three"
+            )
+    return inventories[0] if runs else None
+
+
+class _Collector:
+    """Hears the sentences of texts, and takes them together when a text is finished."""
+
+    def __init__(self, source: str | Path) -> None:
+        self.source = str(source)
+        self.results: list[WordScores] = []
+        self._words: list[str] = []
+        self._log10_probs: list[float] = []
+
+    def add(self, sentence: ScoredSentence) -> None:
+        self._words.extend((*sentence.mapped, END_WORD))
+        self._log10_probs.extend(sentence.log10_probs)
+
+    def close(self, result: Evaluation, *, state: str) -> None:
+        log10_probs = np.array(self._log10_probs)
+        signature = result.signatures[state]
+        self.results.append(WordScores(self.source, tuple(self._words), log10_probs, signature))
+        self._words.clear()
+        self._log10_probs.clear()
+
+
 def _of_ngram(
-    path: str | Path, texts: Sequence[str | Path], *, on_stage: OnStage | None
+    path: str | Path,
+    texts: Sequence[str | Path],
+    *,
+    vocabulary: Inventory | None,
+    on_stage: OnStage | None,
 ) -> list[WordScores]:
-    model = load_ngram(path)
+    model, info = loaded(path, engine="auto")
     _tell(on_stage, path, texts)
-    results = []
+    heard = _Collector(path)
     for text in texts:
-        words: list[str] = []
-        log10_probs = [np.empty(0)]
-        sentences = ReadText(text, normalisation=None).sentences()
-        for block in blocks(sentences, size=BLOCK):
-            scores = model.score(block)
-            words += _words_as_scored(block, scores)
-            log10_probs.append(scores.log10_probs)
-        _require_tokens(words, text)
-        results.append(WordScores(str(path), tuple(words), np.concatenate(log10_probs)))
-    return results
-
-
-def _words_as_scored(sentences: list[list[str]], scores: TokenScores) -> list[str]:
-    words = [word for sentence in sentences for word in (*sentence, END_WORD)]
-    for index in np.flatnonzero(scores.word_ids == UNK):
-        words[index] = UNK_WORD
-    return words
-
-
-def _require_tokens(words: Sequence[str], text: str | Path) -> None:
-    if not words:
-        raise DataError(f"{display_name(text)}: no sentence; expected one a line")
+        result = evaluate_ngram(
+            model, text, told=info.told, vocabulary=vocabulary, on_sentence=heard.add
+        )
+        heard.close(result, state=STATE)
+    return heard.results
 
 
 def _of_run(
@@ -128,20 +163,7 @@ def _of_run(
 ) -> list[WordScores]:
     from charlm.scoring.evaluation import evaluate  # torch takes seconds; files need none of it
 
-    results: list[WordScores] = []
-    words: list[str] = []
-    log10_probs: list[float] = []
-
-    def add(sentence: ScoredSentence) -> None:
-        words.extend((*sentence.mapped, END_WORD))
-        log10_probs.extend(sentence.log10_probs)
-
-    def close(result: Evaluation) -> None:
-        signature = result.signatures[state]
-        results.append(WordScores(str(path), tuple(words), np.array(log10_probs), signature))
-        words.clear()
-        log10_probs.clear()
-
+    heard = _Collector(path)
     _tell(on_stage, path, texts)
     evaluate(
         path,
@@ -149,10 +171,10 @@ def _of_run(
         state=state,
         device=device,
         threads=threads,
-        on_sentence=add,
-        on_text=close,
+        on_sentence=heard.add,
+        on_text=partial(heard.close, state=state),
     )
-    return results
+    return heard.results
 
 
 def _tell(on_stage: OnStage | None, model: str | Path, texts: Sequence[str | Path]) -> None:

@@ -8,25 +8,28 @@ probability. Weights are tuned on one text and reported on another, unless there
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.scoring.answers import Kind, StateName, answers, kind_of
-from charlm.scoring.mixing import Log10s, em_weights, mixed_log10
-from charlm.text.corpus import split_path
+from charlm.ngram.backoff import Log10s
+from charlm.scoring.answers import StateName, answers, kind_of
+from charlm.scoring.mix_options import (
+    SplitName,
+    check_out,
+    parsed_weights,
+    refuse_idle,
+    texts_to_score,
+)
+from charlm.scoring.mixing import em_weights, mixed_log10
 from charlm.text.inventory import END_WORD, UNK_WORD
 from charlm.text.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.packing import packed_write
 from charlm.text.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
 from charlm.text.word_scores import WordScores
 
-SplitName = Literal["train", "valid", "test"]
-
 SAME_TEXT = "the same text"
 MIXTURE = "mixture"
-SUM_TOLERANCE = 1e-3  # of weights that somebody wrote down: three times .333 are one
 JSON_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz")
 
 
@@ -39,7 +42,7 @@ class MixedStream:
     log10_prob: float  # of the tokens to which it gives anything, as SRILM counts
     n_zeroprobs: int  # the others
     ppl: float | None  # None where no token is left to divide by
-    signature: str | None = None  # of a run's evaluation
+    signature: str | None = None  # of a model's evaluation; a file of scores has none
 
 
 @dataclass(frozen=True)
@@ -71,40 +74,48 @@ def mix(
     streams: Sequence[str | Path],
     *,
     data: str | Path | None = None,
-    split: SplitName = "test",
-    tune: SplitName = "valid",
+    split: SplitName | None = None,
+    tune: SplitName | None = None,
     text: str | Path | None = None,
     weights: str | Sequence[float] | None = None,
     out: str | Path | None = None,
-    state: StateName = "carried",
+    state: StateName | None = None,
     device: str = "auto",
     threads: int | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
 
-    Runs and n-gram models score `tune` and `split` of a corpus directory, or one text, on which
-    the weights are then tuned as well; so they are where all streams are files. `weights`, as many
-    as streams, leave nothing to tune. `out` gets the mixture's scores in SRILM's layout, or as
-    JSON lines if it ends with .jsonl. `on_stage` hears of each text before a model scores it.
+    Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or one
+    text, on which the weights are then tuned as well; so they are where all streams are files.
+    N-gram models read the text by the rules of the runs beside them, in their vocabulary. `state`
+    is that of runs (carried). `weights`, as many as streams, leave nothing to tune. `out` gets the
+    mixture's scores in SRILM's layout, or as JSON lines if it ends with .jsonl. `on_stage` hears
+    of each text before a model scores it.
 
     Raises:
-        ConfigError: fewer than two streams, weights that are none, or a text too few or too many.
+        ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
+            an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
     if isinstance(streams, str | Path) or len(streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
-    given = None if weights is None else _parsed_weights(weights, n_streams=len(streams))
-    if out is not None and not Path(out).parent.is_dir():
-        raise ConfigError(f"--out {out}: no folder {Path(out).parent}; expected one that is there")
+    given = None if weights is None else parsed_weights(weights, n_streams=len(streams))
+    check_out(out)
     kinds = [kind_of(stream) for stream in streams]
-    splits = (split,) if given else (tune, split)
-    texts = _texts(streams, kinds=kinds, data=data, splits=splits, text=text)
+    splits = (split or "test",) if given else (tune or "valid", split or "test")
+    texts = texts_to_score(streams, kinds=kinds, data=data, splits=splits, text=text)
+    refuse_idle(
+        {"split": split, "tune": tune, "state": state},
+        has_run="run" in kinds,
+        has_data=data is not None,
+        is_given=given is not None,
+    )
     by_text = answers(
         streams,
         kinds=kinds,
         texts=texts,
-        state=state,
+        state=state or "carried",
         device=device,
         threads=threads,
         on_stage=on_stage,
@@ -118,63 +129,6 @@ def mix(
     if out is not None:
         _write(result, out)
     return result
-
-
-def _parsed_weights(weights: str | Sequence[float], *, n_streams: int) -> list[float]:
-    """Weights as numbers of sum 1."""
-    fields = weights.split(",") if isinstance(weights, str) else [str(each) for each in weights]
-    shown = ",".join(fields)
-    try:
-        numbers = [float(field) for field in fields]
-    except ValueError:
-        raise ConfigError(f"--weights {shown}: expected numbers with commas, as 0.6,0.4") from None
-    if len(numbers) != n_streams:
-        raise ConfigError(
-            f"--weights {shown}: {len(numbers)} for {n_streams} streams; expected one for each"
-        )
-    total = sum(numbers)
-    if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN is neither
-        raise ConfigError(
-            f"--weights {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
-        )
-    return [number / total for number in numbers]
-
-
-def _texts(
-    streams: Sequence[str | Path],
-    *,
-    kinds: Sequence[Kind],
-    data: str | Path | None,
-    splits: Sequence[str],
-    text: str | Path | None,
-) -> list[str | Path]:
-    """The texts that models are to score, the one to report last; none where all are files."""
-    files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
-    models = [stream for stream, kind in zip(streams, kinds, strict=True) if kind != "scores"]
-    if data is not None and text is not None:
-        raise ConfigError("found both --data and --text; expected one of them; drop either")
-    if not models:
-        if data is not None or text is not None:
-            raise ConfigError(
-                f"{'--text' if data is None else '--data'}: found no model to score it, all "
-                "streams are files of scores; expected neither --text nor --data; drop it"
-            )
-        return []
-    if data is not None and files:
-        raise ConfigError(
-            f"{files[0]}: holds the scores of one text; expected --text FILE, not --data, beside it"
-        )
-    if data is not None:
-        return [split_path(data, split) for split in dict.fromkeys(splits)]
-    if text is None:
-        raise ConfigError(
-            f"{models[0]}: a model, and no text to score; expected --data DIR or --text FILE"
-        )
-    if len(models) > 1 and not Path(text).is_file() and (str(text) == "-" or Path(text).exists()):
-        raise ConfigError(
-            f"--text {text}: {len(models)} models cannot read one pipe; expected a file"
-        )
-    return [text]
 
 
 def _require_same_words(scores: Sequence[WordScores]) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Log10s = npt.NDArray[np.float64]
+from charlm.ngram.backoff import Log10s
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
@@ -115,13 +116,16 @@ def read_lines(path: str | Path, *, invalid: Invalid = "error") -> Iterator[tupl
                 yield number, text
 
 
-def raw_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+def raw_lines(file: BinaryIO, name: str, *, longest: int = 0) -> Iterator[tuple[int, bytes]]:
     """Line numbers from 1, and lines still in bytes, without LF (or CRLF) and leading BOM.
 
     Raises:
-        DataError: a NUL byte.
+        DataError: a NUL byte, or a line of more bytes than `longest`, if that is not 0.
     """
-    for number, raw in enumerate(file, 1):
+    lines = iter(partial(file.readline, longest + 1), b"") if longest else file
+    for number, raw in enumerate(lines, 1):
+        if longest and len(raw) > longest:
+            raise DataError(f"{name}:{number}: longer than {longest} bytes; expected shorter lines")
         line = raw
         if number == 1 and raw.startswith(BOM):
             line = raw.removeprefix(BOM)

@@ -18,6 +18,7 @@ from charlm.text.files import read_json, write_json
 from charlm.text.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
 from charlm.text.normalise import Normalisation
 
+VOCABULARY = "vocab.json"  # in a run directory
 FORMAT = 1
 FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find another hash
 END_WORD, UNK_WORD = "</s>", "<unk>"
@@ -108,6 +109,19 @@ class Inventory:
         write_json(path, value)
 
 
+def vocabulary_at(path: str | Path) -> Inventory:
+    """The inventory in a vocabulary's file, or in that of a run directory.
+
+    Raises:
+        DataError: as `load_inventory`; a folder without a vocabulary.
+    """
+    if not Path(path).is_dir():
+        return load_inventory(path)
+    if not (Path(path) / VOCABULARY).is_file():
+        raise DataError(f"{path}: no {VOCABULARY} in it; expected a vocabulary's file, or a run")
+    return load_inventory(Path(path) / VOCABULARY)
+
+
 def load_inventory(path: str | Path) -> Inventory:
     """The inventory in a vocab.json, which may come from a stranger.
 
@@ -115,7 +129,8 @@ def load_inventory(path: str | Path) -> Inventory:
         DataError: a newer format, or not what `Inventory.save` writes.
     """
     value = read_json(path)
-    if not isinstance(value, dict) or type(value.get("format")) is not int:
+    is_ours = isinstance(value, dict) and type(value.get("format")) is int
+    if not is_ours or not value.keys() & {"words", "characters"}:  # a run.json has a format, too
         raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")
     if value["format"] not in (FORMAT, FORMAT_WITH_MORPHS):
         raise DataError(

@@ -95,13 +95,16 @@ def _kenlm_id(word_id: int) -> int:
 
 
 def kenlm_total(perplexity: Perplexity) -> str:
-    """The four lines of KenLM's `query -v summary`."""
-    counts = perplexity.counts
+    """The four lines of KenLM's `query -v summary`.
+
+    Its tokens are those that the first perplexity is over: what gets no probability here has one of
+    1e-100 there.
+    """
     return (
         f"Perplexity including OOVs:\t{_kenlm_number(perplexity.ppl)}\n"
         f"Perplexity excluding OOVs:\t{_kenlm_number(perplexity.ppl_known)}\n"
-        f"OOVs:\t{counts.n_oov}\n"
-        f"Tokens:\t{counts.n_tokens}"
+        f"OOVs:\t{perplexity.counts.n_oov}\n"
+        f"Tokens:\t{perplexity.n_tokens}"
     )
 
 

@@ -91,22 +91,36 @@ class Perplexity:
     sums: Log10Sums
 
     @property
+    def n_tokens(self) -> int:
+        """What `ppl` divides by: tokens of probability 0 have no part in it."""
+        return self.counts.n_tokens - self.sums.n_zeroprobs
+
+    @property
+    def n_words(self) -> int:
+        """What `ppl1` divides by."""
+        return self.counts.n_words - self.sums.n_zeroprobs
+
+    @property
+    def n_known_tokens(self) -> int:
+        """What `ppl_known` divides by."""
+        n_zeroprobs = self.sums.n_zeroprobs - self.sums.n_zeroprobs_oov
+        return self.counts.n_known_tokens - n_zeroprobs
+
+    @property
     def ppl(self) -> float | None:
         """Over all tokens: SRILM's `ppl`, KenLM's "including OOVs", the papers' perplexity."""
-        return _perplexity(self.sums.log10_prob, self.counts.n_tokens - self.sums.n_zeroprobs)
+        return _perplexity(self.sums.log10_prob, self.n_tokens)
 
     @property
     def ppl1(self) -> float | None:
         """SRILM's `ppl1`: the same sum, sentence ends included, over the words alone."""
-        return _perplexity(self.sums.log10_prob, self.counts.n_words - self.sums.n_zeroprobs)
+        return _perplexity(self.sums.log10_prob, self.n_words)
 
     @property
     def ppl_known(self) -> float | None:
         """Over tokens that are not `<unk>`: KenLM's "excluding OOVs"."""
-        sums = self.sums
-        n_zeroprobs = sums.n_zeroprobs - sums.n_zeroprobs_oov
-        n_tokens = self.counts.n_known_tokens - n_zeroprobs
-        return _perplexity(sums.log10_prob - sums.log10_prob_oov, n_tokens)
+        known = self.sums.log10_prob - self.sums.log10_prob_oov
+        return _perplexity(known, self.n_known_tokens)
 
     @property
     def bits_per_character(self) -> float | None:
@@ -122,6 +136,7 @@ class Perplexity:
         """As JSON."""
         return {
             "log10_prob": self.sums.log10_prob,
+            "n_left_out": self.sums.n_zeroprobs,
             "ppl": self.ppl,
             "ppl1": self.ppl1,
             "ppl_known": self.ppl_known,

@@ -37,7 +37,7 @@ class WordScores:
     source: str  # how messages and tables call it: a file, run or model
     words: tuple[str, ...]  # as scored: `<unk>` for what was unknown, `</s>` ends every sentence
     log10_probs: Log10s  # (N,), −inf where the model gives nothing
-    signature: str | None = None  # of the evaluation, where a run was asked
+    signature: str | None = None  # of the evaluation, where a model was asked
 
     @property
     def n_sentences(self) -> int:
@@ -144,7 +144,7 @@ def _log10(value: str | float, *, where: str) -> float:
         DataError: no number, or that of more than 1.
     """
     try:
-        number = float(value)
+        number = math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
     except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
         number = math.nan
     if not number <= ROUNDING:

@@ -12,11 +12,12 @@ from typer.testing import CliRunner, Result
 
 import charlm
 from charlm.cli.boundary import Commands
-from charlm.cli.compare_kn import compare_kn
+from charlm.cli.compare_kn import compare_kn, shown_interval
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
 from charlm.run.weights import write_tensors
 from charlm.scoring.comparison import compare as comparison
+from charlm.scoring.comparison.bootstrap import Difference
 from charlm.text.files import sha256_of
 from charlm.text.inventory import inventory_of
 
@@ -57,7 +58,7 @@ weight: the model's in the mixture, fitted on valid.txt
 
 difference of ppl, first less second, with its 95 % interval: 1000 draws of sentences, seed 1
 first       second  state     difference   from     to  first-better
-first       KN-1    sentence        2.59   2.56   2.63          0.0%
+first       KN-1    sentence       2.590  2.562  2.632          0.0%
 first+KN-1  first   sentence       -1.62  -1.74  -1.42        100.0%
 first+KN-1  KN-1    sentence        0.97   0.82   1.21          0.0%
 
@@ -68,6 +69,7 @@ count  tokens   share   KN-1   first  first+KN-1
 1-9         2  40.00%  7.47*  10.00        8.10
 
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
+sentences: 2; intervals from fewer than 10 say nothing
 signature of KN-1: charlm:SIGNED|state:sentence|start:<s>|norm:NFC|precision:fp64
 signature of first: charlm:SIGNED|state:sentence|start:</s>|oov_input:unk|norm:NFC|precision:fp32
 """
@@ -145,16 +147,33 @@ def test_a_model_has_a_row_and_its_mixture_another(here: Path) -> None:
 
 
 def test_both_states_have_columns_of_their_own(here: Path) -> None:
-    result = run_compare(*WITH_MODEL, "--samples", "10")
+    result = run_compare(*WITH_MODEL, "--samples", "100")
     assert "  weight  ppl:carried  bits/char  weight  ppl:sentence  bits/char\n" in result.stdout
     assert "\nKN-1 starts every sentence anew, in either state\n" in result.stdout
     assert re.findall(r"^first +KN-1 +(\w+)", result.stdout, re.M) == ["carried", "sentence"]
     assert re.findall(r"^signature of (.*?): ", result.stdout, re.M) == ["KN-1", "first", "first"]
 
 
+@pytest.mark.parametrize(
+    ("difference", "shown"),
+    [
+        ((-45.0, -46.0, -44.0), ["-45.00", "-46.00", "-44.00"]),
+        ((0.0102, 0.0098, 0.0107), ["0.01020", "0.00980", "0.01070"]),
+        ((-0.5, -1.0, -0.001), ["-0.50", "-1.00", "-0.0010"]),  # is 0 inside?
+        ((-1e-9, -2e-9, 1e-9), ["0.000000"] * 3),
+        ((0.0, 0.0, 0.0), ["0.00"] * 3),
+        ((None, None, None), ["undefined"] * 3),
+    ],
+)
+def test_a_difference_and_its_interval_show_two_digits_that_tell_something(
+    difference: tuple[float | None, ...], shown: list[str]
+) -> None:
+    assert shown_interval(Difference(*difference, first_better=0.5)) == shown
+
+
 def test_other_words_make_other_tables_and_a_note(here: Path) -> None:
     save_run(Path("exp/second"), words="abc")
-    result = run_compare(*WITH_MODEL, "--model", "exp/second", "--samples", "10")
+    result = run_compare(*WITH_MODEL, "--model", "exp/second", "--samples", "100")
     sizes = re.findall(r"^corpus test: .* vocabulary of (\d+) words", result.stdout, re.M)
     assert sizes == ["10", "5"]
     assert result.stdout.endswith(
@@ -173,9 +192,9 @@ def test_a_text_too_small_for_discounts_is_warned_of_once(here: Path) -> None:
 
 
 def test_json_is_one_object_with_what_the_library_returns(here: Path) -> None:
-    result = run_compare(*WITH_MODEL, "--samples", "10", "--json")
+    result = run_compare(*WITH_MODEL, "--samples", "100", "--json")
     expected = comparison.compare_kn(
-        "corpus", model="exp/first", order=1, samples=10, device="cpu"
+        "corpus", model="exp/first", order=1, samples=100, device="cpu"
     ).to_dict()
     assert without_seconds(json.loads(result.stdout)) == without_seconds(expected)
 
@@ -198,7 +217,11 @@ def test_the_example_in_the_help_works(here: Path) -> None:
     [
         (["--data", "none"], 1, "charlm: none: no such folder; expected one that holds "),
         (["--data", "corpus", "--order", "7"], 2, "Invalid value for '--order'"),
-        (["--data", "corpus", "--samples", "0"], 1, "charlm: --samples 0: expected 1 or more\n"),
+        (
+            ["--data", "corpus", "--samples", "9"],
+            1,
+            "charlm: --samples 9: expected 100 or more; the",
+        ),
         (
             ["--data", "corpus", "--prune", "x"],
             1,

@@ -55,19 +55,42 @@ def test_the_table_has_a_row_a_stream_and_the_mixture_last() -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     # 2^(-1/4) and 1.5^(-1/2) of 10
     assert result.stdout == (
-        "source   weight   ppl\n"
-        "x.ppl    0.5000  8.41\n"
-        "y.ppl    0.5000  8.41\n"
-        "mixture       -  8.16\n"
+        "source   weight  left-out   ppl\n"
+        "x.ppl    0.5000         1  8.41\n"
+        "y.ppl    0.5000         1  8.41\n"
+        "mixture       -         1  8.16\n"
         "\n"
-        "ppl: 5 tokens, each </s> one of them; left out, having no probability: 1\n"
+        "ppl: 5 tokens, each </s> one of them\n"
+        "left-out: tokens to which a row gives nothing; its ppl is over the others, and over "
+        "different tokens ppl do not compare\n"
         "weights: tuned on the same text\n"
     )
 
 
+def test_nothing_is_said_of_tokens_left_out_where_none_is() -> None:
+    for name, text in (("x.ppl", X), ("y.ppl", Y)):
+        Path(name).write_text(text.partition("<unk>\n")[0])
+    # 2^(-1/3) and 1.5^(-2/3) of 10
+    assert run_mix("x.ppl", "y.ppl").stdout == (
+        "source   weight   ppl\n"
+        "x.ppl    0.5000  7.94\n"
+        "y.ppl    0.5000  7.94\n"
+        "mixture       -  7.63\n"
+        "\n"
+        "ppl: 3 tokens, each </s> one of them\n"
+        "weights: tuned on the same text\n"
+    )
+
+
+def test_each_row_tells_what_its_perplexity_leaves_out() -> None:
+    Path("x.ppl").write_text(X.replace("0.2 [ -0.69897 ]", "0 [ -inf ]"))
+    lines = run_mix("x.ppl", "y.ppl", "--weights", "0.5,0.5").stdout.splitlines()
+    assert [line.split()[2] for line in lines[:4]] == ["left-out", "2", "1", "1"]
+
+
 def test_given_weights_are_called_so() -> None:
     result = run_mix("x.ppl", "y.ppl", "--weights", "1,0")
-    assert result.stdout.splitlines()[1] == "x.ppl    1.0000  8.41"
+    assert result.stdout.splitlines()[1] == "x.ppl    1.0000         1  8.41"
     assert result.stdout.endswith("\nweights: as given\n")
 
 
@@ -79,7 +102,7 @@ def test_json_is_what_the_library_returns() -> None:
 def test_the_mixture_goes_to_a_file_that_mixes_again() -> None:
     assert run_mix("x.ppl", "y.ppl", "--out", "z.ppl").exit_code == 0
     result = run_mix("x.ppl", "z.ppl", "--weights", "0,1")
-    assert result.stdout.splitlines()[3] == "mixture       -  8.16"
+    assert result.stdout.splitlines()[3] == "mixture       -         1  8.16"
 
 
 def test_nothing_to_divide_by_is_undefined() -> None:
@@ -101,7 +124,8 @@ def test_the_example_in_the_help_works(corpus_dir: Path, tiny_run: Path) -> None
     assert [line.split()[0] for line in lines[1:4]] == ["exp/first", "kn5.arpa", "mixture"]
     assert "ppl: 14 tokens in corpus/test.txt, each </s> one of them" in lines
     assert "weights: tuned on corpus/valid.txt" in lines
-    assert lines[-1].startswith("signature of exp/first: charlm:")
+    signed = [line.split(":")[0] for line in lines if line.startswith("signature of ")]
+    assert signed == ["signature of exp/first", "signature of kn5.arpa"]
     assert result.stderr.splitlines() == [
         "scoring corpus/valid.txt and corpus/test.txt with kn5.arpa",
         "scoring corpus/valid.txt and corpus/test.txt with exp/first",
@@ -120,6 +144,11 @@ def test_the_example_in_the_help_works(corpus_dir: Path, tiny_run: Path) -> None
             ["x.ppl", "y.ppl", "--weights", "1,2"],
             1,
             "charlm: --weights 1,2: sum 3; expected numbers of 0 or above that sum to 1\n",
+        ),
+        (
+            ["x.ppl", "y.ppl", "--split", "test"],
+            1,
+            "charlm: --split test: chooses a part of --data DIR, and none is given; drop it\n",
         ),
         ([], 2, "Missing argument 'STREAM"),
         (["x.ppl", "y.ppl", "--state", "both"], 2, "Invalid value for '--state'"),

@@ -85,6 +85,15 @@ def test_json_is_one_object(folder: Path) -> None:
         ([], "charlm: expected one of --train TEXT, --lm MODEL, or --data DIR alone\n"),
         (["--lm", "x.arpa", "test.txt"], "charlm: x.arpa: no such file; expected a text\n"),
         (
+            ["--lm", "x.arpa", "test.txt", "--prune", "0"],
+            "charlm: --prune is for an estimate, and --lm loads; expected one of them; drop "
+            "either\n",
+        ),
+        (
+            ["--train", "train.txt", "--out", "no/x.arpa"],
+            "charlm: --out no/x.arpa: no folder no; expected one; make it first\n",
+        ),
+        (
             ["--data", ".", "--debug", "1", "--json"],
             "charlm: --json and a layout of words: expected one of them; drop either\n",
         ),
@@ -101,6 +110,42 @@ def test_json_is_one_object(folder: Path) -> None:
 def test_what_is_impossible_is_one_line(arguments: list[str], line: str) -> None:
     result = ngram(*arguments)
     assert (result.exit_code, result.stderr) == (1, line)
+
+
+NO_UNK = """\\data\\
+ngram 1=3
+
+\\1-grams:
+-1\t<s>
+-1\t</s>
+-1\ta
+
+\\end\\
+"""
+
+
+def test_denominators_leave_out_what_gets_no_probability_and_one_line_says_so(
+    folder: Path,
+) -> None:
+    (folder / "a.arpa").write_text(NO_UNK)
+    result = ngram("--lm", "a.arpa", "test.txt")
+    assert result.stderr.startswith("a.arpa: order 1, ")
+    lines = [re.sub(" +", " ", line) for line in result.stdout.splitlines()]
+    assert "ppl 10.00 3 tokens, each </s> one of them" in lines
+    assert "ppl1 1000.00 1 words" in lines
+    assert "ppl-known 10.00 3 tokens, without <unk>" in lines
+    assert (
+        "left out, having no probability: 3 of 6 tokens; the bits count their characters all the "
+        "same"
+    ) in lines
+    totals = ngram("--lm", "a.arpa", "test.txt", "--format", "kenlm").stdout.splitlines()[-4:]
+    assert [line.split("\t")[1] for line in totals] == ["10.0", "10.0", "3", "3"]
+    value = json.loads(ngram("--lm", "a.arpa", "test.txt", "--json").stdout)
+    assert value["texts"][0]["sentence"]["n_left_out"] == 3
+
+
+def test_where_nothing_is_left_out_nothing_is_said_of_it(folder: Path) -> None:
+    assert "left out" not in ngram("--train", "train.txt", "test.txt").stdout
 
 
 def test_an_order_out_of_range_is_not_understood(folder: Path) -> None:

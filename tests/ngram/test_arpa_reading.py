@@ -1,7 +1,9 @@
 """ARPA files as other tools write them, and every way to be broken, refused with its line."""
 
 import gzip
+import hashlib
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +120,10 @@ BROKEN = {
     "twice": ("80\tknow\t", "80\twe\t", r":11: found '-0.80\twe\t-0.1'; expected each word once"),
     "again": ("know </s>", "<s> we", ":16: '<s> we' stands there again; expected each n-gram onc"),
     "context": ("<s> we know", "we we know", ":19: its context 'we we' is not among the 2-grams; "),
-    "no end": ("\\end\\\n", "", r": the file ends; expected \end\; is it whole?"),
-    "cut": (ARPA[ARPA.index("\\3-gr") :], "", r": the file ends; expected \3-grams:; is it whole?"),
+    "no end": ("\\end\\\n", "", r":20: the file ends; expected \end\; is it whole?"),
+    "cut": (ARPA[ARPA.index("\\3-gr") :], "", r":17: the file ends; expected \3-grams:; is it wh"),
+    "underscore": ("-0.30\twe", "-3_0\twe", r":15: found '-3_0\twe know\t-0.25'; expected log10 "),
+    "both unks": ("80\tknow\t", "80\t<UNK>\t", r":11: found '-0.80\t<UNK>\t-0.1'; expected <unk> "),
     "more": ("\\end\\", "\\4-grams:", r":21: found '\\4-grams:'; expected \end\ "),
     "bytes": ("80\tknow", "80\tkn\udcffow", ":11: invalid UTF-8 (byte 0xff at column 3); expected"),
 }
@@ -135,6 +139,54 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path: Path, name: str) -> No
         read_arpa(path)
     assert str(caught.value).startswith(f"{path}{message.rstrip()}")
     assert "\n" not in str(caught.value)
+
+
+def test_a_line_behind_the_first_block_is_told_by_its_own_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("charlm.ngram.arpa_reading.BLOCK", 2)
+    (tmp_path / "a.arpa").write_text(ARPA.replace("know </s>", "knew </s>"))
+    with pytest.raises(DataError, match=r":16: found '-0.20\\tknew </s>'; expected words of the 1"):
+        read_arpa(tmp_path / "a.arpa")
+
+
+def test_more_than_twenty_orders_are_no_language_model(tmp_path: Path) -> None:
+    sizes = "".join(f"ngram {n}=1\n" for n in range(1, 22))
+    (tmp_path / "a.arpa").write_text(f"\\data\\\n{sizes}\n")
+    with pytest.raises(DataError, match=r":22: found 'ngram 21=1'; expected at most 20 orders$"):
+        read_arpa(tmp_path / "a.arpa")
+
+
+def test_unk_in_capitals_is_read_as_unk(tmp_path: Path) -> None:
+    (tmp_path / "a.arpa").write_text(ARPA.replace("<unk>", "<UNK>"))
+    model = read_arpa(tmp_path / "a.arpa")
+    assert model.words == ("<unk>", "<s>", "</s>", "we", "know")
+    scores = model.score([["<UNK>", "zz"]])
+    assert scores.word_ids.tolist() == [0, 0, 2]
+    np.testing.assert_allclose(scores.log10_probs, [-0.3 - 1.0, -1.0, -0.75])
+    assert read_arpa_head(tmp_path / "a.arpa").words[0] == "<unk>"
+
+
+def test_a_packed_endless_line_takes_no_memory(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.arpa", "wb", compresslevel=1) as file:
+        file.writelines([ARPA[:30].encode(), *[b" " * (1 << 20)] * 30])
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"a.arpa:4: longer than 1048576 bytes; expected shorter l"):
+        read_arpa(tmp_path / "a.arpa")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+@pytest.mark.parametrize("read", [bytes, gzip.compress])
+def test_the_digest_is_that_of_the_whole_file(
+    tmp_path: Path, read: Callable[[bytes], bytes]
+) -> None:
+    content = read((ARPA + "what follows\n" * 100_000).encode())
+    (tmp_path / "a.arpa").write_bytes(content)
+    digest = hashlib.sha256()
+    read_arpa(tmp_path / "a.arpa", digest=digest)
+    assert digest.digest() == hashlib.sha256(content).digest()
 
 
 @pytest.mark.parametrize("size", ["ngram 1=1000000000000", "ngram 2=1000000000000"])

@@ -104,10 +104,35 @@ def test_a_failed_write_leaves_the_old_file(model: BackoffModel, tmp_path: Path)
 
 
 @pytest.mark.parametrize("word", ["a b", "a\tb", "a\x0cb", "a\rb", "a\x00b", ""])
-def test_a_word_that_arpa_cannot_hold_is_refused(model: BackoffModel, word: str) -> None:
+def test_a_word_that_arpa_cannot_hold_is_refused(
+    model: BackoffModel, word: str, tmp_path: Path
+) -> None:
     broken = BackoffModel((*WORDS[:-1], word), model.orders)
-    with pytest.raises(DataError, match=r"^word .*: holds white space or nothing, .*; expected"):
-        b"".join(arpa_blocks(broken))
+    with pytest.raises(DataError) as caught:
+        write_arpa(broken, tmp_path / "a.arpa")
+    assert str(caught.value) == (
+        f"model: word {word!r} holds white space or nothing, and ARPA files part words there; "
+        "expected words without; clean the text with `charlm prep`"
+    )
+
+
+def test_a_word_that_kenlm_would_take_for_unk_is_refused(
+    model: BackoffModel, tmp_path: Path
+) -> None:
+    broken = BackoffModel((*WORDS[:-1], "<UNK>"), model.orders)
+    with pytest.raises(DataError) as caught:
+        write_arpa(broken, tmp_path / "a.arpa")
+    assert str(caught.value) == (
+        "model: word '<UNK>', which readers of ARPA take for <unk>; expected another word; rename "
+        "it, as `sed 's/<UNK>/<unk>/g'` does"
+    )
+
+
+def test_what_is_hardly_possible_is_written_as_impossible() -> None:
+    values = np.array([-98.9999999, -7.0, -99.0, -99.5, -1e9])
+    grams = Grams(np.arange(5), values, np.empty(0))
+    lines = b"".join(arpa_blocks(BackoffModel(WORDS, (grams,)))).decode().split("\n")[4:9]
+    assert [line.split("\t")[0] for line in lines] == ["-98.9999999", "0", "-99", "-99", "-99"]
 
 
 def test_an_unknown_start_is_refused(model: BackoffModel, tmp_path: Path) -> None:

@@ -2,11 +2,19 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from charlm.ngram.backoff import BackoffModel, Grams, TokenScores, rows_of_contexts
+from charlm.errors import DataError
+from charlm.ngram.backoff import (
+    BackoffModel,
+    Grams,
+    TokenScores,
+    require_probabilities,
+    rows_of_contexts,
+)
 from charlm.ngram.estimation import estimate
 from charlm.ngram.words import MARKS, WordIds, encode
 
@@ -119,6 +127,35 @@ def test_by_hand_back_offs_of_all_contexts_on_the_way_down_add_up() -> None:
     # a after <s> a: −0.41 − 0.32 − 0.5; </s> after a a, which is not listed: a </s>
     assert log10s == pytest.approx([-0.11, -1.23, -0.13])
     assert lengths == (2, 1, 2)
+
+
+def test_no_ngram_reaches_from_one_sentence_into_the_next() -> None:
+    unigrams = Grams(np.arange(4), np.array([-2.0, 0.0, -0.8, -0.5]), np.zeros(4))
+    # `</s> <s>` and `</s> <s> a`, as a file may list them; the second would give a −0.01.
+    pairs = Grams(np.array([2 * 4 + 1]), np.array([-0.1]), np.zeros(1))
+    triples = Grams(np.array([0 * 4 + 3]), np.array([-0.01]), np.empty(0))
+    model = BackoffModel((*MARKS, "a"), (unigrams, pairs, triples))
+    scores = model.score([["a"], ["a"]])
+    assert scores.log10_probs.tolist() == [-0.5, -0.8, -0.5, -0.8]
+    assert scores.lengths.tolist() == [1, 1, 1, 1]
+
+
+def test_a_probability_of_more_than_1_is_the_models_fault() -> None:
+    unigrams = Grams(np.arange(4), np.array([-2.0, 0, -0.8, -0.5]), np.array([0, 300, 2e-7, 0.5]))
+    pairs = Grams(np.array([3 * 4 + 3]), np.array([-0.5]), np.empty(0))
+    model = BackoffModel((*MARKS, "a"), (unigrams, pairs), source="odd.arpa")
+    with pytest.raises(DataError) as caught:
+        model.score([["a"]])
+    assert str(caught.value) == (
+        "odd.arpa: gives a token the log10 probability 299.5; expected 0 or less; its back-offs "
+        "are broken"
+    )
+
+
+@pytest.mark.parametrize(("log10_prob", "is_taken"), [(9e-7, True), (1.1e-6, False)])
+def test_what_rounding_adds_is_no_fault(log10_prob: float, is_taken: bool) -> None:
+    with nullcontext() if is_taken else pytest.raises(DataError, match="log10 probability 1.1e-06"):
+        require_probabilities(np.array([-1.0, log10_prob]), source="m", rounding=1e-6)
 
 
 def test_sentences_know_nothing_of_each_other() -> None:

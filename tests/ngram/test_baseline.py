@@ -1,13 +1,16 @@
 """A baseline's way: estimated or loaded, written, measured; options that contradict each other."""
 
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from charlm import ConfigError, DataError, ngram_baseline
-from charlm.ngram.source import ModelInfo
-from charlm.text.inventory import inventory_of
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.kenlm_model import BINARY_MAGIC
+from charlm.ngram.source import ModelInfo, Plan, estimated
+from charlm.text.inventory import Inventory, inventory_of
 
 LMPLZ_THAT_SAYS_NO = "#!/bin/sh\ncat > /dev/null\necho it broke >&2\nexit 1\n"
 
@@ -72,6 +75,92 @@ def test_lmplz_is_asked_where_it_is_named(corpus_dir: Path, tmp_path: Path) -> N
     with pytest.raises(DataError, match="it broke"):
         ngram_baseline(data=corpus_dir, lmplz=program)
     assert [path.name for path in tmp_path.iterdir()] == ["lmplz"]
+    with pytest.raises(ConfigError, match=r"^--prune 0,2,1: expected counts that do not fall"):
+        ngram_baseline(data=corpus_dir, lmplz=program, prune="0,2,1")  # it would say less
+
+
+def test_a_binary_of_lmplzs_model_is_made_by_the_tool_beside_it(
+    corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_arpa(estimated(corpus_dir / "train.txt", Plan(2))[0], tmp_path / "a.arpa")
+    (tmp_path / "lmplz").write_text(
+        f"#!/bin/sh\n/bin/cat > /dev/null\n/bin/cat {tmp_path}/a.arpa\n"
+    )
+    (tmp_path / "build_binary").write_text('#!/bin/sh\n/bin/cat "$2" > "$3"\n')
+    for name in ("lmplz", "build_binary"):
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    ngram_baseline(train=corpus_dir / "train.txt", lmplz=tmp_path / "lmplz", out=tmp_path / "a.bin")
+    assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "a.arpa").read_bytes()
+    out = tmp_path / "b.arpa"
+    ngram_baseline(train=corpus_dir / "train.txt", lmplz=tmp_path / "lmplz", out=out, start="srilm")
+    assert "\n-99\t<s>\t" in out.read_text()
+
+
+def test_lmplz_is_refused_a_vocabulary_with_words_that_do_not_occur(
+    corpus_dir: Path, tmp_path: Path
+) -> None:
+    Inventory(("</s>", "<unk>", "cat", "owl", "fox"), (1,) * 5, ()).save(tmp_path / "v.json")
+    program = tmp_path / "lmplz"
+    program.write_text(LMPLZ_THAT_SAYS_NO)
+    program.chmod(0o755)
+    with pytest.raises(DataError) as caught:
+        ngram_baseline(data=corpus_dir, lmplz=program, vocab=tmp_path / "v.json")
+    assert str(caught.value) == (
+        f"{corpus_dir}/train.txt: 2 words of the vocabulary do not occur in it, 'owl' the first; "
+        "lmplz expects all in the text; use --engine charlm"
+    )
+    assert ngram_baseline(data=corpus_dir, vocab=tmp_path / "v.json").model.sizes[0] == 6
+
+
+def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("a <UNK>\nb <UNK>\n<UNK> a\n")
+    model = ngram_baseline(text, train=text, order=2)
+    assert model.texts[0].counts.n_oov == 0
+    for out in (tmp_path / "a.arpa", tmp_path / "a.arpa.gz"):
+        with pytest.raises(DataError, match=r"a.txt: word '<UNK>', which readers of ARPA take for"):
+            ngram_baseline(train=text, out=out, order=9)  # before the order is looked at
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_model_comes_from_a_pipe_with_the_signature_of_its_file(
+    corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, test = tmp_path / "a.arpa.gz", corpus_dir / "test.txt"
+    ngram_baseline(train=corpus_dir / "train.txt", order=2, out=out)
+    by_file = ngram_baseline(test, lm=out, engine="charlm")
+    with open(out, "rb") as file:
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(file))
+        by_pipe = ngram_baseline(test, lm="-")
+    assert by_pipe.texts == by_file.texts
+    assert by_pipe.model.source == "standard input"
+    assert by_pipe.model.sizes == by_file.model.sizes
+
+
+def test_a_missing_text_is_missed_before_the_work(corpus_dir: Path) -> None:
+    with pytest.raises(DataError, match=r"^nowhere.txt: no such file; expected a text$"):
+        ngram_baseline(["nowhere.txt"], train=corpus_dir / "train.txt", order=9)
+
+
+def test_kenlm_writes_no_model(tmp_path: Path) -> None:
+    (tmp_path / "a.arpa").write_text("\\data\\\n")
+    with pytest.raises(ConfigError) as caught:
+        ngram_baseline(lm=tmp_path / "a.arpa", engine="kenlm", out=tmp_path / "b.arpa")
+    assert str(caught.value) == (
+        "--engine kenlm: writes no model; expected no --out, or --engine charlm"
+    )
+
+
+@pytest.mark.parametrize("engine", ["auto", "kenlm"])
+def test_no_arpa_file_is_made_of_a_binary(tmp_path: Path, engine: Any) -> None:
+    (tmp_path / "a.bin").write_bytes(BINARY_MAGIC)
+    with pytest.raises(ConfigError) as caught:
+        ngram_baseline(lm=tmp_path / "a.bin", engine=engine, out=tmp_path / "b.arpa")
+    assert str(caught.value) == (
+        f"{tmp_path}/a.bin: KenLM's binary, of which no other file can be made; expected an ARPA "
+        f"file to write {tmp_path}/b.arpa from"
+    )
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -89,6 +178,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         r"^--engine charlm and --lmplz: expected --engine charlm or lmplz to estimate a model$",
     ),
     ({"train": "t", "start": "x"}, r"^--start 'x': expected one of lmplz, srilm$"),
+    ({"train": "t", "split": "valid"}, r"^--split valid: expected --data DIR, of which it is a pa"),
+    ({"lm": "-", "files": ["-"]}, r"^standard input: asked for twice; expected one thing to read"),
+    (
+        {"lm": "m", "order": 3},
+        r"^--order is for an estimate, and --lm loads; expected one of them; ",
+    ),
+    (
+        {"lm": "m", "prune": "0"},
+        r"^--prune is for an estimate, and --lm loads; expected one of them",
+    ),
+    ({"lm": "m", "engine": "x"}, r"^--engine 'x': expected one of auto, charlm, kenlm, lmplz$"),
     ({"train": "t", "prune": "0,x"}, r"^--prune '0,x': expected counts from unigrams on, as 0,0,1"),
     ({"train": "t", "prune": ""}, r"^--prune '': expected counts from unigrams on, as 0,0,1$"),
     ({"train": "t", "lmplz": "nowhere"}, r"^--lmplz nowhere: .+; expected KenLM's lmplz"),

@@ -76,6 +76,17 @@ def test_the_suffix_says_whether_a_binary_is_wanted(name: str, wanted: bool) -> 
     assert wants_binary(name) is wanted
 
 
+@pytest.mark.parametrize("name", ["a.klm.gz", "a.bin.xz"])
+def test_a_packed_binary_is_refused(name: str) -> None:
+    ending = name[1:5]
+    with pytest.raises(ConfigError) as caught:
+        wants_binary(name)
+    assert str(caught.value) == (
+        f"{name}: KenLM's binary is never packed; expected a name that ends with {ending}, or "
+        f".arpa{name[5:]}"
+    )
+
+
 def test_kenlm_reads_what_its_tool_made(model: BackoffModel, tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     try:

@@ -1,12 +1,13 @@
 """KenLM's answers to our files are ours, and what it cannot take is refused before it sees it."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram import kenlm_model, load
+from charlm.ngram import kenlm_model
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
@@ -47,12 +48,27 @@ def test_the_engine_is_kenlm_where_it_is_installed_and_ours_for_unigrams(tmp_pat
 
 
 def test_without_kenlm_ours_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "has_kenlm", lambda: False)
-    monkeypatch.setattr(kenlm_model, "has_kenlm", lambda: False)
+    monkeypatch.setitem(sys.modules, "kenlm", None)
     write_arpa(estimated(2), tmp_path / "a.arpa")
     assert isinstance(load_ngram(tmp_path / "a.arpa"), BackoffModel)
     with pytest.raises(ConfigError, match=r"^kenlm: not installed; expected its Python module; p"):
         load_ngram(tmp_path / "a.arpa", engine="kenlm")
+
+
+def test_a_kenlm_that_does_not_load_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kenlm.py").write_text("raise ImportError('kenlm.so: undefined symbol: x\\nmore')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "kenlm", raising=False)
+    write_arpa(estimated(2), tmp_path / "a.arpa")
+    assert isinstance(load_ngram(tmp_path / "a.arpa"), BackoffModel)
+    with pytest.raises(ConfigError) as caught:
+        load_ngram(tmp_path / "a.arpa", engine="kenlm")
+    assert str(caught.value) == (
+        "kenlm: does not load (kenlm.so: undefined symbol: x); expected its Python module; pip "
+        "install kenlm"
+    )
 
 
 def test_kenlms_numbers_of_words_are_those_of_the_file(tmp_path: Path) -> None:
@@ -71,6 +87,10 @@ def test_kenlm_is_not_shown_a_header_that_claims_too_much(tmp_path: Path) -> Non
     size = len(estimated(3).orders[2])
     (tmp_path / "a.arpa").write_text(text.replace(f"ngram 3={size}", "ngram 3=1000000000000"))
     with pytest.raises(DataError, match=r"a.arpa: the header claims 10000000000\d\d n-grams; expe"):
+        load_ngram(tmp_path / "a.arpa", engine="kenlm")
+    with pytest.raises(
+        DataError, match=r"a.arpa:\d+: \d+ 3-grams; expected 1000000000000, as the h"
+    ):
         load_ngram(tmp_path / "a.arpa")
 
 
@@ -83,9 +103,32 @@ def test_what_kenlm_refuses_is_said_in_one_line(tmp_path: Path) -> None:
         load_ngram(tmp_path / "a.arpa", engine="kenlm")
     write_arpa(estimated(1), tmp_path / "1.arpa")
     with pytest.raises(
-        ConfigError, match=r"1.arpa: order 1; KenLM expects 2 or more; use --engine"
+        DataError, match=r"1.arpa: order 1; KenLM expects 2 or more; use --engine c"
     ):
         load_ngram(tmp_path / "1.arpa", engine="kenlm")
+
+
+@pytest.mark.parametrize("odd", ["made by hand\n{}", "{}trailing words\n", "\ufeff{}"])
+def test_what_kenlm_refuses_and_is_legal_is_read_by_us(tmp_path: Path, odd: str) -> None:
+    pytest.importorskip("kenlm")
+    model = estimated(3)
+    write_arpa(model, tmp_path / "a.arpa")
+    text = odd.format((tmp_path / "a.arpa").read_text())
+    (tmp_path / "b.arpa").write_text(text, encoding="utf-8")
+    found = load_ngram(tmp_path / "b.arpa")
+    assert isinstance(found, BackoffModel)
+    assert found.sizes == model.sizes
+
+
+def test_what_kenlm_refuses_and_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
+    pytest.importorskip("kenlm")
+    write_arpa(estimated(2), tmp_path / "a.arpa")
+    text = (tmp_path / "a.arpa").read_text().replace("\tthe cat", "\tthe catt")
+    (tmp_path / "a.arpa").write_text(text)
+    with pytest.raises(
+        DataError, match=r"a.arpa:\d+: found '.+the catt'; expected words of the 1-g"
+    ):
+        load_ngram(tmp_path / "a.arpa")
 
 
 def test_a_binary_is_for_kenlm_alone(tmp_path: Path) -> None:

@@ -52,6 +52,15 @@ def test_unk_is_restored_and_lmplzs_own_left_out(play: Play, out: Path) -> None:
     assert result == LmplzResult(n_ngrams=(4, 2), fallback_orders=())
 
 
+@pytest.mark.parametrize(("start", "shown"), [("lmplz", "0"), ("srilm", "-99")])
+def test_the_start_of_sentences_is_written_as_asked(
+    play: Play, out: Path, start: str, shown: str
+) -> None:
+    run(play(answering(ANSWER)), out, start=start)
+    rest = REST.format(unk="<unk>").replace("0\t<s>", f"{shown}\t<s>", 1)
+    assert out.read_text() == HEAD.replace("1=5", "1=4") + rest
+
+
 def test_a_text_without_unk_keeps_lmplzs_own(play: Play, out: Path) -> None:
     answer = ANSWER.format(unk="owl")
     result = run(play(answering(answer)), out, sentences=[["a<unk>b"]])
@@ -236,6 +245,13 @@ def test_a_word_that_lmplz_would_cut_is_refused(play: Play, out: Path, blank: st
         f"train.txt:2: word {word!r} holds white space, and lmplz parts words there; "
         "expected words without; clean the text with `charlm prep`"
     )
+
+
+def test_unk_in_capitals_is_refused_with_its_line(play: Play, out: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"^t.txt:2: word '<UNK>', which readers of ARPA take for <"
+    ):
+        run(play(answering(ANSWER)), out, sentences=[["a<UNK>"], ["x", "<UNK>"]], name="t.txt")
 
 
 def test_a_text_without_a_sentence_is_refused(play: Play, out: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram import evaluation
+from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.answers import Kind, StateName, answers, kind_of
 from charlm.scoring.evaluation import evaluate
 from charlm.text.normalise import Normalisation
@@ -60,7 +62,12 @@ def asked(
         (b"\n" + ARPA.encode(), "n-gram"),
         (gzip.compress(ARPA.encode()), "n-gram"),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "n-gram"),
+        (b"made by ngram-count\n\nfrom 2 texts\n" + ARPA.encode(), "n-gram"),
+        (b"\xef\xbb\xbf" + ARPA.replace("\n", "\r\n").encode(), "n-gram"),
+        (b"x\n" * 30_000 + ARPA.encode(), "n-gram"),
+        (b"x\n" * 33_000 + ARPA.encode(), "scores"),
         (SRILM.encode(), "scores"),
+        (SRILM.replace("a\n", "\\data\\\n", 1).encode(), "scores"),
         (b'{"words": []}\n', "scores"),
         (b"", "scores"),
     ],
@@ -70,9 +77,19 @@ def test_the_content_of_a_file_tells_what_it_is(tmp_path: Path, content: bytes, 
     assert kind_of(tmp_path / "x.arpa") == kind
 
 
-def test_a_folder_is_a_run_and_standard_input_holds_scores(tmp_path: Path) -> None:
-    assert kind_of(tmp_path) == "run"
+def test_a_folder_is_a_run_and_standard_input_holds_scores(run: Path) -> None:
+    assert kind_of(run) == "run"
     assert kind_of("-") == "scores"
+
+
+def test_a_folder_that_is_no_run_is_called_so(here: Path) -> None:
+    Path("corpus").mkdir()
+    with pytest.raises(DataError) as caught:
+        kind_of("corpus")
+    assert str(caught.value) == (
+        "corpus: a folder, and not a run (run.json is missing); expected scores of words, a run or "
+        "an n-gram model"
+    )
 
 
 def test_a_missing_stream_is_named(here: Path) -> None:
@@ -87,7 +104,20 @@ def test_an_ngram_model_scores_each_sentence_from_its_start(here: Path) -> None:
     ((scores,),) = asked("lm", texts=["text"])
     assert (scores.source, scores.words) == ("lm", WORDS)
     assert scores.log10_probs == pytest.approx(OF_ARPA)
-    assert scores.signature is None
+    (result,) = ngram_baseline("text", lm="lm").texts
+    assert scores.signature == result.signatures["sentence"]
+
+
+def test_a_text_that_is_read_in_blocks_has_the_same_scores(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("text").write_text(TEXT * 3)
+    whole = asked("lm", texts=["text"])[0][0]
+    monkeypatch.setattr(evaluation, "BLOCK", 1)  # every sentence is a block
+    ((scores,),) = asked("lm", texts=["text"])
+    assert scores.words == whole.words == WORDS * 3
+    assert scores.log10_probs.tolist() == whole.log10_probs.tolist()
+    assert scores.log10_probs == pytest.approx(OF_ARPA * 3)
 
 
 def test_a_word_that_an_ngram_model_lacks_may_get_nothing(here: Path) -> None:
@@ -113,6 +143,35 @@ def test_a_run_reads_the_text_in_its_own_normalisation(
     run = saved_run("zeros", normalisation=Normalisation(lower=True))
     ((scores,),) = asked(run, texts=["text"])
     assert scores.words == ("a", "b", "</s>")
+
+
+def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
+    here: Path, saved_run: Callable[..., Path]
+) -> None:
+    Path("text").write_text("A zz\nb J\n")
+    Path("lm").write_text(ARPA.replace("1=5", "1=6").replace("-2\tb", "-2\tb\n-3\tzz"))
+    run = saved_run("zeros", normalisation=Normalisation(lower=True))
+    ((alone,),) = asked("lm", texts=["text"])
+    assert alone.words == ("<unk>", "zz", "</s>", "b", "<unk>", "</s>")
+    ((of_run, of_ngram),) = asked(run, "lm", texts=["text"])
+    # In lower case, and the word that only the n-gram model knows is <unk>.
+    assert of_ngram.words == of_run.words == ("a", "<unk>", "</s>", "b", "<unk>", "</s>")
+    assert of_ngram.log10_probs == pytest.approx([-0.25, -1.0, -0.5, -2.0, -1.0, -0.5])
+    assert "|norm:NFC+lower|" in (of_ngram.signature or "")
+
+
+def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(
+    here: Path, saved_run: Callable[..., Path]
+) -> None:
+    runs = [saved_run("zeros"), saved_run("random", normalisation=Normalisation(lower=True))]
+    with pytest.raises(ConfigError) as caught:
+        asked("lm", *runs, texts=["text"])
+    assert str(caught.value) == (
+        f"{runs[0]} and {runs[1]}: read text by different rules, NFC and NFC+lower; expected the "
+        "same, for an n-gram model beside them to follow; drop one of the three"
+    )
+    ((first, second),) = asked(*runs, texts=["text"])  # lower-case text is the same to both
+    assert first.words == second.words == WORDS
 
 
 def test_every_text_has_the_answers_of_all_in_their_order(here: Path, uniform: Path) -> None:

@@ -76,6 +76,21 @@ def test_a_mixture_with_given_weights_is_that_of_a_calculation_by_hand() -> None
     assert "|state:carried|" in (result.streams[0].signature or "")
 
 
+def test_weights_that_are_given_need_no_text_to_tune_on() -> None:
+    Path("corpus/valid.txt").unlink()
+    stages: list[str] = []
+    mix(["run", "lm"], data="corpus", weights="1,0", device="cpu", on_stage=stages.append)
+    assert stages == ["scoring corpus/test.txt with lm", "scoring corpus/test.txt with run"]
+
+
+def test_a_run_is_read_with_its_state_carried_unless_it_is_said() -> None:
+    for state, signed in ((None, "carried"), ("carried", "carried"), ("sentence", "sentence")):
+        result = mix(["run", "lm"], text="text", state=state, device="cpu")  # type: ignore[arg-type]
+        first, second = (each.signature or "" for each in result.streams)
+        assert f"|state:{signed}|" in first
+        assert "|state:sentence|" in second  # an n-gram model knows no other
+
+
 def test_weights_are_tuned_on_one_split_and_reported_on_another() -> None:
     result = mix(["run", "lm"], data="corpus", device="cpu")
     # The unigram model is the better one at every known word, and as good at <unk>.
@@ -221,66 +236,3 @@ def test_a_text_without_any_probability_is_refused() -> None:
         "x: no stream gives any token of the text a probability above 0; expected something to "
         "tune weights on"
     )
-
-
-NO_TEXT = "a model, and no text to score; expected --data DIR or --text FILE"
-
-
-@pytest.mark.parametrize(
-    ("streams", "options", "message"),
-    [
-        (["x"], {}, "mix: found fewer than two streams; expected two or more; name another"),
-        ("xy", {}, "mix: found fewer than two streams; expected two or more; name another"),
-        (["run", "x"], {}, f"run: {NO_TEXT}"),
-        (["x", "lm"], {}, f"lm: {NO_TEXT}"),
-        (
-            ["run", "lm"],
-            {"text": "text", "data": "corpus"},
-            "found both --data and --text; expected one of them; drop either",
-        ),
-        (
-            ["x", "y"],
-            {"text": "text"},
-            "--text: found no model to score it, all streams are files of scores; expected "
-            "neither --text nor --data; drop it",
-        ),
-        (
-            ["x", "y"],
-            {"data": "corpus"},
-            "--data: found no model to score it, all streams are files of scores; expected "
-            "neither --text nor --data; drop it",
-        ),
-        (
-            ["run", "x"],
-            {"data": "corpus"},
-            "x: holds the scores of one text; expected --text FILE, not --data, beside it",
-        ),
-        (
-            ["run", "lm"],
-            {"text": "-"},
-            "--text -: 2 models cannot read one pipe; expected a file",
-        ),
-        (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
-        (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),
-        (["x", "y"], {"weights": "1"}, "--weights 1: 1 for 2 streams; expected one for each"),
-        (
-            ["x", "y"],
-            {"weights": "0.5;0.5"},
-            "--weights 0.5;0.5: expected numbers with commas, as 0.6,0.4",
-        ),
-        (
-            ["x", "y"],
-            {"weights": "0.5,0.6"},
-            "--weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1",
-        ),
-        (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
-        (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: sum nan; expected numbers of 0 or"),
-        (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one that is there"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    streams: list[str], options: dict[str, str], message: str
-) -> None:
-    with pytest.raises(CharlmError) as caught:
-        mix(streams, **options)  # type: ignore[arg-type]
-    assert str(caught.value).startswith(message)

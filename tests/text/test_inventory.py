@@ -22,6 +22,7 @@ from charlm.text.inventory import (
     inventory_of,
     is_spelled_unk,
     load_inventory,
+    vocabulary_at,
 )
 from charlm.text.morphs import MorphModel
 from charlm.text.normalise import Normalisation
@@ -264,3 +265,22 @@ def test_a_list_is_no_vocabulary(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(DataError, match="not a vocabulary; expected what `charlm vocab` writes"):
         load_inventory(path)
+
+
+def test_a_vocabulary_is_found_in_a_file_and_in_a_run(tmp_path: Path) -> None:
+    inventory = inventory_of([["a", "b", "a", "b"]])
+    inventory.save(tmp_path / "vocab.json")
+    assert vocabulary_at(tmp_path) == vocabulary_at(tmp_path / "vocab.json") == inventory
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(
+        DataError, match=r"empty: no vocab.json in it; expected a vocabulary's file"
+    ):
+        vocabulary_at(tmp_path / "empty")
+
+
+def test_a_run_json_is_no_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"format": 1, "settings": {}}')
+    with pytest.raises(
+        DataError, match=r"run.json: not a vocabulary; expected what `charlm vocab`"
+    ):
+        vocabulary_at(tmp_path / "run.json")

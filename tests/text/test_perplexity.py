@@ -25,6 +25,7 @@ COUNTS = Counts(n_sentences=2, n_words=3, n_oov=1, n_characters=7, n_bytes=7)
 SUMS = log10_sums([-1.0, -2.0, -0.5, -3.0, -0.5], [True, True, True, False, True])
 BY_HAND = {
     "log10_prob": -7.0,
+    "n_left_out": 0,
     "ppl": 10 ** (7 / 5),
     "ppl1": 10 ** (7 / 3),
     "ppl_known": 10 ** (4 / 4),

@@ -129,6 +129,7 @@ JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
         (SRILM.replace("-2.91887", "2.91887"), f":3: log10 probability 2.91887; {NO_NUMBER}"),
         (SRILM.replace("-2.91887", "nan"), f":3: log10 probability nan; {NO_NUMBER}"),
         (SRILM.replace("-2.91887", "much"), f":3: log10 probability much; {NO_NUMBER}"),
+        (SRILM.replace("-2.91887", "-2_9"), f":3: log10 probability -2_9; {NO_NUMBER}"),
         (JSONL_1.replace("-2", "2"), f":1: log10 probability 2; {NO_NUMBER}"),
         (JSONL_1.replace("-2", "-1" + "0" * 400), f":1: log10 probability -1{'0' * 28}; "),
         (JSONL_1 + '{"words": ["a"]}\n', f':2: found {{"words": ["a"]}}; {NO_OBJECT}'),

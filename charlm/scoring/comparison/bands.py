@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from charlm.ngram.backoff import Log10s
 from charlm.ngram.words import END, UNK, Ids
 from charlm.text.inventory import END_WORD, UNK_WORD
-
-Log10s = npt.NDArray[np.float64]
 
 END_BAND, UNK_BAND, UNSEEN_BAND = 0, 1, 2  # then one band for each number of digits of the count
 

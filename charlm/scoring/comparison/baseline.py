@@ -6,37 +6,28 @@ predicts another text and its perplexity does not compare.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.estimation import estimate
 from charlm.ngram.evaluation import STATE, evaluate_ngram
-from charlm.ngram.source import Plan
-from charlm.ngram.words import WordIds, encode, words_of
+from charlm.ngram.source import Counts, ModelInfo, Plan, estimated
 from charlm.scoring.comparison.scores import Collector, Scores
 from charlm.text.corpus import split_path
 from charlm.text.inventory import Inventory
-from charlm.text.reading import ReadText
 
 
 @dataclass(frozen=True)
-class Baseline:
+class KneserNey:
     """A Kneser–Ney model and what it was made of."""
 
     name: str
     model: BackoffModel
-    plan: Plan
+    info: ModelInfo  # its source is the training text
     inventory: Inventory  # whose words these are
-    train: ReadText
-    train_counts: npt.NDArray[np.int64]  # of each word in the mapped training text
-    fallback_orders: tuple[int, ...]  # that took fixed discounts, the text giving none
-    seconds: float  # of reading the training text and estimating
+    train_counts: Counts  # of each word in the mapped training text
 
     @property
     def n_bytes(self) -> int:
@@ -55,7 +46,7 @@ class Baseline:
         evaluation = evaluate_ngram(
             self.model,
             path,
-            told=self.plan.told(self.train.sha256),
+            told=self.info.told,
             split=split,
             vocabulary=self.inventory,
             on_sentence=collector,
@@ -65,8 +56,8 @@ class Baseline:
         if n_wrong:
             raise DataError(
                 f"{path}: {self.name} gives {n_wrong} of {evaluation.counts.n_tokens} tokens no "
-                f"probability; expected some for each; {self.train.path} is too small or odd for "
-                f"order {self.plan.order}, try another --order"
+                f"probability; expected some for each; {self.info.source} is too small or odd for "
+                f"order {self.info.order}, try another --order"
             )
         return collector.scores(evaluation, state=STATE, seconds=seconds)
 
@@ -76,27 +67,13 @@ def baseline_name(order: int) -> str:
     return f"KN-{order}"
 
 
-def estimated(data: str | Path, inventory: Inventory, *, plan: Plan) -> Baseline:
+def kneser_ney(data: str | Path, plan: Plan, *, inventory: Inventory) -> KneserNey:
     """The Kneser–Ney model of train.txt in the words of `inventory`, order and pruning as planned.
 
     Raises:
         ConfigError: an order or pruning that makes no model.
         DataError: no text, or not what was expected.
     """
-    path, words = split_path(data, "train"), words_of(inventory)
-    start = time.perf_counter()
-    text = ReadText(path, normalisation=inventory.normalisation)
-    ids = encode(text.sentences(), WordIds(words, closed=True))
-    if not len(ids):
-        raise DataError(f"{path}: no sentence; expected one a line")
-    result = estimate(ids, words=words, order=plan.order, prune=plan.prune)
-    return Baseline(
-        name=baseline_name(plan.order),
-        model=result.model,
-        plan=plan,
-        inventory=inventory,
-        train=text,
-        train_counts=np.bincount(ids, minlength=len(words)).astype(np.int64),
-        fallback_orders=result.fallback_orders,
-        seconds=time.perf_counter() - start,
-    )
+    planned = replace(plan, vocabulary=inventory)
+    model, info, train_counts = estimated(split_path(data, "train"), planned)
+    return KneserNey(baseline_name(plan.order), model, info, inventory, train_counts)

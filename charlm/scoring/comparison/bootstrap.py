@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 
+LEAST_SAMPLES = 100  # of which 2.5 lie beyond either end
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
 BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
 
@@ -49,7 +50,7 @@ class PairedBootstrap:
         """`log10_sums_KS` are log10 probabilities of the sentences under each system.
 
         Raises:
-            ConfigError: fewer than one draw, a negative seed.
+            ConfigError: too few draws, a negative seed.
         """
         require_draws(samples=samples, seed=seed)
         values_SC = np.vstack([log10_sums_KS, n_tokens_S]).T
@@ -70,8 +71,11 @@ class PairedBootstrap:
 
 def require_draws(*, samples: int, seed: int) -> None:
     """Raises ConfigError for a number of draws or a seed that there cannot be."""
-    if samples < 1:
-        raise ConfigError(f"--samples {samples}: expected 1 or more")
+    if samples < LEAST_SAMPLES:
+        raise ConfigError(
+            f"--samples {samples}: expected {LEAST_SAMPLES} or more; the ends of a 95 % interval "
+            "are the most extreme draws"
+        )
     if seed < 0:
         raise ConfigError(f"--seed {seed}: expected 0 or more")
 

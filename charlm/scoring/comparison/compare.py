@@ -8,16 +8,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.ngram.source import parse_pruning
-from charlm.run.folder import VOCABULARY
 from charlm.scoring.comparison.baseline import baseline_name
 from charlm.scoring.comparison.bootstrap import require_draws
 from charlm.scoring.comparison.contest import OnStage, contest
 from charlm.scoring.comparison.remarks import remarks_on_groups
 from charlm.scoring.comparison.standings import TUNING, Comparison, Group, Question, State
 from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
-from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.text.inventory import Inventory, inventory_of, vocabulary_at
 
 if TYPE_CHECKING:
     from charlm.scoring.comparison.contenders import Contender
@@ -48,9 +47,11 @@ def compare_kn(
     """Runs against the interpolated modified Kneser–Ney model of `data`, estimated on the spot.
 
     Without a run it is Kneser–Ney alone, in the words of the file or run `vocab`, or else in those
-    that `charlm vocab` would list. `prune` holds the largest counts of n-grams that are left out,
-    from unigrams on, between commas. Weights of mixtures are fitted on valid.txt; differences come
-    with 95 % intervals from `samples` draws of sentences.
+    that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once become
+    `<unk>`, while `ngram_baseline` keeps them all, so that the two do not compare. `prune` holds
+    the largest counts of n-grams that are left out, from unigrams on, between commas. Weights of
+    mixtures are fitted on valid.txt; differences come with 95 % intervals from `samples` draws of
+    sentences.
 
     Raises:
         ConfigError: an option that does not exist or a number out of range; one run twice; runs
@@ -72,10 +73,10 @@ def compare_kn(
         threads=threads,
     )
     models = [model] if isinstance(model, str | Path) else model
-    for each in ("train", split, *([TUNING] if models else [])):
-        split_path(data, each)  # a missing one would cost the time of those before it
     if models and vocab is not None:
         raise ConfigError(f"--vocab {vocab}: a model brings its own; give it without --model")
+    for each in ("train", *([TUNING] if models else []), split):
+        _require_text(data, each)
     hear = on_stage or (lambda stage: None)
     if models:
         groups = _groups(models, question=question, on_stage=hear)
@@ -90,6 +91,17 @@ def _check(split: str, *, state: str) -> None:
         raise ConfigError(f"--split {split!r}: expected test or {TUNING}")
     if state not in STATES:
         raise ConfigError(f"--state {state!r}: expected one of {', '.join(STATES)}")
+
+
+def _require_text(data: str | Path, split: str) -> None:
+    """A missing or empty text would cost the time of those before it."""
+    path = split_path(data, split)
+    lines = read_sentences(path)
+    first = next(lines, None)
+    if first is None:
+        raise DataError(f"{path}: no sentence; expected one a line")
+    if split == "train" and not (first or any(lines)):
+        raise DataError(f"{path}: no word; expected one sentence a line, words between blanks")
 
 
 def _groups(
@@ -108,7 +120,7 @@ def _groups(
 
 def _own_inventory(data: str, *, vocab: str | Path | None) -> Inventory:
     if vocab is not None:
-        return load_inventory(Path(vocab) / VOCABULARY if Path(vocab).is_dir() else vocab)
+        return vocabulary_at(vocab)
     path, rules = split_path(data, "train"), corpus_normalisation(data)
     return inventory_of(read_sentences(path, normalisation=rules), normalisation=rules)
 

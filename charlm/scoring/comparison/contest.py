@@ -11,13 +11,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from charlm.ngram.backoff import Log10s
 from charlm.ngram.source import Plan
 from charlm.scoring.comparison.bands import frequency_bands
-from charlm.scoring.comparison.baseline import Baseline, baseline_name, estimated
+from charlm.scoring.comparison.baseline import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.comparison.bootstrap import PairedBootstrap
-from charlm.scoring.comparison.remarks import remarks_on_text, remarks_on_training
+from charlm.scoring.comparison.remarks import (
+    remarks_on_draws,
+    remarks_on_text,
+    remarks_on_training,
+)
 from charlm.scoring.comparison.scores import Scores
 from charlm.scoring.comparison.standings import (
     TUNING,
@@ -34,8 +38,6 @@ from charlm.text.inventory import Inventory
 
 if TYPE_CHECKING:
     from charlm.scoring.comparison.contenders import Contender
-
-Log10s = npt.NDArray[np.float64]
 OnStage = Callable[[str], None]
 
 
@@ -62,8 +64,8 @@ def contest(
     """
     name = baseline_name(question.order)
     on_stage(f"{name}: estimating from {question.data}/train.txt")
-    plan = Plan(question.order, question.prune, inventory)
-    baseline = estimated(question.data, inventory, plan=plan)
+    plan = Plan(question.order, question.prune)
+    baseline = kneser_ney(question.data, plan, inventory=inventory)
     field = _Field(baseline, question, on_stage)
     entries = [field.alone, *(entry for member in members for entry in field.against(member))]
     if members:
@@ -74,7 +76,7 @@ def contest(
         vocabulary_sha256=inventory.sha256,
         normalisation=inventory.normalisation,
         counts=field.scores.counts,
-        fallback_orders=baseline.fallback_orders,
+        fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
         pairs=field.pairs(entries),
         bands=frequency_bands(
@@ -82,6 +84,7 @@ def contest(
         ),
         notes=(
             *remarks_on_text(field.scores.counts),
+            *(remarks_on_draws(field.scores.counts) if members else ()),
             *remarks_on_training(members, question=question),
         ),
     )
@@ -90,7 +93,7 @@ def contest(
 class _Field:
     """The n-gram model and the text; whoever meets it there is measured as it was."""
 
-    def __init__(self, baseline: Baseline, question: Question, on_stage: OnStage) -> None:
+    def __init__(self, baseline: KneserNey, question: Question, on_stage: OnStage) -> None:
         self.baseline, self.question, self.on_stage = baseline, question, on_stage
         self.scores = baseline.scores_of(question.data, question.split)
         figures = Figures(self.scores.perplexity, None, self.scores.signature)
@@ -99,7 +102,7 @@ class _Field:
             n_parameters=None,
             n_ngrams=baseline.model.n_ngrams,
             n_bytes=baseline.n_bytes,
-            seconds=baseline.seconds + self.scores.seconds,
+            seconds=baseline.info.seconds + self.scores.seconds,
             by_state=dict.fromkeys(question.states, figures),
         )
         self.alone = _Entry(system, dict.fromkeys(question.states, self.scores.log10s))

@@ -12,6 +12,8 @@ from charlm.text.perplexity import Counts, share
 if TYPE_CHECKING:
     from charlm.scoring.comparison.contenders import Contender
 
+FEW_SENTENCES = 10
+
 
 def remarks_on_text(counts: Counts) -> tuple[str, ...]:
     """On what a vocabulary and its normalisation make of the text."""
@@ -29,6 +31,15 @@ def remarks_on_text(counts: Counts) -> tuple[str, ...]:
             f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
         )
     return tuple(remarks)
+
+
+def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
+    """On a text of so few sentences that draws of them are nearly all the same."""
+    if counts.n_sentences >= FEW_SENTENCES:
+        return ()
+    return (
+        f"sentences: {counts.n_sentences}; intervals from fewer than {FEW_SENTENCES} say nothing",
+    )
 
 
 def remarks_on_training(members: "Sequence[Contender]", *, question: Question) -> tuple[str, ...]:

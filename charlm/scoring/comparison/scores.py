@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from charlm.ngram.backoff import Log10s
 from charlm.ngram.words import END, Ids
 from charlm.ngram.words import UNK as NGRAM_UNK
 from charlm.text.inventory import UNK
 from charlm.text.perplexity import Counts, Evaluation, Perplexity, ScoredSentence, log10_sums
-
-Log10s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

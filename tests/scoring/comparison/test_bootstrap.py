@@ -93,7 +93,7 @@ def test_95_of_100_intervals_hold_the_true_difference() -> None:
 
 def test_a_system_does_not_differ_from_itself() -> None:
     sums = np.array([[-3.0, -1.0], [-3.0, -1.0]])
-    found = PairedBootstrap(sums, np.array([2, 1]), samples=50, seed=1).difference(0, 1)
+    found = PairedBootstrap(sums, np.array([2, 1]), samples=100, seed=1).difference(0, 1)
     assert found.to_dict() == {"ppl": 0, "low": 0, "high": 0, "first_better": 0}
 
 
@@ -102,14 +102,22 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
     first: int, second: int, better: float
 ) -> None:
     sums = np.array([[-4000.0, -4000.0], [-1.0, -1.0]])
-    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=10, seed=1)
+    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=100, seed=1)
     found = drawn.difference(first, second)
     assert (found.ppl, found.low, found.high, found.first_better) == (None, None, None, better)
 
 
 @pytest.mark.parametrize(
     ("samples", "seed", "message"),
-    [(0, 1, "--samples 0: expected 1 or more"), (5, -1, "--seed -1: expected 0 or more")],
+    [
+        (
+            99,
+            1,
+            "--samples 99: expected 100 or more; the ends of a 95 % interval are the most extreme "
+            "draws",
+        ),
+        (100, -1, "--seed -1: expected 0 or more"),
+    ],
 )
 def test_draws_that_there_cannot_be_are_refused(samples: int, seed: int, message: str) -> None:
     with pytest.raises(ConfigError) as error:

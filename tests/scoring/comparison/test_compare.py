@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram import source
 from charlm.ngram.baseline import ngram_baseline
-from charlm.scoring.comparison import baseline
 from charlm.scoring.comparison.compare import compare_kn
 from charlm.scoring.comparison.standings import Comparison, Group, System
 from charlm.text.inventory import inventory_of
@@ -44,7 +44,7 @@ def corpus(folder: Path, **texts: str) -> Path:
 
 
 def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 20, **options}
+    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
     return compare_kn(data, model=models, **chosen)
 
 
@@ -130,16 +130,16 @@ def test_names_of_runs_tell_them_apart_and_from_the_baseline(
     places = [tmp_path / "x" / "run", tmp_path / "y" / "run", tmp_path / "z" / "KN-1"]
     for place in places:
         shutil.copytree(uniform, place)
-    group = only_group(compared(letters, *places, state="sentence", samples=1))
+    group = only_group(compared(letters, *places, state="sentence"))
     assert [s.name for s in group.systems[1::2]] == ["x/run", "y/run", "z/KN-1"]
 
 
 def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
     letters: Path, uniform: Path
 ) -> None:
-    result = compare_kn(letters, model=str(uniform), order=1, samples=3, device="cpu")
+    result = compare_kn(letters, model=str(uniform), order=1, samples=100, device="cpu")
     value = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert (value["order"], value["samples"], value["states"]) == (1, 3, ["carried", "sentence"])
+    assert (value["order"], value["samples"], value["states"]) == (1, 100, ["carried", "sentence"])
     (group,) = value["groups"]
     assert [s["name"] for s in group["systems"]] == ["KN-1", "run-zeros", "run-zeros+KN-1"]
     assert group["systems"][1]["carried"]["ppl"] == pytest.approx(10, rel=1e-6)
@@ -157,7 +157,11 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
         ({"state": "all"}, "--state 'all': expected one of both, carried, sentence"),
         ({"order": 0}, "--order 0: expected 1 to 6"),
         ({"order": 7}, "--order 7: expected 1 to 6"),
-        ({"samples": 0}, "--samples 0: expected 1 or more"),
+        (
+            {"samples": 99},
+            "--samples 99: expected 100 or more; the ends of a 95 % interval are the most extreme "
+            "draws",
+        ),
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"prune": "0,x"}, "--prune '0,x': expected counts from unigrams on, as 0,0,1"),
         ({"prune": "1"}, "--prune 1: expected counts that do not fall, 0 for unigrams, as 0,0,1"),
@@ -193,12 +197,29 @@ def test_a_missing_text_is_said_before_anything_is_scored(letters: Path, uniform
     assert stages == []
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_a_text_without_a_sentence_is_refused(letters: Path, uniform: Path, split: str) -> None:
-    (letters / f"{split}.txt").write_text("")
+@pytest.mark.parametrize(
+    ("split", "text", "message"),
+    [
+        ("train", "", "no sentence; expected one a line"),
+        ("train", "\n \n", "no word; expected one sentence a line, words between blanks"),
+        ("valid", "", "no sentence; expected one a line"),
+        ("test", "", "no sentence; expected one a line"),
+    ],
+)
+def test_an_empty_text_is_refused_before_anything_is_scored(
+    letters: Path, uniform: Path, split: str, text: str, message: str
+) -> None:
+    (letters / f"{split}.txt").write_text(text)
+    stages: list[str] = []
     with pytest.raises(DataError) as error:
-        compared(letters, uniform)
-    assert str(error.value) == f"{letters}/{split}.txt: no sentence; expected one a line"
+        compared(letters, uniform, on_stage=stages.append)
+    assert str(error.value) == f"{letters}/{split}.txt: {message}"
+    assert stages == []
+
+
+def test_training_text_that_begins_with_a_blank_line_is_text(letters: Path) -> None:
+    (letters / "train.txt").write_text("\n" + TRAIN)
+    assert ppl(compared(letters), "KN-1") > 1
 
 
 def test_a_baseline_that_gives_a_token_nothing_is_refused(
@@ -209,8 +230,8 @@ def test_a_baseline_that_gives_a_token_nothing_is_refused(
         result.model.orders[0].log10_probs[0] = -np.inf  # of <unk>
         return result
 
-    honest = baseline.estimate
-    monkeypatch.setattr(baseline, "estimate", estimate_with_a_hole)
+    honest = source.estimate
+    monkeypatch.setattr(source, "estimate", estimate_with_a_hole)
     with pytest.raises(DataError) as error:
         compared(letters)
     assert str(error.value) == (

@@ -13,7 +13,7 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.source import Plan
 from charlm.scoring.comparison import scores
-from charlm.scoring.comparison.baseline import estimated
+from charlm.scoring.comparison.baseline import kneser_ney
 from charlm.scoring.comparison.compare import compare_kn
 from charlm.scoring.comparison.standings import Comparison, Group, System
 from charlm.scoring.evaluation import evaluate
@@ -36,7 +36,7 @@ def corpus(folder: Path, **texts: str) -> Path:
 
 
 def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 20, **options}
+    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
     return compare_kn(data, model=models, **chosen)
 
 
@@ -114,7 +114,7 @@ def test_figures_of_a_state_are_those_of_eval_and_of_a_mixture_made_from_them(
     mixture = system(result, "tiny+KN-3").by_state[state]
     assert mixture.weight is not None
     inventory = load_inventory(tiny_run / "vocab.json")
-    kn = estimated(corpus_dir, inventory, plan=Plan(3)).model
+    kn = kneser_ney(corpus_dir, Plan(3), inventory=inventory).model
     test = [line.split() for line in (corpus_dir / "test.txt").read_text().splitlines()]
     pairs = zip(heard(tiny_run, corpus_dir, "test", state), slow_log10s(kn, test), strict=True)
     weight = mixture.weight
@@ -143,6 +143,20 @@ def test_a_pair_differs_by_its_perplexities_and_comes_with_an_interval_in_each_s
             assert found.low <= expected <= found.high
 
 
+@pytest.mark.parametrize("states", [("carried", "sentence"), ("sentence",)])
+def test_bands_are_of_the_first_state(
+    letters: Path, saved_run: Callable[..., Path], states: tuple[str, ...]
+) -> None:
+    (letters / "test.txt").write_text("a b\nb zz\na\n")
+    name = "both" if len(states) == 2 else states[0]
+    result = compared(letters, saved_run("random"), state=name)
+    bands = only_group(result).bands
+    together = 10 ** sum(band.share * math.log10(band.ppls[1] or 0) for band in bands)
+    assert together == pytest.approx(ppl(result, "run-random", states[0]), rel=1e-9)
+    if len(states) == 2:
+        assert together != pytest.approx(ppl(result, "run-random", states[1]), rel=1e-4)
+
+
 def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
     letters: Path, saved_run: Callable[..., Path]
 ) -> None:
@@ -163,7 +177,7 @@ def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
         f"run-zeros: scoring {letters}/valid.txt, state sentence",
         f"run-random: scoring {letters}/test.txt, state sentence",
         f"run-random: scoring {letters}/valid.txt, state sentence",
-        "drawing sentences 20 times",
+        "drawing sentences 100 times",
     ]
 
 
@@ -174,7 +188,7 @@ def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
     kn, model, mixture = only_group(result).systems
     assert model.n_bytes == (tiny_run / "model.safetensors").stat().st_size
     inventory = load_inventory(tiny_run / "vocab.json")
-    made = estimated(corpus_dir, inventory, plan=Plan(1)).model
+    made = kneser_ney(corpus_dir, Plan(1), inventory=inventory).model
     write_arpa(made, tmp_path / "kn.arpa")
     assert kn.n_bytes == (tmp_path / "kn.arpa").stat().st_size
     assert mixture.n_bytes == kn.n_bytes + model.n_bytes

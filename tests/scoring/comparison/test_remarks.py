@@ -27,7 +27,7 @@ def corpus(folder: Path, **texts: str) -> Path:
 
 
 def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 20, **options}
+    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
     return compare_kn(data, model=models, **chosen)
 
 
@@ -49,7 +49,23 @@ def test_text_that_the_vocabulary_does_not_know_is_measured_and_remarked_on(
     assert only_group(result).notes == (
         "<unk> as target: 2 of 2 words (100.00%); the bits leave their spelling out",
         "most words are <unk>, so the perplexities say little: another case or language?",
+        "sentences: 1; intervals from fewer than 10 say nothing",
     )
+
+
+@pytest.mark.parametrize(("n_sentences", "is_few"), [(9, True), (10, False)])
+def test_intervals_of_few_sentences_are_remarked_on(
+    letters: Path, uniform: Path, n_sentences: int, is_few: bool
+) -> None:
+    (letters / "test.txt").write_text("a b\n" * n_sentences)
+    result = compared(letters, uniform, state="sentence")
+    expected = ["sentences: 9; intervals from fewer than 10 say nothing"]
+    notes = only_group(result).notes
+    assert [note for note in notes if "intervals" in note] == (expected if is_few else [])
+
+
+def test_kneser_ney_alone_has_no_intervals_to_remark_on(letters: Path) -> None:
+    assert not any("intervals" in note for note in only_group(compared(letters)).notes)
 
 
 def test_weights_that_were_fitted_on_the_text_measured_are_remarked_on(

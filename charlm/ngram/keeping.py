@@ -1,0 +1,67 @@
+"""Where a model is kept, and as what: an ARPA file, or KenLM's binary.
+
+What would fail at the end, a missing folder or tool, is looked for before the work begins.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
+
+LMPLZ: Start = "lmplz"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file that a model goes to."""
+
+    path: Path
+    start: Start
+    tool: Path | None  # that makes KenLM's binary; None for ARPA
+
+    def keep(self, model: BackoffModel) -> None:
+        """Write a model, atomically.
+
+        Raises:
+            DataError: a word that ARPA cannot hold; the tool failed.
+        """
+        if self.tool is None:
+            write_arpa(model, self.path, start=self.start)
+        else:
+            write_binary(model, self.path, tool=self.tool)
+
+
+def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None) -> Place | None:
+    """The place that the options name, if any; KenLM's tool may lie `beside` lmplz.
+
+    Raises:
+        ConfigError: options that contradict each other; a missing folder or tool.
+        DataError: what is there already is no file.
+    """
+    if start is not None and start not in STARTS:
+        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
+    is_binary = out is not None and wants_binary(out)
+    if start is not None and (out is None or is_binary):
+        raise ConfigError(
+            f"--start {start}: says how an ARPA file is written, and none is; expected --out with "
+            "the name of one; drop --start"
+        )
+    if out is None:
+        return None
+    _require_room(out)
+    tool = find_build_binary(beside=beside) if is_binary else None
+    return Place(Path(out), start or LMPLZ, tool)
+
+
+def _require_room(out: str | Path) -> None:
+    path = Path(out)
+    if str(out) == "-":
+        raise ConfigError("--out -: a model is not written to standard output; expected a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--out {out}: no folder {path.parent}; expected one; make it first")
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device or a pipe"
+        raise DataError(f"{out}: is {what}; expected a file or a new name")

@@ -40,7 +40,7 @@ GRU: Settings = merged(
 # 4.17: stacked layers; 4.18: layers between input and state.
 DEEP_RNN = merged(
     RNN,
-    {"context": {"layers": 3, "activation": "tanh"}, "recipe": {"optimiser": {"lr": 0.1}}},
+    {"context": {"layers": 3, "activation": "tanh"}, "recipe": {"optimiser": {"lr": 0.3}}},
 )
 DEEP_TRANSITION: Settings = merged(
     WORD_SMALL,
@@ -53,7 +53,7 @@ DEEP_TRANSITION: Settings = merged(
             "activation": "tanh",
             "dropout": 0.25,
         },
-        "recipe": {"optimiser": {"lr": 0.1}},
+        "recipe": {"optimiser": {"lr": 0.3}},
     },
 )
 # 4.3.1 and 4.3.2: training that makes normalising the scores unnecessary.

@@ -77,6 +77,8 @@ class Output(nn.Module, ABC):
     """
 
     has_scores: bool = False  # whether word_scores, scores and log_z may be asked for
+    vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors may not be asked for
+    has_temperature: bool = False  # whether divide_scores may be asked for
 
     @abstractmethod
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
@@ -96,6 +98,14 @@ class Output(nn.Module, ABC):
 
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
+        raise NotImplementedError
+
+    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
+        raise NotImplementedError
+
+    def divide_scores(self, temperature: float) -> None:
+        """Change the weights so that every score becomes itself divided by this."""
         raise NotImplementedError
 
     def start_from(self, log_probs_V: Tensor) -> None:  # noqa: B027 -- only scores need a start

@@ -36,7 +36,7 @@ def save_position(trainer: Trainer, folder: Path) -> None:
 
 
 def _write_position(trainer: Trainer, folder: Path) -> None:
-    tensors = {f"model.{name}": t for name, t in trainer.model.state_dict().items()}
+    tensors = _weights(trainer)
     for number, leaf in enumerate(state_leaves(trainer.state)):
         tensors[f"state.{number}"] = leaf
     for number, average in enumerate(trainer.averages.values):
@@ -55,13 +55,22 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
 
 
 def _refuse_broken(trainer: Trainer) -> None:
-    for name, tensor in trainer.model.state_dict().items():
+    for name, tensor in _weights(trainer).items():
         if not bool(tensor.isfinite().all()):
-            position = trainer.position
+            position, what = trainer.position, name.removeprefix("model.")
             raise TrainingError(
-                f"{name} holds NaN or infinity after {position.epoch} epochs and {position.step} "
+                f"{what} holds NaN or infinity after {position.epoch} epochs and {position.step} "
                 "steps; the last good checkpoint is kept; try a lower --lr"
             )
+
+
+def _weights(trainer: Trainer) -> dict[str, Tensor]:
+    """All that is trained, the model's and what only helps to train it."""
+    return {
+        f"{name}.{key}": tensor
+        for name, module in trainer.modules.items()
+        for key, tensor in module.state_dict().items()
+    }
 
 
 def restore_position(trainer: Trainer, folder: Path) -> None:
@@ -72,10 +81,11 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
     """
     path = folder / RESUME
     tensors, meta = read_tensors(path)
-    check_header(trainer.model, path, prefix="model.")
-    weights = _under("model.", tensors)
-    check_values(trainer.model, weights, path=path)
-    trainer.model.load_state_dict(weights)
+    for name, module in trainer.modules.items():
+        check_header(module, path, prefix=f"{name}.")
+        weights = _under(f"{name}.", tensors)
+        check_values(module, weights, path=path)
+        module.load_state_dict(weights)
     try:
         trainer.model.output.check_loaded()
     except DataError as error:

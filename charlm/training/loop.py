@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charlm.errors import TrainingError
 from charlm.model.contract import State, detached
@@ -24,6 +24,7 @@ from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
 from charlm.training.averages import Averages
 from charlm.training.batches import Batch, Source
+from charlm.training.past_decode import PastDecoder
 from charlm.training.penalties import activation_penalty, temporal_penalty
 from charlm.training.recipe import Recipe
 from charlm.training.validation import validation_chunks
@@ -78,14 +79,20 @@ class Trainer:
         self.valid_text = valid_text
         self.device = device
         self.precision = precision
-        recipe.criterion.check(model.output)
+        recipe.check(model.output)
         self.batches = recipe.batching.over(
             Source(
                 train_text, inventory, recipe.batch_size, recipe.bptt, recipe.oov_input, seed=seed
             )
         )
         self.unigrams_V = unigrams(inventory).to(device)
-        self.parameters = list(model.parameters())
+        self.past_decoder: PastDecoder | None = None
+        self.modules: dict[str, nn.Module] = {"model": self.model}  # what is trained, by name
+        if recipe.past_decode_penalty:
+            self.past_decoder = PastDecoder(model.output.vector_dim, inventory.n_words)
+            recipe.initialisation.apply(self.past_decoder)
+            self.modules["past_decode"] = self.past_decoder.to(device)
+        self.parameters = [p for module in self.modules.values() for p in module.parameters()]
         self.averages = Averages(self.parameters)
         self.optimiser = recipe.optimiser.over(self.parameters)
         self.position = Position(rate=recipe.schedule.first_rate(recipe.optimiser.lr))
@@ -192,6 +199,10 @@ class Trainer:
         if recipe.temporal_penalty:
             penalty = temporal_penalty(h_TBH, exists_TB)
             total = total + recipe.temporal_penalty * batch.n_tokens * penalty
+        if self.past_decoder is not None:
+            fed_TB = batch.forms.words_N[batch.where_TB].where(exists_TB, -1)
+            nll_N = self.past_decoder(h_NH, fed_TB.flatten(), output=self.model.output)
+            total = total + recipe.past_decode_penalty * nll_N.sum()
         if losses.nll_N is not None:
             return total, float(losses.nll_N.detach().sum())
         if self.position.step % NLL_EVERY:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
+from charlm.model.contract import Output
 from charlm.settings import Count, Family, Range, Settings, build_part, checked
 from charlm.training.averaging import AVERAGINGS, Averaging
 from charlm.training.batching import BATCHINGS, SentenceBatching, StreamBatching
@@ -20,6 +21,7 @@ from charlm.training.schedules import SCHEDULES, Schedule
 Divisor = Literal["streams", "tokens"]
 Weight = Annotated[float, Range(0.0, 1e3)]
 OovInput = Literal["unk", "spelling"]
+Temperature = Literal["one", "valid"]
 
 FAMILIES = {
     "initialisation": Family("initialisation", Initialisation, INITIALISATIONS),
@@ -38,7 +40,9 @@ SCALARS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
     "oov_input": (OovInput, "spelling"),
     "activation_penalty": (Weight, 0.0),
     "temporal_penalty": (Weight, 0.0),
+    "past_decode_penalty": (Weight, 0.0),
     "patience": (Count, 0),
+    "temperature": (Temperature, "one"),
 }
 
 
@@ -54,13 +58,36 @@ class Recipe:
     oov_input: OovInput
     activation_penalty: float
     temporal_penalty: float
+    past_decode_penalty: float
     patience: int  # epochs without a better validation perplexity that end a training; 0: none do
+    temperature: Temperature  # of the kept softmax: as trained, or the best on the validation text
     initialisation: Initialisation
     criterion: Criterion
     optimiser: Optimiser
     schedule: Schedule
     averaging: Averaging
     batching: StreamBatching | SentenceBatching
+
+    def check(self, output: Output) -> None:
+        """Raises ConfigError if an output cannot be trained, or not kept, as this recipe says."""
+        self.criterion.check(output)
+        if self.past_decode_penalty and not output.vector_dim:
+            raise ConfigError(
+                "option 'past_decode_penalty' of recipe: the output has no single table of word "
+                "vectors; expected one that has; use --set output.type=softmax or composed, or 0"
+            )
+        if self.temperature == "valid" and not output.has_temperature:
+            raise ConfigError(
+                "option 'temperature' of recipe is 'valid': the output has no weights of its own "
+                "that make up its scores; expected one that has; use --set output.type=softmax, "
+                "or recipe.temperature=one"
+            )
+        if self.temperature == "valid" and self.criterion.is_self_normalised:
+            raise ConfigError(
+                "option 'temperature' of recipe is 'valid': a temperature undoes what the "
+                "criterion trains, scores that need not be normalised; expected 'one' with it; "
+                "use --set recipe.temperature=one, or criterion cross-entropy"
+            )
 
 
 def build_recipe(settings: Any) -> tuple[Recipe, Settings]:

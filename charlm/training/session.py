@@ -36,6 +36,7 @@ from charlm.training.estimate import Estimate, estimate
 from charlm.training.loop import Trainer, unigrams
 from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
+from charlm.training.temperature import set_temperature
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
 
@@ -109,7 +110,7 @@ def inventory_for(plan: Plan) -> Inventory:
     recipe, _ = build_recipe(plan.settings.get("recipe"))
     with torch.device("meta"):
         model, _ = build_model(plan.settings, inventory, may_read=plan.stored is None)
-    recipe.criterion.check(model.output)
+    recipe.check(model.output)
     for epoch in range(recipe.epochs):
         model.encoder.use_side(recipe.schedule.side(epoch))
     if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
@@ -259,6 +260,7 @@ def _run_epochs(
         if deadline is not None and saved > deadline:
             break
     if trainer.is_finished:
+        set_temperature(trainer, folder, note=watcher.note)
         _remove_encoded(folder, watcher)
 
 

@@ -203,6 +203,31 @@ def test_scores_and_log_z_are_the_log_probabilities_or_are_not_claimed(
     assert {own.dtype, log_z.dtype, output.scores(h_NH).dtype} == {torch.float32}
 
 
+def test_expected_vectors_are_means_by_probability_or_are_not_claimed(
+    output: Output, h_NH: Tensor, inventory: Inventory
+) -> None:
+    if not output.vector_dim:
+        with pytest.raises(NotImplementedError):
+            output.expected_vectors(h_NH)
+        return
+    vectors, expected = output.expected_vectors(h_NH)
+    assert vectors.shape == (inventory.n_words, output.vector_dim)
+    for found, log_probs in zip(expected, output.log_probs(h_NH), strict=True):
+        mean = sum(p * v for p, v in zip(log_probs.exp(), vectors, strict=True))
+        torch.testing.assert_close(found, mean, rtol=1e-5, atol=1e-5)
+
+
+def test_a_temperature_divides_every_score_or_is_not_claimed(pair: Pair, h_NH: Tensor) -> None:
+    output = copy.deepcopy(pair).output
+    if not output.has_temperature:
+        with pytest.raises(NotImplementedError):
+            output.divide_scores(1.6)
+        return
+    expected = output.scores(h_NH) / 1.6
+    output.divide_scores(1.6)
+    torch.testing.assert_close(output.scores(h_NH), expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_gradient_of_log_z_less_the_score_is_that_of_nll(
     pair: Pair, h_NH: Tensor, precision: str

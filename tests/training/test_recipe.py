@@ -54,27 +54,29 @@ def test_a_constant_rate_stays() -> None:
     assert Constant().next_rate(0.3, [1.0, 2.0, 3.0, 4.0]) == 0.3
 
 
-def test_every_preset_has_the_recipe_of_kim_et_al() -> None:
-    for settings in PRESETS.values():
-        recipe, resolved = build_recipe(settings["recipe"])
-        assert resolved == {
-            "epochs": 25,
-            "batch_size": 20,
-            "bptt": 35,
-            "divisor": "streams",
-            "clip": 5.0,
-            "oov_input": "unk",
-            "initialisation": {"type": "uniform", "range": 0.05, "biases": "drawn"},
-            "optimiser": PLAIN_SGD,
-            "schedule": {"type": "halving", "factor": 0.5, "least_gain": 1.0, "first_epoch": 3},
-            "criterion": {"type": "cross-entropy"},
-            "averaging": {"type": "none"},
-            "batching": {"type": "streams", "shuffle": "none", "reset": 0.0},
-            "activation_penalty": 0.0,
-            "temporal_penalty": 0.0,
-            "patience": 0,
-        }
-        assert (recipe.epochs, recipe.clip, recipe.optimiser.lr) == (25, 5.0, 1.0)
+@pytest.mark.parametrize("name", ["char-small", "char-large", "word-small", "word-large"])
+def test_the_presets_of_kim_et_al_have_their_recipe(name: str) -> None:
+    recipe, resolved = build_recipe(PRESETS[name]["recipe"])
+    assert resolved == {
+        "epochs": 25,
+        "batch_size": 20,
+        "bptt": 35,
+        "divisor": "streams",
+        "clip": 5.0,
+        "oov_input": "unk",
+        "initialisation": {"type": "uniform", "range": 0.05, "biases": "drawn"},
+        "optimiser": PLAIN_SGD,
+        "schedule": {"type": "halving", "factor": 0.5, "least_gain": 1.0, "first_epoch": 3},
+        "criterion": {"type": "cross-entropy"},
+        "averaging": {"type": "none"},
+        "batching": {"type": "streams", "shuffle": "none", "reset": 0.0},
+        "activation_penalty": 0.0,
+        "temporal_penalty": 0.0,
+        "past_decode_penalty": 0.0,
+        "patience": 0,
+        "temperature": "one",
+    }
+    assert (recipe.epochs, recipe.clip, recipe.optimiser.lr) == (25, 5.0, 1.0)
 
 
 def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> None:
@@ -92,8 +94,8 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
         (
             {"epoch": 3},
             "recipe has no option 'epoch'; it takes epochs, batch_size, bptt, divisor, clip, "
-            "oov_input, activation_penalty, temporal_penalty, patience, initialisation, criterion, "
-            "optimiser, schedule, averaging, batching",
+            "oov_input, activation_penalty, temporal_penalty, past_decode_penalty, patience, "
+            "temperature, initialisation, criterion, optimiser, schedule, averaging, batching",
         ),
         ({"epochs": 0}, "option 'epochs' of recipe is 0; expected 1 to 100000"),
         ({"epochs": 2.5}, "option 'epochs' of recipe is 2.5; expected a whole number"),

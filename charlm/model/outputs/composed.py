@@ -46,6 +46,7 @@ class ComposedSoftmax(Output):
                 f"output 'composed': the context's vectors are {input_dim} wide and the words' "
                 f"{dim}; expected equal widths; set context.dim={dim}, or output.project=true"
             )
+        self.vector_dim = dim
         self.encoder = encoder
         self.free = nn.Embedding(inventory.n_words, dim) if free else None
         # No bias, which b_w would only repeat.
@@ -90,6 +91,11 @@ class ComposedSoftmax(Output):
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
         return self._table().log_z(self._projected(h_NH))
+
+    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
+        table = self._table()
+        return table.vectors_VH, table.expected_vector(self._projected(h_NH))
 
     def after_step(self) -> None:
         """As the output's own encoder's; the input's is the model's business."""

@@ -21,6 +21,7 @@ class Softmax(Output):
     """
 
     has_scores = True
+    has_temperature = True
 
     def __init__(
         self,
@@ -33,7 +34,8 @@ class Softmax(Output):
     ) -> None:
         super().__init__()
         self.projection = nn.Linear(input_dim, projection, bias=False) if projection else None
-        self.words = nn.Linear(projection or input_dim, inventory.n_words, bias=bias)
+        self.vector_dim = projection or input_dim
+        self.words = nn.Linear(self.vector_dim, inventory.n_words, bias=bias)
 
     def _projected(self, h_NH: Tensor) -> Tensor:
         return h_NH if self.projection is None else self.projection(h_NH)
@@ -67,3 +69,14 @@ class Softmax(Output):
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
         return self._table().log_z(self._projected(h_NH))
+
+    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
+        table = self._table()
+        return table.vectors_VH, table.expected_vector(self._projected(h_NH))
+
+    @torch.no_grad()
+    def divide_scores(self, temperature: float) -> None:
+        """Divide the words' vectors and biases."""
+        for parameter in self.words.parameters():
+            parameter.div_(temperature)

@@ -41,6 +41,10 @@ class WordTable(NamedTuple):
         """log Σ_w exp(score of w), shape (N,), fp32."""
         return self.scores(h_NH).logsumexp(dim=-1)
 
+    def expected_vector(self, h_NH: Tensor) -> Tensor:
+        """Σ_w P(w | h)·v_w over all rows, shape (N, H)."""
+        return self.log_probs(h_NH).exp() @ self.vectors_VH
+
     def scores_of(self, h_NH: Tensor, rows_N: Tensor) -> Tensor:
         """The score of each position's own row, shape (N,), fp32; 0 where it is -1."""
         return self.rows(rows_N.clamp(min=0)).paired_scores(h_NH).where(rows_N >= 0, 0.0)

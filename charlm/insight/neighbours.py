@@ -99,6 +99,11 @@ def neighbours_in(
     queries = _Queries(run, asked, raw=raw)
     inventory = run.inventory
     tap, vectors_QE = queries.vectors(at)
+    if vectors_QE.shape[1] == 1:
+        raise ConfigError(
+            f"at: {tap!r} is one number a form, which has no direction; expected a tap of vectors; "
+            "leave it out for the last"
+        )
     similarities_QV = _similarities(run.model.encoder, vectors_QE, table=queries.table, tap=tap)
     results = []
     for word, form, number, row in zip(

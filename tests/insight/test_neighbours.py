@@ -100,6 +100,25 @@ def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours() -> Non
     assert found[4].form == "a"
 
 
+class Gated(LetterCounts):
+    """Has a tap of one number besides, as a gate has."""
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        taps = super().taps(forms)
+        return {"gate": taps["counts"].sum(1, keepdim=True), **taps}
+
+
+def test_a_tap_of_one_number_has_values_but_no_neighbours() -> None:
+    run = run_of(Gated())
+    with pytest.raises(ConfigError) as caught:
+        neighbours_in(run, ["ab"], at="gate")
+    assert str(caught.value) == (
+        "at: 'gate' is one number a form, which has no direction; expected a tap of vectors; "
+        "leave it out for the last"
+    )
+    assert vectors_in(run, ["ab", "c"], at="gate").tolist() == [[2], [0]]
+
+
 def test_the_last_tap_is_taken_where_none_is_said() -> None:
     run = run_of(LetterCounts())
     (last,) = neighbours_in(run, ["abb"], k=1)

@@ -97,7 +97,9 @@ def build_part(
         where = f"option {option!r} of {family.noun} {name!r}"
         value = settings.get(option, default)
         if value is inspect.Parameter.empty:
-            raise ConfigError(f"{where} is missing; it has no default")
+            takes_part = _inner_family(annotation, family)[0] is not None
+            hint = f"expected a part; add its {option}.type" if takes_part else "it has no default"
+            raise ConfigError(f"{where} is missing; {hint}")
         inner, is_optional = _inner_family(annotation, family)
         if is_optional and value is None:
             arguments[option] = resolved[option] = None

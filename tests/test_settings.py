@@ -198,7 +198,10 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
             {"type": "dot", "colour": "blue"},  # its place dictates it
             "shape 'dot' has no option 'colour'; it takes none",
         ),
-        ({"type": "frame"}, "option 'inside' of shape 'frame' is missing; it has no default"),
+        (
+            {"type": "frame"},
+            "option 'inside' of shape 'frame' is missing; expected a part; add its inside.type",
+        ),
         (
             {"type": "frame", "inside": 3},
             "shape: found 3; expected an object with a type",

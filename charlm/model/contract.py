@@ -49,7 +49,7 @@ class Encoder(nn.Module, ABC):
         if side != "both" and not inner:
             raise ConfigError(
                 f"schedule 'pretraining': the encoder has no {side} side of its own; expected a "
-                "mixture of a word and a char encoder; use --set encoder.type=gate"
+                "mixture of a word and a char encoder; begin with --arch miyamoto-gate-pretrained"
             )
         for part in inner:
             part.use_side(side)

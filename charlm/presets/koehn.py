@@ -29,7 +29,7 @@ RNN: Settings = merged(
         "recipe": {"optimiser": {"lr": 0.5}},
     },
 )
-# 4.6, reset before the product, as published.
+# 4.6, reset before the product, as published; its bias is the candidate's, as Straka has it.
 GRU: Settings = merged(
     WORD_SMALL,
     {

@@ -86,7 +86,7 @@ CHAR_MODERN: Settings = {
         },
         "schedule": {"type": "linear", "warm_up": 0.01, "hold": 0.55},
         "averaging": {"type": "ema", "decay": 0.9995},
-        "batching": {"type": "streams", "shuffle": "partial", "reset": 0.2},
+        "batching": {"type": "streams", "shuffle": "partial"},
     },
 }
 # A word's vector is its own plus that of its letters, the same one in and out.

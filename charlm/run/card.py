@@ -25,8 +25,8 @@ def save_card(
         f"# {info.arch} on {info.corpus['name']}",
         "",
         f"Validation perplexity {best['valid_ppl']:.2f} after epoch {best['epoch']} "
-        f"({len(history)} of {recipe['epochs']} trained), state carried over "
-        f"{recipe['batch_size']} streams, fp32. For test figures run `charlm eval`.",
+        f"({len(history)} of {recipe['epochs']} trained), {_reading(recipe)}, fp32. "
+        "For test figures run `charlm eval`.",
         "",
         "| what | value |",
         "|---|---|",
@@ -36,6 +36,13 @@ def save_card(
         "",
     ]
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
+
+
+def _reading(recipe: dict[str, Any]) -> str:
+    """How the validation text was read: as the training's."""
+    if recipe.get("batching", {}).get("type") == "sentences":
+        return "sentence by sentence"
+    return f"state carried over {recipe['batch_size']} streams"
 
 
 def _rows(

@@ -21,8 +21,10 @@ from charlm.training.batches import Batch, Batches, Bools, FormBatches, Source
 class StreamBatching:
     """Equal streams side by side, read in chunks of `bptt` steps with their state carried on.
 
-    `shuffle=partial` rotates the streams' contents by a random offset each epoch (Press, 2019).
-    After a sentence end the state begins anew with probability `reset`.
+    `shuffle=partial` rotates each stream by a random offset of its own each epoch (Press, 2019).
+    After a sentence end the state begins anew with probability `reset`; dropout masks that hold for
+    a chunk are drawn anew there, too, for all streams. A learned initial state has a gradient only
+    where states begin: with resets, or with sentences.
     """
 
     by_sentence = False
@@ -53,12 +55,13 @@ class StreamBatches(Batches):
         return math.ceil(self.streams.length / self.source.bptt)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Rotate the text and draw the resets."""
+        """Rotate the streams and draw the resets."""
         generator, ids = self.source.generator(epoch), self.source.text.ids
         if self.is_shuffled:
-            offset = int(generator.integers(len(ids)))
-            rotated = np.concatenate([ids[offset:], ids[:offset]])
-            self.streams = Streams(rotated, n_streams=self.source.batch_size)
+            firsts = Streams(ids, n_streams=self.source.batch_size).starts
+            pieces = [piece for piece in np.split(ids, firsts[1:]) if len(piece)]
+            rotated = [np.roll(piece, -int(generator.integers(len(piece)))) for piece in pieces]
+            self.streams = Streams(np.concatenate(rotated), n_streams=self.source.batch_size)
         if self.reset:
             self.drawn = generator.random(len(ids), np.float32)
 

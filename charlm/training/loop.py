@@ -105,10 +105,16 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """Whether all epochs of the recipe are done, or patience has ended."""
-        position, patience = self.position, self.recipe.patience
-        is_hopeless = 0 < patience <= position.epoch - position.best_epoch
-        return position.epoch >= self.recipe.epochs or (is_hopeless and position.epoch > 0)
+        """Whether all epochs of the recipe are done, or patience has ended.
+
+        Patience begins with the first epoch that reads all that the model is.
+        """
+        position = self.position
+        if position.epoch >= self.recipe.epochs:
+            return True
+        if not position.history or PRETRAINING in best_record(position.history):
+            return False
+        return 0 < self.recipe.patience <= position.epoch - position.best_epoch
 
     def run_epoch(self, after_step: Callable[[], bool]) -> bool:
         """Train to the end of the current epoch; False if `after_step` asked to stop before it.
@@ -236,7 +242,7 @@ class Trainer:
             "valid_ppl": valid_ppl,
             "n_tokens": position.n_tokens,
             "clipped": position.n_clipped / len(self.batches),
-            "seconds": round(position.seconds, 1),
+            "seconds": round(position.seconds, 3),
             "validation_seconds": round(time.perf_counter() - clock, 1),
         }
         if self.recipe.schedule.side(position.epoch) != "both":

@@ -110,5 +110,8 @@ def build_recipe(settings: Any) -> tuple[Recipe, Settings]:
     resolved: Settings = dict(values)
     for name, family in FAMILIES.items():
         default = {"type": next(iter(family.table))}
-        values[name], resolved[name] = build_part(family, settings.get(name, default))
+        wanted = settings.get(name, default)
+        if isinstance(wanted, dict):
+            wanted = {**default, **wanted} if "type" not in wanted else wanted
+        values[name], resolved[name] = build_part(family, wanted)
     return Recipe(**values), resolved

@@ -113,6 +113,11 @@ def inventory_for(plan: Plan) -> Inventory:
     recipe.check(model.output)
     for epoch in range(recipe.epochs):
         model.encoder.use_side(recipe.schedule.side(epoch))
+    if recipe.schedule.side(recipe.epochs - 1) != "both":
+        raise ConfigError(
+            f"option 'epochs' of recipe is {recipe.epochs}, all of them pre-training on one side; "
+            "expected some with both; raise --epochs, or lower recipe.schedule.epochs"
+        )
     if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
         raise ConfigError(
             "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "

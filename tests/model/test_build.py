@@ -82,7 +82,8 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
         ),
         (
             {"encoder": {"type": "highway"}},
-            "option 'encoder' of encoder 'highway' is missing; it has no default",
+            "option 'encoder' of encoder 'highway' is missing; expected a part; "
+            "add its encoder.type",
         ),
         (
             {"encoder": {"type": "word", "dim": 10**9}},

@@ -95,7 +95,9 @@ def test_a_gate_without_a_word_side_is_refused(inventory: Inventory) -> None:
     settings = {name: part for name, part in SIDES.items() if name != "word"}
     with pytest.raises(ConfigError) as caught:
         build_part(ENCODER, settings, leading=[inventory])
-    assert str(caught.value) == "option 'word' of encoder 'gate' is missing; it has no default"
+    assert str(caught.value) == (
+        "option 'word' of encoder 'gate' is missing; expected a part; add its word.type"
+    )
 
 
 def test_a_fixed_value_beyond_1_is_refused(inventory: Inventory) -> None:

@@ -87,16 +87,23 @@ def test_a_batch_depends_on_seed_epoch_and_step_alone(
     assert predicted(of_epoch(first, 2)) != predicted(whole)
 
 
-def test_a_partial_shuffle_rotates_the_text(source: Source) -> None:
+def test_a_partial_shuffle_rotates_each_stream_by_itself(source: Source) -> None:
     batches = StreamBatching(shuffle="partial").over(source)
-    orders = []
+    ids = source.text.ids.tolist()
+    length = -(-len(ids) // source.batch_size)
+    pieces = [ids[first : first + length] for first in range(0, len(ids), length)]
+    offsets = set()
     for epoch in range(4):
         batches.begin_epoch(epoch)
-        ids = batches.streams.ids.tolist()
-        start = ids.index(2)  # the first word of the text
-        assert ids[start:] + ids[:start] == source.text.ids.tolist()
-        orders.append(start)
-    assert len(set(orders)) > 1
+        rotated = batches.streams.ids.tolist()
+        for number, piece in enumerate(pieces):
+            turned = rotated[number * length : number * length + len(piece)]
+            rotations = [piece[k:] + piece[:k] for k in range(len(piece))]
+            assert turned in rotations
+            offsets.add((number, rotations.index(turned)))
+    assert len(offsets) > 2 * len(pieces)
+    starts = [[k for n, k in offsets if n == number] for number in range(len(pieces))]
+    assert len(set(map(tuple, map(sorted, starts)))) > 1  # not the same for all
 
 
 def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: Source) -> None:

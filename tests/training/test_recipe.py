@@ -133,3 +133,9 @@ def test_uniform_draws_every_parameter_biases_included_within_its_range() -> Non
         assert parameter.abs().max() <= 0.2
         assert parameter.abs().max() > 0.15
         assert abs(float(parameter.detach().mean())) < 0.1
+
+
+def test_an_option_of_the_part_that_a_recipe_leaves_out_is_that_of_its_default() -> None:
+    recipe, resolved = build_recipe({"batching": {"reset": 0.25}, "optimiser": {"lr": 0.5}})
+    assert resolved["batching"] == {"type": "streams", "shuffle": "none", "reset": 0.25}
+    assert recipe.optimiser.lr == 0.5

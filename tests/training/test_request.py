@@ -156,3 +156,15 @@ def test_the_corpus_directory_is_no_place_for_the_run(
         f"--out {same}: is the corpus directory, which is not written to; choose another"
     )
     assert sorted(toy_corpus.iterdir()) == before
+
+
+def test_a_pre_training_that_never_reads_both_sides_is_refused(
+    train_toy: Callable[..., object], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        train_toy(arch="miyamoto-gate-pretrained", epochs=4, overrides=())
+    assert str(caught.value) == (
+        "option 'epochs' of recipe is 4, all of them pre-training on one side; expected some with "
+        "both; raise --epochs, or lower recipe.schedule.epochs"
+    )
+    assert not (tmp_path / "run").exists()

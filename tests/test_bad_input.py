@@ -124,7 +124,7 @@ EVAL = [
     ("", "found neither files nor --data; expected one of them; give either"),
 ]
 NN = [
-    ("cat --at top", "at: found 'top'; expected one of char-cnn, highway"),
+    ("cat --at top", "at: found 'top'; expected one of char-cnn, transform, highway"),
     ("''", "word '': is read as nothing; expected one word"),
     (
         "'\x1b[31mx\x1b[0m y'",

@@ -157,7 +157,9 @@ def test_vectors_are_a_row_a_word_at_any_tap(model: Model) -> None:
 def test_neighbours_are_those_of_the_public_function(model: Model, tiny_run: Path) -> None:
     expected = charlm.neighbours("caat", model=tiny_run, k=3, at="char-cnn", device="cpu")
     assert (model.neighbours("caat", k=3, at="char-cnn"),) == expected
-    with pytest.raises(ConfigError, match="at: found 'top'; expected one of char-cnn, highway"):
+    with pytest.raises(
+        ConfigError, match="at: found 'top'; expected one of char-cnn, transform, highway"
+    ):
         model.neighbours("caat", at="top")
 
 

@@ -128,7 +128,7 @@ def test_the_example_in_the_help_works(run: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a", "--at", "top"], "at: found 'top'; expected one of char-cnn, highway"),
+        (["a", "--at", "top"], "at: found 'top'; expected one of char-cnn, transform, highway"),
         (["new york"], "word 'new york': is read as 2 words (new, york); expected one word"),
         (
             ["a", "--model", "none"],

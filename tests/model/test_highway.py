@@ -81,13 +81,20 @@ def wrapped(*names: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("names", "taps"),
     [
-        (["highway"], ["word", "highway.1", "highway"]),
+        (["highway"], ["word", "transform.1", "highway.1", "transform", "highway"]),
         (["mlp"], ["word", "mlp"]),
-        (["mlp", "highway"], ["word", "mlp", "highway.1", "highway"]),
+        (
+            ["mlp", "highway"],
+            ["word", "mlp", "transform.1", "highway.1", "transform", "highway"],
+        ),
         (["mlp", "mlp"], ["inner.word", "inner.mlp", "mlp"]),
         (
             ["highway", "highway"],
-            ["inner.word", "inner.highway.1", "inner.highway", "highway.1", "highway"],
+            [
+                *("inner.word", "inner.transform.1", "inner.highway.1"),
+                *("inner.transform", "inner.highway"),
+                *("transform.1", "highway.1", "transform", "highway"),
+            ],
         ),
         (["mlp", "mlp", "mlp"], ["inner.inner.word", "inner.inner.mlp", "inner.mlp", "mlp"]),
     ],
@@ -123,3 +130,18 @@ def test_a_step_through_a_wrapper_puts_the_padding_vector_back(
     encoder.after_step()
     assert not table[0].any()
     assert bool(table[1:].any(dim=1).all())
+
+
+def test_the_tap_of_the_gate_is_the_share_that_is_transformed(
+    build: Build, inventory: Inventory, spell: Spell
+) -> None:
+    encoder = build(
+        ENCODER, {"type": "highway", "layers": 1, "encoder": INNER}, leading=[inventory]
+    )
+    taps = encoder.taps(spell(FORMS))
+    state = encoder.state_dict()
+    y = taps["word"]
+    shares = torch.sigmoid(y @ state["layers.0.gate.weight"].T + state["layers.0.gate.bias"] - 2)
+    torch.testing.assert_close(taps["transform"], shares)
+    new = torch.relu(y @ state["layers.0.transform.weight"].T + state["layers.0.transform.bias"])
+    torch.testing.assert_close(taps["highway"], shares * new + (1 - shares) * y)

@@ -75,7 +75,10 @@ def test_the_highway_of_kim_stands_over_the_whole_concatenation(
     settings = {"type": "highway", "layers": 2, "encoder": mixture("concat")}
     encoder = build(ENCODER, settings, leading=[inventory])
     taps = encoder.taps(spell(FORMS))
-    assert list(taps) == ["word", "char-cnn", "concat", "highway.1", "highway"]
+    assert list(taps) == [
+        *("word", "char-cnn", "concat"),
+        *("transform.1", "highway.1", "transform", "highway"),
+    ]
     state = encoder.state_dict()
     y = taps["concat"]
     for layer in ("layers.0", "layers.1"):
@@ -98,7 +101,7 @@ def test_the_highway_of_kim_stands_over_the_whole_concatenation(
         ),
         (
             {"char": {"type": "highway", "encoder": CNN}},
-            ["word", "char-cnn", "highway", "add"],
+            ["word", "char-cnn", "transform", "highway", "add"],
         ),
         (
             {

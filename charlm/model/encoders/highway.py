@@ -28,9 +28,14 @@ class HighwayLayer(nn.Module):
 
     def forward(self, y_NE: Tensor) -> Tensor:
         """The mixed vectors, shape (N, E)."""
-        t_NE = torch.sigmoid(self.gate(y_NE) + CARRY_BIAS)
+        t_NE = self.shares(y_NE)
         new_NE = torch.relu(self.transform(y_NE)).to(y_NE.dtype)
-        return torch.lerp(y_NE, new_NE, t_NE.to(y_NE.dtype))
+        return torch.lerp(y_NE, new_NE, t_NE)
+
+    def shares(self, y_NE: Tensor) -> Tensor:
+        """t, the share of each number that is transformed and not carried, shape (N, E)."""
+        t_NE: Tensor = torch.sigmoid(self.gate(y_NE) + CARRY_BIAS)
+        return t_NE.to(y_NE.dtype)
 
 
 class HighwayEncoder(Encoder):
@@ -51,13 +56,18 @@ class HighwayEncoder(Encoder):
         return vectors_NE
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """The inner encoder's taps, then `highway.1` …, the last of them named `highway`."""
+        """The inner encoder's taps, then a layer's gate and vectors: `transform.1`, `highway.1` …
+
+        Those of the last layer are `transform` and `highway`.
+        """
         taps = self.encoder.taps(forms)
         own: dict[str, Tensor] = {}
         vectors_NE = list(taps.values())[-1]
         for number, layer in enumerate(self.layers, 1):
-            vectors_NE = layer(vectors_NE)
-            own["highway" if number == len(self.layers) else f"highway.{number}"] = vectors_NE
+            assert isinstance(layer, HighwayLayer)
+            suffix = "" if number == len(self.layers) else f".{number}"
+            own[f"transform{suffix}"] = layer.shares(vectors_NE)
+            own[f"highway{suffix}"] = vectors_NE = layer(vectors_NE)
         return with_taps(taps, own)
 
     def after_step(self) -> None:

@@ -20,19 +20,13 @@ class LanguageModel(nn.Module):
         self.context = context
         self.output = output
 
-    def forward(
-        self, forms: Forms, where_TB: Tensor, *, words_TB: Tensor, state: State
-    ) -> tuple[Tensor, State]:
-        """nll_TB in nats (0 where the word is -1), and the state after the last position.
-
-        `where_TB` are rows of `forms`: what is fed in. `words_TB` are the words to predict.
-        """
-        return self.continue_from(self.encoder(forms)[where_TB], words_TB=words_TB, state=state)
-
     def continue_from(
         self, x_TBE: Tensor, *, words_TB: Tensor, state: State
     ) -> tuple[Tensor, State]:
-        """As `forward`, from vectors of the forms that are known already."""
+        """nll_TB in nats (0 where the word is -1), and the state after the last position.
+
+        `x_TBE` are vectors of the forms that are fed in, `words_TB` the words to predict.
+        """
         h_TBH, state = self.context(x_TBE, state)
         nll_N = self.output.nll(h_TBH.flatten(0, 1), words_TB.flatten())
         return nll_N.view(words_TB.shape), state
@@ -42,7 +36,8 @@ class LanguageModel(nn.Module):
     ) -> tuple[Tensor, State]:
         """h_TBH, what the output predicts from, and the state after the last position.
 
-        Where `resets_TB`, the state is the initial one before that position is read.
+        `where_TB` are rows of `forms`: what is fed in. Where `resets_TB`, the state is the initial
+        one before that position is read.
         """
         x_TBE = self.encoder(forms)[where_TB]
         if resets_TB is None:

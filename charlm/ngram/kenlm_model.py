@@ -8,6 +8,7 @@ binary files are mapped into memory as they are: a damaged one can end the progr
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def has_kenlm() -> bool:
 def _trouble() -> str | None:
     """Why KenLM's Python module cannot be used."""
     try:
-        import kenlm  # noqa: F401  # to see that it loads
+        import_module("kenlm")
     except ModuleNotFoundError:
         return "not installed"
     except ImportError as error:  # compiled for another Python or C++

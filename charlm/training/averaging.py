@@ -6,6 +6,7 @@ moves them by `average.lerp_(weights, weight)` after a step.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Annotated
 
 from charlm.settings import Count, Range
@@ -71,10 +72,9 @@ class NonMonotonic(Averaging):
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         """Whether some epoch so far was worse than the best of long before."""
-        return any(
-            valid_ppls[epoch] > min(valid_ppls[: epoch - self.window])
-            for epoch in range(self.window + 1, len(valid_ppls))
-        )
+        lowest = accumulate(valid_ppls, min)  # of the epochs up to each
+        later = valid_ppls[self.window + 1 :]
+        return any(ppl > low for ppl, low in zip(later, lowest, strict=False))
 
     def weight(self, n_averaged: int) -> float:
         """The share of the new weights in an average that has seen so many before."""

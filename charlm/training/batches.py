@@ -33,6 +33,7 @@ class Batch(NamedTuple):
     is_fresh: bool = False  # whether no state is carried into it
 
     def to(self, device: torch.device) -> "Batch":
+        """On a device; the resets stay on the CPU, where the loop over them reads them."""
         return self._replace(
             forms=self.forms.to(device),
             where_TB=self.where_TB.to(device),

@@ -6,11 +6,11 @@ An epoch has a rate, kept between epochs and shown; a step multiplies it by a fa
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
+from charlm.model.contract import Side
 from charlm.settings import Count, Range
 
-Side = Literal["both", "word", "char"]
 Share = Annotated[float, Range(0.0, 1.0)]
 Divisor = Annotated[float, Range(1.0, 1e6)]
 Steps = Annotated[float, Range(0.0, 1e9)]  # a number of steps, or, below 1, a share of all

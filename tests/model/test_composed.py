@@ -48,7 +48,7 @@ def model_of(encoder: dict[str, Any], inventory: Inventory, **output: Any) -> La
 def loss_of(model: LanguageModel, inventory: Inventory) -> Tensor:
     forms = FormTable(inventory, inventory.words).forms(np.arange(inventory.n_words))
     start = model.context.initial_state(2)
-    nll, _ = model(forms, IDS, words_TB=IDS.flip(0), state=start)
+    nll, _ = model.continue_from(model.encoder(forms)[IDS], words_TB=IDS.flip(0), state=start)
     total: Tensor = nll.sum()
     return total
 

@@ -184,7 +184,8 @@ def ppl_of_lone_sentences(trainer: Trainer) -> float:
             state = model.context.initial_state(1)
         where_TB, words_TB = torch.tensor([[rows[before]]]), torch.tensor([[word]])
         with torch.no_grad():
-            nll_TB, state = model(table, where_TB, words_TB=words_TB, state=state)
+            x_TBE = model.encoder(table)[where_TB]
+            nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=state)
         total, before = total + float(nll_TB), word
     return math.exp(total / len(IDS))
 

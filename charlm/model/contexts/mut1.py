@@ -4,6 +4,9 @@ The candidate adds the input itself, so both must be equally wide; where they ar
 without a bias stands in for the input there.
 """
 
+from collections.abc import Callable
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -65,7 +68,13 @@ class MUT1Cell(Cell):
 
 
 class MUT1(Context):
-    """The first architecture that Jozefowicz et al. (2015) found by search; our own loop."""
+    """The first architecture that Jozefowicz et al. (2015) found by search; our own loop.
+
+    MUT2 and MUT3 are the same around other cells.
+    """
+
+    name = "mut1"  # as CONTEXTS has it
+    cell: ClassVar[Callable[..., Cell]] = MUT1Cell
 
     def __init__(
         self,
@@ -88,7 +97,7 @@ class MUT1(Context):
     ) -> None:
         super().__init__()
         self.wiring = Wiring(
-            "mut1",
+            self.name,
             [input_dim, *[dim] * (layers - 1), last_dim or dim],
             dropout=dropout,
             input_dropout=input_dropout,
@@ -100,7 +109,7 @@ class MUT1(Context):
         self.dim = self.wiring.widths[-1]
         self.noise = Noise(recurrent_dropout, (zoneout,), weight_drop)
         self.layers = nn.ModuleList(
-            MUT1Cell(*pair, layer_norm=layer_norm) for pair in self.wiring.pairs
+            self.cell(*pair, layer_norm=layer_norm) for pair in self.wiring.pairs
         )
         self.start = InitialState(self.wiring.widths[1:], n_leaves=1, start=initial_state)
 

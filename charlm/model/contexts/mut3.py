@@ -7,20 +7,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contexts.mut1 import MUT1
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     LayerNorm,
     Leaves,
-    Noise,
     Times,
     drawn,
     norms_for,
-    run_cell,
 )
-from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
-from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability
 
 
 class MUT3Cell(Cell):
@@ -60,54 +56,8 @@ class MUT3Cell(Cell):
         return (drop(new_BH) * z_BH + h_BH * (1 - z_BH),)
 
 
-class MUT3(Context):
+class MUT3(MUT1):
     """The third architecture that Jozefowicz et al. (2015) found by search; our own loop."""
 
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        dim: Dim = 300,
-        layers: Layers = 2,
-        last_dim: LastDim = 0,
-        layer_norm: bool = False,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
-        output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        recurrent_dropout: Probability = 0.0,
-        zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
-        initial_state: Start = "zero",
-    ) -> None:
-        super().__init__()
-        self.wiring = Wiring(
-            "mut3",
-            [input_dim, *[dim] * (layers - 1), last_dim or dim],
-            dropout=dropout,
-            input_dropout=input_dropout,
-            output_dropout=output_dropout,
-            variational=variational,
-            residual=residual,
-            sum_layers=sum_layers,
-        )
-        self.dim = self.wiring.widths[-1]
-        self.noise = Noise(recurrent_dropout, (zoneout,), weight_drop)
-        self.layers = nn.ModuleList(
-            MUT3Cell(*pair, layer_norm=layer_norm) for pair in self.wiring.pairs
-        )
-        self.start = InitialState(self.wiring.widths[1:], n_leaves=1, start=initial_state)
-
-    def initial_state(self, n_streams: int) -> State:
-        """A tuple (h,) a layer, (B, H)."""
-        return self.start.of(n_streams, like=next(self.parameters()))
-
-    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a tuple (h,) a layer, in the parameters' precision."""
-        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
-
-    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
-        assert isinstance(layer, Cell)
-        return run_cell(layer, x_TBE, state=state, noise=self.noise)
+    name = "mut3"
+    cell = MUT3Cell

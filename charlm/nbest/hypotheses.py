@@ -1,0 +1,51 @@
+"""Hypotheses with named features, lists of them, and what rescoring made of a list.
+
+A feature is in nats where it is a log-probability, and larger is better: a reader turns its
+format's unit and sign, its writer turns them back. A hypothesis keeps its words as they stand in
+the list; what a model reads is a normalised copy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One candidate of an utterance."""
+
+    words: tuple[str, ...]  # without <s> and </s> at the ends
+    features: Mapping[str, float]  # those that the list gives, in its order
+    place: str  # FILE:LINE, for messages
+    original: object = None  # what the format's own writer needs to restore it
+
+
+@dataclass(frozen=True)
+class NbestList:
+    """The hypotheses of one utterance, in the order of the list: the first is rank 1."""
+
+    id: str
+    hypotheses: tuple[Hypothesis, ...]
+    recording: str = ""  # of which it is a part; empty where the format does not say
+    reference: tuple[str, ...] | None = None  # where the format holds it
+    original: object = None  # what stands around the hypotheses, for the format's own writer
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A list with what was found out about its hypotheses, each as the list has them in order."""
+
+    nbest: NbestList
+    scores: tuple[float, ...] = ()  # the feature `charlm` of each, in nats; empty: none to write
+    totals: tuple[float, ...] = ()  # Σ weight·feature of each; empty: not weighed
+    # Indices of the hypotheses, best first; ties keep the list's order. Empty: the list's order.
+    order: tuple[int, ...] = field(default=())
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """Indices of the hypotheses, best first."""
+        return self.order or tuple(range(len(self.nbest.hypotheses)))
+
+    @property
+    def best(self) -> Hypothesis:
+        """The winner."""
+        return self.nbest.hypotheses[self.ranking[0]]

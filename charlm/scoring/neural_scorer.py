@@ -1,0 +1,104 @@
+"""A charlm model as a scorer: sentences in, log-probabilities out, through one tree of prefixes.
+
+What is known of a sentence's start is the state behind the sentences remembered before it; without
+any it is the initial one. A score depends on the sentence and that alone, never on its company.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from charlm.model.contract import State
+from charlm.nbest.scorer import LogProbs, SentenceScore, Words
+from charlm.runtime import autocast
+from charlm.scoring.form_cache import FormCache
+from charlm.scoring.paths import Paths, Walker
+from charlm.scoring.prefix_tree import Level, PrefixTree
+from charlm.text.corpus import Ids
+from charlm.text.inventory import END, UNK
+
+HYPOTHESES_AT_ONCE = 4096
+
+
+class NeuralScorer:
+    """Scores by a run's model.
+
+    `at_once` bounds memory: so many sentences share a tree, and each level of it has at most as
+    many states.
+    """
+
+    def __init__(
+        self,
+        walker: Walker,
+        *,
+        name: str = "nn",
+        at_once: int = HYPOTHESES_AT_ONCE,
+        precision: str = "fp32",
+    ) -> None:
+        self.walker = walker
+        self.name = name
+        self.at_once = at_once
+        self.precision = precision
+        self.n_tokens = 0  # scored so far, and the distinct prefixes that they came down to
+        self.n_prefixes = 0
+
+    @property
+    def forms(self) -> FormCache:
+        """Where the vectors come from."""
+        return self.walker.forms
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+        """The scores of each sentence, from the initial state, or as what follows `memory`."""
+        ids = [self.forms.ids(words) for words in sentences]
+        log_probs: list[LogProbs] = []
+        with autocast(self.forms.device, self.precision):
+            for first in range(0, len(ids), self.at_once):
+                log_probs += self._of(ids[first : first + self.at_once], memory=memory)
+        known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]
+        return [SentenceScore(*pair) for pair in zip(log_probs, known, strict=True)]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """The state behind a sentence that followed `memory`, its end not yet read."""
+        with autocast(self.forms.device, self.precision):
+            paths = self._begin(memory)
+            for number in self.forms.ids(sentence):
+                paths = self.walker.advance(
+                    paths, rows=np.zeros(1, np.int64), form_ids=np.array([number], np.int32)
+                )
+        return paths.state
+
+    def _begin(self, memory: object) -> Paths:
+        state: State | None = memory  # type: ignore[assignment]  # ours, from `remember`
+        return self.walker.begin(state)
+
+    def _of(self, sentences: Sequence[Ids], *, memory: object) -> list[LogProbs]:
+        tree = PrefixTree(sentences)
+        self.n_tokens += tree.n_tokens
+        self.n_prefixes += tree.n_prefixes
+        paths = self._begin(memory)
+        scores_SL = np.zeros((len(sentences), int(tree.lengths.max(initial=0)) + 1))
+        for depth, level in enumerate(tree.levels()):
+            words_N, ends_N = self._level(level, paths)
+            goes_on = tree.lengths > depth
+            scores_SL[goes_on, depth] = words_N[tree.nodes(depth + 1)[goes_on]]
+            stops = tree.lengths == depth
+            scores_SL[stops, depth] = ends_N[tree.nodes(depth)[stops]]
+            if len(level.form_ids):
+                paths = self.walker.advance(paths, rows=level.parents, form_ids=level.form_ids)
+        results: list[LogProbs] = [np.empty(0)] * len(sentences)
+        for row, i in enumerate(tree.order.tolist()):
+            results[i] = scores_SL[row, : tree.lengths[row] + 1].copy()
+        return results
+
+    def _level(self, level: Level, paths: Paths) -> tuple[LogProbs, LogProbs]:
+        """log-probabilities of the next level's nodes, and of a sentence's end at each of these."""
+        rows = np.concatenate([level.parents, level.ends])
+        ends = np.full(len(level.ends), END, np.int32)
+        words = np.concatenate([self.forms.words(level.form_ids), ends])
+        order = np.argsort(rows, kind="stable")
+        asked = self.walker.log_probs(paths, rows=rows[order], words=words[order])
+        log_probs = np.empty(len(rows))
+        log_probs[order] = asked.double().cpu().numpy()
+        ends_N = np.full(len(paths), np.nan)
+        ends_N[level.ends] = log_probs[len(level.parents) :]
+        return log_probs[: len(level.parents)], ends_N

@@ -68,6 +68,20 @@ class Context(nn.Module, ABC):
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
         """h_TBH, and the state after the last position."""
 
+    def project(self, x_NE: Tensor) -> Tensor:
+        """What the first layer makes of its input alone, (N, G), so that it can be kept a word.
+
+        Here the input itself: for contexts that have no such product.
+        """
+        return x_NE
+
+    def step(self, x_BG: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_BH and the state after one position, as `forward` in evaluation, from what `project`
+        gave: for many short paths at once, where a call made for many steps is slow.
+        """
+        h_TBH, state = self(x_BG[None], state)
+        return h_TBH[0], state
+
 
 class Output(nn.Module, ABC):
     """A context vector and the next word to probabilities.

@@ -2,7 +2,7 @@
 
 A form's vector depends on the form alone: the paper precomputes those of the vocabulary before it
 uses a model (Kim et al., 2016, section 6). Here one is made when it is first asked for, so that
-a short list costs no more than its own forms.
+a short list costs no more than its own forms, and the context's first products with it are, too.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ FIRST_ROWS = 1024
 
 
 class FormCache:
-    """Form ids to vectors.
+    """Form ids to what a context's `step` reads.
 
     Where `max_bytes` do not hold all words, those of the lowest ids, the most frequent, stay; what
     finds no room is encoded again whenever it comes.
@@ -44,9 +44,9 @@ class FormCache:
         self.form_ids = FormIds(inventory)
         self.n_encoded = 0
         self.device = next(model.parameters()).device
-        self._max_rows = max(1, max_bytes // (4 * model.encoder.dim))
+        self._max_bytes = max_bytes
         self._rows = np.full(inventory.n_words, ABSENT, np.int64)  # of each form id in the table
-        self._table_NE = torch.empty(0, model.encoder.dim, device=self.device)
+        self._table_NE = torch.empty(0)
         self._n_kept = 0
 
     def ids(self, words: Sequence[str]) -> Ids:
@@ -59,7 +59,7 @@ class FormCache:
 
     @torch.no_grad()
     def vectors(self, form_ids: Ids) -> Tensor:
-        """Their vectors, (N, E), in this order."""
+        """Their projected vectors, (N, G), in this order."""
         if not self.by_spelling:
             form_ids = self.words(form_ids)
         self._make_room_for_ids()
@@ -70,7 +70,7 @@ class FormCache:
         n_kept = self._keep(missing, fresh_NE)
         if n_kept == len(missing):
             return self._table_NE[self._on_device(self._rows[form_ids])]
-        all_NE = torch.cat([self._table_NE[: self._n_kept], fresh_NE])
+        all_NE = torch.cat([self._table_NE[: self._n_kept], fresh_NE]) if self._n_kept else fresh_NE
         rows = self._rows[form_ids]
         passing = np.flatnonzero(rows == ABSENT)
         rows[passing] = self._n_kept + np.searchsorted(missing, form_ids[passing])
@@ -84,16 +84,18 @@ class FormCache:
 
     def _keep(self, form_ids: Ids, vectors_NE: Tensor) -> int:
         """Put vectors into the table while there is room; returns how many, the first ones."""
-        n_words = self.inventory.n_words
-        n_reserved = 0 if self._max_rows > n_words else n_words  # no room for spellings
-        kept = form_ids[: self._max_rows - self._n_kept]
-        if n_reserved:
-            kept = kept[kept < self._max_rows]
+        max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
+        kept = form_ids[: max_rows - self._n_kept]
+        if max_rows <= self.inventory.n_words:
+            kept = kept[kept < max_rows]
+        if not len(kept):
+            return 0
         end = self._n_kept + len(kept)
         if end > len(self._table_NE):
-            n_rows = min(self._max_rows, max(end, 2 * len(self._table_NE), FIRST_ROWS))
+            n_rows = min(max_rows, max(end, 2 * len(self._table_NE), FIRST_ROWS))
             table_NE = vectors_NE.new_empty(n_rows, vectors_NE.shape[1])
-            table_NE[: self._n_kept] = self._table_NE[: self._n_kept]
+            if self._n_kept:
+                table_NE[: self._n_kept] = self._table_NE[: self._n_kept]
             self._table_NE = table_NE
         self._table_NE[self._n_kept : end] = vectors_NE[: len(kept)]
         self._rows[kept] = np.arange(self._n_kept, end)
@@ -102,7 +104,7 @@ class FormCache:
 
     def _encode(self, form_ids: Ids) -> Tensor:
         self.n_encoded += len(form_ids)
-        encoder = self.model.encoder.eval()
+        model = self.model.eval()
         n_words = self.inventory.n_words
         n_known = int(np.searchsorted(form_ids, n_words))
         known = [self.inventory.words[i] for i in form_ids[:n_known].tolist()]
@@ -117,7 +119,8 @@ class FormCache:
                     inputs = table.forms(np.arange(part.start, part.stop))
                     if first == 0:
                         inputs = inputs._replace(words_N=ids[part])
-                    blocks.append(encoder(inputs.to(self.device)))
+                    vectors_NE = model.encoder(inputs.to(self.device))
+                    blocks.append(model.context.project(vectors_NE))
         return torch.cat(blocks)
 
     def _on_device(self, rows: npt.NDArray[np.int64]) -> Tensor:

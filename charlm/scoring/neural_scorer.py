@@ -50,12 +50,17 @@ class NeuralScorer:
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
         """The scores of each sentence, from the initial state, or as what follows `memory`."""
         ids = [self.forms.ids(words) for words in sentences]
-        log_probs: list[LogProbs] = []
-        with autocast(self.forms.device, self.precision):
-            for first in range(0, len(ids), self.at_once):
-                log_probs += self._of(ids[first : first + self.at_once], memory=memory)
+        log_probs = self.score_ids(ids, memory=memory)
         known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]
         return [SentenceScore(*pair) for pair in zip(log_probs, known, strict=True)]
+
+    def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
+        """log-probabilities in nats of each word of each sentence of form ids, and of its end."""
+        log_probs: list[LogProbs] = []
+        with autocast(self.forms.device, self.precision):
+            for first in range(0, len(sentences), self.at_once):
+                log_probs += self._of(sentences[first : first + self.at_once], memory=memory)
+        return log_probs
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """The state behind a sentence that followed `memory`, its end not yet read."""

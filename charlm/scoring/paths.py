@@ -52,17 +52,15 @@ class Walker:
         """One path that has read `</s>` alone, or `</s>` after what `state` has read."""
         if state is None:
             state = self.model.context.initial_state(1)
-        x_TBE = self.forms.vectors(np.array([END], np.int32))[None]
-        h_TBH, state = self.model.context(x_TBE, state)
-        return Paths(h_TBH[0], state)
+        x_BG = self.forms.vectors(np.array([END], np.int32))
+        return Paths(*self.model.context.step(x_BG, state))
 
     @torch.no_grad()
     def advance(self, paths: Paths, *, rows: Rows, form_ids: Ids) -> Paths:
         """Path k is path rows[k] after the form form_ids[k]."""
         on_device = torch.from_numpy(rows).to(self.forms.device)
         state = gather_state(paths.state, on_device)
-        h_TBH, state = self.model.context(self.forms.vectors(form_ids)[None], state)
-        return Paths(h_TBH[0], state)
+        return Paths(*self.model.context.step(self.forms.vectors(form_ids), state))
 
     @torch.no_grad()
     def log_probs(self, paths: Paths, *, rows: Rows, words: Ids) -> Tensor:

@@ -113,6 +113,21 @@ def test_a_context_gives_one_vector_of_its_width_a_position(
     assert h_TBH.shape == (STEPS, STREAMS, context.dim)
 
 
+def test_steps_on_projected_inputs_are_the_context_itself(
+    context: Context, x_TBE: torch.Tensor, state: State
+) -> None:
+    context.eval()
+    with torch.no_grad():
+        expected, after = context(x_TBE, state)
+        stepped = []
+        for p_BG in context.project(x_TBE.flatten(0, 1)).unflatten(0, x_TBE.shape[:2]):
+            h_BH, state = context.step(p_BG, state)
+            stepped.append(h_BH)
+    torch.testing.assert_close(torch.stack(stepped), expected, rtol=0, atol=1e-5)
+    for ours, theirs in zip(state_leaves(state), state_leaves(after), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("sizes", [[1, 6], [3, 4], [6, 1], [2, 2, 2, 1], [1] * STEPS], ids=str)
 def test_cutting_a_stream_into_chunks_changes_nothing(
     context: Context, x_TBE: torch.Tensor, state: State, sizes: list[int]

@@ -16,7 +16,7 @@ SETTINGS = {
     "context": {"type": "lstm", "dim": 7, "layers": 1},
     "output": {"type": "softmax"},
 }
-BYTES = 4 * 11  # of a vector
+BYTES = 4 * 4 * 7  # of a vector: the first layer's four products
 WORDS = ["new", "a", "cab", "newer", "</s>", "b", "new", "c", "<unk>", "bac", "<unk>:cab"]
 
 
@@ -39,7 +39,7 @@ def alone(model: LanguageModel, inventory: Inventory, word: str) -> torch.Tensor
     form = word.removeprefix("<unk>:")
     table = FormTable(inventory, [form], first_id=number)
     with torch.no_grad():
-        return model.encoder(table.forms(np.arange(1)))[0]
+        return model.context.project(model.encoder(table.forms(np.arange(1))))[0]
 
 
 @pytest.mark.parametrize("n_kept", [0, 1, 3, 8, 10, 100])

@@ -105,6 +105,22 @@ class LSTMCell(Cell):
         return o_BH * torch.tanh(out_BH), c_BH
 
 
+@torch.no_grad()
+def plain_step(x_BG: Tensor, state: Leaves, *, weight_GH: Tensor) -> Leaves:
+    """(h, c) after one step of torch's LSTM, from its products with the input and all biases.
+
+    oneDNN packs a layer's weights at every call: for one step it took three times as long.
+    """
+    h_BH, c_BH = state
+    gates_BG = (x_BG + functional.linear(h_BH, weight_GH)).to(c_BH.dtype)
+    dim = c_BH.shape[1]
+    open_BG = gates_BG[:, : 2 * dim].sigmoid_()
+    new_BH = gates_BG[:, 2 * dim : 3 * dim].tanh_()
+    out_BH = gates_BG[:, 3 * dim :].sigmoid_()
+    c_BH = (open_BG[:, dim:] * c_BH).addcmul_(open_BG[:, :dim], new_BH)
+    return c_BH.tanh().mul_(out_BH), c_BH
+
+
 class LSTM(Context):
     """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 3 of Kim et al. (2016).
 
@@ -195,6 +211,29 @@ class LSTM(Context):
             weight_drop=self.noise.weight_drop,
             bias_shift_G=self._forget_shift(layer) if self.forget_bias else None,
         )
+
+    def project(self, x_NE: Tensor) -> Tensor:
+        """The first layer's W x with all biases, where it is one of torch's; else x itself."""
+        layer = self.layers[0]
+        return self._products(layer, x_NE) if isinstance(layer, nn.LSTM) else x_NE
+
+    def step(self, x_BG: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_BH and the state after one position, in evaluation."""
+        if not isinstance(self.layers[0], nn.LSTM):
+            return super().step(x_BG, state)
+        return self.wiring.run(x_BG, state, layers=self.layers, run=self._step)
+
+    def _step(self, layer: nn.Module, x_BE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+        assert isinstance(layer, nn.LSTM)
+        x_BG = x_BE if layer is self.layers[0] else self._products(layer, x_BE)
+        after = plain_step(x_BG, state, weight_GH=layer.get_parameter("weight_hh_l0"))
+        return after[0], after
+
+    def _products(self, layer: nn.LSTM, x_NE: Tensor) -> Tensor:
+        bias_G = layer.get_parameter("bias_ih_l0") + layer.get_parameter("bias_hh_l0")
+        if self.forget_bias:
+            bias_G = bias_G + self._forget_shift(layer)
+        return functional.linear(x_NE, layer.get_parameter("weight_ih_l0"), bias_G)
 
     def _forget_shift(self, layer: nn.LSTM) -> Tensor:
         dim = layer.hidden_size

@@ -13,6 +13,14 @@ State = Annotated[
 Raw = Annotated[
     bool, typer.Option("--raw", help="Text as it stands, without the run's normalisation.")
 ]
+OpenVocabulary = Annotated[
+    bool,
+    typer.Option(
+        "--open-vocabulary",
+        help="Also with words outside the vocabulary spelled by the run's speller, instead of "
+        "<unk>; the layouts keep <unk>'s probabilities.",
+    ),
+]
 
 
 def eval_command(
@@ -25,6 +33,7 @@ def eval_command(
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,
     raw: Raw = False,
+    open_vocabulary: OpenVocabulary = False,
     device: options.Device = "auto",
     precision: options.Precision = "fp32",
     threads: options.Threads = None,

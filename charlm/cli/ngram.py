@@ -79,6 +79,14 @@ Start = Annotated[
         "SRILM's -99."
     ),
 ]
+Speller = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run in whose vocabulary texts are read, and whose speller adds figures with words "
+        "outside it spelled instead of <unk>.",
+    ),
+]
 
 
 def ngram(
@@ -95,6 +103,7 @@ def ngram(
     engine: Engine = "auto",
     lmplz: Lmplz = None,
     start: Start = None,
+    speller: Speller = None,
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,
     as_json: options.Json = False,
@@ -113,6 +122,10 @@ def ngram(
     from charlm.ngram.baseline import ngram_baseline
 
     chosen["files"] = files or ()
+    if speller is not None:
+        from charlm.scoring.open_vocabulary import OpenVocabulary
+
+        chosen["speller"] = OpenVocabulary.at(speller)
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(layout, debug=debug)
     result = ngram_baseline(
         **chosen, on_model=_tell_model, on_sentence=on_sentence, on_text=on_text

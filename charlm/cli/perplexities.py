@@ -4,7 +4,7 @@ With `--debug` or another format stdout holds that layout and nothing else, sinc
 by line and field; what we have to say beside it goes to stderr.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,6 +14,7 @@ from charlm.errors import ConfigError
 
 if TYPE_CHECKING:
     from charlm.text.perplexity import Evaluation, Perplexity, ScoredSentence
+    from charlm.text.spelling import Spelling
 
 Layout = Annotated[
     Literal["srilm", "kenlm", "jsonl"],
@@ -83,12 +84,22 @@ def _block(result: "Evaluation") -> str:
         ("bits/char", lambda p: p.bits_per_character, 4, f"{counts.n_characters} characters"),
         ("bits/byte", lambda p: p.bits_per_byte, 4, f"{counts.n_bytes} bytes"),
     ]
-    lines = [f"{'':9}" + "".join(f"  {state:>10}" for state in result.by_state) + "  over"]
+    header = "".join(f"  {state:>10}" for state in result.by_state) + "  over"
+    lines: list[tuple[str, str]] = [("", header)]
     for name, measure, decimals, over in rows:
         values = [measure(perplexity) for perplexity in result.by_state.values()]
-        shown = ["undefined" if v is None else f"{v:.{decimals}f}" for v in values]
-        lines.append(f"{name:9}" + "".join(f"  {value:>10}" for value in shown) + f"  {over}")
-    return "\n".join([*lines, *_remarks(result)])
+        lines.append((name, _figures(values, decimals, over)))
+    if result.spelling is not None and not result.open_obstacle:
+        for name, measure, decimals, over in (rows[0], *rows[3:]):
+            values = [measure(perplexity) for perplexity in result.open_by_state.values()]
+            lines.append((f"{name}-open", _figures(values, decimals, over)))
+    width = max(len(name) for name, _ in lines)
+    return "\n".join([*(f"{name:{width}}{rest}" for name, rest in lines), *_remarks(result)])
+
+
+def _figures(values: Sequence[float | None], decimals: int, over: str) -> str:
+    shown = ["undefined" if v is None else f"{v:.{decimals}f}" for v in values]
+    return "".join(f"  {value:>10}" for value in shown) + f"  {over}"
 
 
 def _remarks(result: "Evaluation") -> list[str]:
@@ -99,6 +110,8 @@ def _remarks(result: "Evaluation") -> list[str]:
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
     ]
+    if result.spelling is not None:
+        remarks.append(_spelled(result.spelling, obstacle=result.open_obstacle))
     n_left_out = next(iter(result.by_state.values())).sums.n_zeroprobs
     if n_left_out:
         remarks.append(
@@ -120,3 +133,14 @@ def _remarks(result: "Evaluation") -> list[str]:
             "0 and 0 would make the scores probabilities as they are"
         )
     return remarks + [f"signature: {signature}" for signature in result.signatures.values()]
+
+
+def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
+    if obstacle:
+        return f"no open-vocabulary figures: {obstacle}"
+    if not spelling.n_words:
+        return "spelled: no word, since none is outside the vocabulary"
+    return (
+        f"spelled: {spelling.n_words} words, {spelling.bits_per_character:.4f} bits/char over "
+        f"their {spelling.n_characters} characters, the blank behind each one of them"
+    )

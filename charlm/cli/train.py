@@ -68,6 +68,22 @@ MaxTime = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Stop after so long, as 90s, 30m or 2h, ready for --resume."),
 ]
+Speller = Annotated[
+    bool,
+    typer.Option(
+        "--speller",
+        help="Also learn how words outside the vocabulary are spelled, for --open-vocabulary; with "
+        "--resume, for a finished run, too.",
+    ),
+]
+Spellings = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Text whose words outside the vocabulary the speller learns, in the place of "
+        "train.txt's; <unk>:word is one of them.",
+    ),
+]
 
 
 def train(
@@ -88,6 +104,8 @@ def train(
     max_time: MaxTime = None,
     device: options.Device = "auto",
     precision: options.Precision = "auto",
+    speller: Speller = False,
+    spellings: Spellings = None,
     as_json: options.Json = False,
 ) -> None:
     """Train a language model on a corpus directory, into a run directory.
@@ -119,6 +137,8 @@ def train(
             max_time=max_time,
             device=device,
             precision=precision,
+            speller=speller,
+            spellings=spellings,
             watcher=bar,
         )
     if as_json:

@@ -28,8 +28,9 @@ from charlm.ngram.source import (
     parse_pruning,
 )
 from charlm.text.corpus import split_path
-from charlm.text.inventory import vocabulary_at
+from charlm.text.inventory import Inventory, vocabulary_at
 from charlm.text.perplexity import Evaluation, ScoredSentence
+from charlm.text.spelling import Spells
 
 Engine = Literal["auto", "charlm", "kenlm", "lmplz"]
 ENGINES = ("auto", "charlm", "kenlm", "lmplz")
@@ -70,6 +71,7 @@ def ngram_baseline(
     engine: Engine = "auto",
     lmplz: str | Path | None = None,
     start: Start | None = None,
+    speller: Spells | None = None,
     on_model: Callable[[ModelInfo], None] | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
@@ -82,7 +84,8 @@ def ngram_baseline(
     `out` is ARPA (gz, bz2 or xz by its suffix; `start` is how it has `<s>`, as lmplz or as srilm)
     or, ending in .bin, .binary or .klm, KenLM's binary. The engine `auto` estimates with ours and
     loads with KenLM where it is installed and takes the file; `lmplz` estimates on the disk. KenLM
-    believes its binaries, so one from a stranger may crash the program.
+    believes its binaries, so one from a stranger may crash the program. `speller` (an
+    `OpenVocabulary`) brings its vocabulary and adds figures in which words outside it are spelled.
 
     Raises:
         ConfigError: options that contradict each other, have no effect or make no model; a missing
@@ -95,7 +98,7 @@ def ngram_baseline(
     paths = [split_path(data, part)] if data is not None else _existing(files)
     if not paths and out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
-    inventory = None if vocab is None else vocabulary_at(vocab)
+    inventory = _vocabulary(vocab, speller)
     if lm is not None:
         _refuse_to_estimate(order=order, prune=prune, lmplz=lmplz)
         reader = _reader(engine)
@@ -120,6 +123,7 @@ def ngram_baseline(
             told=info.told,
             split="" if data is None else part,
             vocabulary=inventory,
+            speller=speller,
             on_sentence=on_sentence,
         )
         texts.append(result)
@@ -139,6 +143,17 @@ def _check_source(
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     if [str(each) for each in (train, lm, *files)].count("-") > 1:
         raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+
+
+def _vocabulary(vocab: str | Path | None, speller: Spells | None) -> Inventory | None:
+    own = None if vocab is None else vocabulary_at(vocab)
+    if own is None or speller is None:
+        return own if speller is None else speller.inventory
+    if (own.words, own.normalisation) != (speller.inventory.words, speller.inventory.normalisation):
+        raise ConfigError(
+            f"--vocab {vocab}: not the vocabulary of the speller's run; expected the same; drop it"
+        )
+    return own
 
 
 def _existing(files: Sequence[str | Path]) -> Sequence[str | Path]:

@@ -7,6 +7,7 @@ are left out and counted.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from charlm.ngram.load import NgramModel
 from charlm.ngram.words import UNK, mapped
 from charlm.text.corpus import START_WORD, blocks
 from charlm.text.files import display_name
-from charlm.text.inventory import Inventory
+from charlm.text.inventory import END_WORD, Inventory
 from charlm.text.perplexity import (
     HASH_DIGITS,
     Counts,
@@ -33,6 +34,7 @@ from charlm.text.perplexity import (
     normalisation_name,
 )
 from charlm.text.reading import ReadText
+from charlm.text.spelling import Spelling, Spells, spelling_of
 
 STATE = "sentence"
 BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
@@ -45,17 +47,20 @@ def evaluate_ngram(
     told: Mapping[str, str],
     split: str = "",
     vocabulary: Inventory | None = None,
+    speller: Spells | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
 ) -> Evaluation:
     """The perplexities of a text; `told` says in the signature what the model is.
 
-    `vocabulary` normalises the text, and words outside it are `<unk>` whatever the model knows.
+    `vocabulary` normalises the text, and words outside it are `<unk>` whatever the model knows;
+    `speller` adds figures in which they are spelled.
 
     Raises:
         DataError: a text without a sentence, or that is not what was expected.
     """
     text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
     counts, sums = Counts(), Log10Sums()
+    spelling = Spelling() if speller else None
     for block in blocks(text.sentences(), size=BLOCK):
         scores = model.score([mapped(words, vocabulary) for words in block])
         ends = np.cumsum([len(words) + 1 for words in block])
@@ -64,6 +69,9 @@ def evaluate_ngram(
         for words, n_oov in zip(block, n_oovs.tolist(), strict=True):
             counts += counts_of(words, n_oov=n_oov)
         sums += log10_sums(scores.log10_probs.tolist(), known.tolist())
+        if speller and spelling:
+            tokens = (token for words in block for token in (*words, END_WORD))
+            spelling += spelling_of(compress(tokens, ~known), speller)
         if on_sentence is not None:
             for sentence in _sentences(block, scores):
                 on_sentence(sentence)
@@ -71,11 +79,14 @@ def evaluate_ngram(
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     counts = replace(counts, n_changed=text.n_changed)
     signature = ngram_signature(
-        told, data_sha256=text.sha256, split=split, vocabulary=vocabulary, precision=model.precision
+        {**told, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
+        data_sha256=text.sha256,
+        split=split,
+        vocabulary=vocabulary,
+        precision=model.precision,
     )
-    return Evaluation(
-        str(path), counts, by_state={STATE: Perplexity(counts, sums)}, signatures={STATE: signature}
-    )
+    by_state = {STATE: Perplexity(counts, sums)}
+    return Evaluation(str(path), counts, by_state, {STATE: signature}, spelling=spelling)
 
 
 def _sentences(block: list[list[str]], scores: TokenScores) -> Iterator[ScoredSentence]:

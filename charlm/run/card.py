@@ -65,6 +65,7 @@ def _rows(
         ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),
+        *_speller(info),
         ("time", f"{total_seconds(history):,.0f} s"),
         (
             "versions",
@@ -73,6 +74,13 @@ def _rows(
         ("command", f"`{command}`"),
     ]
     return rows
+
+
+def _speller(info: RunInfo) -> list[tuple[str, str]]:
+    if info.speller is None:
+        return []
+    n_types, text = info.speller.get("n_types"), info.speller.get("text")
+    return [("speller", f"of {n_types:,} words of {text} outside the vocabulary")]
 
 
 def _text(entry: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ RUNS = Path("exp")  # where runs lie that nobody named a place for
 MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
 VOCABULARY = inventory.VOCABULARY  # which n-gram models look for, too
+SPELLER_WEIGHTS = "speller.safetensors"
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 
 
@@ -40,6 +41,7 @@ class RunInfo:
     versions: dict[str, str]
     command: list[str]  # for people; never run
     charlm: str
+    speller: dict[str, Any] | None = None  # what `run.speller` writes; None: it has none
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
@@ -84,7 +86,10 @@ def load_info(folder: str | Path) -> RunInfo:
     for key, kind in _KINDS.items():
         if type(value.get(key)) is not kind:
             raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
-    return RunInfo(**{key: value[key] for key in _KINDS})
+    speller = value.get("speller")
+    if speller is not None and type(speller) is not dict:
+        raise DataError(f"{path}: 'speller' is of a wrong type; the run is damaged")
+    return RunInfo(**{key: value[key] for key in _KINDS}, speller=speller)
 
 
 def load_resumable(folder: str | Path) -> RunInfo:

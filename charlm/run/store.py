@@ -45,13 +45,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     """
     folder = Path(path)
     info = load_info(folder)
-    if not (folder / VOCABULARY).is_file():
-        raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
-    inventory = load_inventory(folder / VOCABULARY)
-    if inventory.sha256 != info.vocabulary_sha256:
-        raise DataError(
-            f"{folder / VOCABULARY}: not the vocabulary that {RUN} names; the run is damaged"
-        )
+    inventory = load_words(folder, info)
     model = empty_model(folder, settings=info.settings, inventory=inventory)
     meta = load_weights(model, folder / MODEL)
     try:
@@ -67,6 +61,22 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
         epoch=_epoch(meta, folder / MODEL),
         weights_sha256=sha256_of(folder / MODEL),
     )
+
+
+def load_words(folder: Path, info: RunInfo) -> Inventory:
+    """The vocabulary of a run.
+
+    Raises:
+        DataError: none, or another than run.json names.
+    """
+    if not (folder / VOCABULARY).is_file():
+        raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
+    inventory = load_inventory(folder / VOCABULARY)
+    if inventory.sha256 != info.vocabulary_sha256:
+        raise DataError(
+            f"{folder / VOCABULARY}: not the vocabulary that {RUN} names; the run is damaged"
+        )
+    return inventory
 
 
 def _epoch(meta: dict[str, Any], path: Path) -> int:

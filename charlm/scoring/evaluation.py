@@ -7,6 +7,7 @@ depends on its longest line alone. Nats end here; what comes out is log10.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Literal
 
@@ -20,10 +21,11 @@ from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.log_z import MeteredOutput
 from charlm.scoring.nll import FormVectors, continued_nll, sentence_nlls
+from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.streams import as_words
 from charlm.text.corpus import FormIds, Ids, blocks, encode_sentences, split_path
 from charlm.text.files import display_name
-from charlm.text.inventory import UNK
+from charlm.text.inventory import END_WORD, UNK
 from charlm.text.perplexity import (
     Counts,
     Evaluation,
@@ -35,6 +37,7 @@ from charlm.text.perplexity import (
     signature,
 )
 from charlm.text.reading import ReadText
+from charlm.text.spelling import Spelling, spelling_of
 
 STATES: dict[str, tuple[str, ...]] = {
     "both": ("carried", "sentence"),
@@ -56,6 +59,7 @@ def evaluate(
     split: Literal["train", "valid", "test"] = "test",
     state: StateName = "both",
     raw: bool = False,
+    open_vocabulary: bool = False,
     device: str = "auto",
     precision: str = "fp32",
     threads: int | None = None,
@@ -67,10 +71,13 @@ def evaluate(
     `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
     The run's text normalisation is applied to every line unless `raw`. `on_sentence` hears of each
     sentence, scored in the first state asked for, `on_text` of each text when it is finished.
+    `open_vocabulary` adds figures in which words outside the vocabulary are spelled by the run's
+    speller; what `on_sentence` hears are the probabilities of `<unk>` all the same.
     A result's `n_oov` counts every word whose target is `<unk>`, those written so included.
 
     Raises:
-        ConfigError: neither files nor data, or both; a device or precision that is not there.
+        ConfigError: neither files nor data, or both; a device or precision that is not there; an
+            open vocabulary and no speller.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
     """
     states = _states(state)
@@ -80,7 +87,8 @@ def evaluate(
     where = pick_device(device)
     number_format = pick_precision(precision, where)
     run = load_run(which_run(model), device=where)
-    job = _Job(run, states, raw, "" if files else split, number_format, on_sentence)
+    speller = OpenVocabulary.of_run(run) if open_vocabulary else None
+    job = _Job(run, states, raw, "" if files else split, number_format, speller, on_sentence)
     if job.is_self_normalised:
         run.model.output = MeteredOutput(run.model.output)
     results = []
@@ -121,6 +129,7 @@ class _Job:
     raw: bool
     split: str  # empty where files were given
     precision: str
+    speller: OpenVocabulary | None
     on_sentence: Callable[[ScoredSentence], None] | None
 
     @property
@@ -135,6 +144,7 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
     text = ReadText(path, normalisation=None if job.raw else inventory.normalisation)
     counts = Counts()
     sums = dict.fromkeys(job.states, Log10Sums())
+    spelling = Spelling() if job.speller else None
     output = vectors.model.output
     carried = vectors.model.context.initial_state(1)
     for block in blocks(text.sentences(), size=BLOCK):
@@ -144,6 +154,9 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
         for words_read, predicted in zip(block, words, strict=True):
             counts += counts_of(words_read, n_oov=int((predicted == UNK).sum()))
         known = np.concatenate(words) != UNK
+        if job.speller and spelling:
+            tokens = (token for each in block for token in (*each, END_WORD))
+            spelling += spelling_of(compress(tokens, ~known), job.speller)
         for state in job.states:
             log10s, carried = _log10_probs(
                 vectors, ids, spellings=form_ids.spellings, state=state, carried=carried
@@ -155,7 +168,9 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
                     job.on_sentence(sentence)
     if not counts.n_sentences:
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
-    result = _result(replace(counts, n_changed=text.n_changed), sums, text=text, job=job)
+    counts = replace(counts, n_changed=text.n_changed)
+    by_state = {state: Perplexity(counts, sums[state]) for state in job.states}
+    result = Evaluation(str(text.path), counts, by_state, _signatures(text, job), spelling=spelling)
     if not isinstance(output, MeteredOutput):
         return result
     measured = output.read_off()
@@ -198,9 +213,9 @@ def _sentences(
         start = end
 
 
-def _result(counts: Counts, sums: dict[str, Log10Sums], *, text: ReadText, job: _Job) -> Evaluation:
+def _signatures(text: ReadText, job: _Job) -> dict[str, str]:
     run = job.run
-    signatures = {
+    return {
         state: signature(
             model_sha256=run.weights_sha256,
             vocabulary_sha256=run.inventory.sha256,
@@ -210,8 +225,7 @@ def _result(counts: Counts, sums: dict[str, Log10Sums], *, text: ReadText, job: 
             oov_input=run.oov_input,
             normalisation=text.normalisation,
             precision=job.precision,
+            speller_sha256=job.speller.sha256 if job.speller else "",
         )
         for state in job.states
     }
-    by_state = {state: Perplexity(counts, sums[state]) for state in job.states}
-    return Evaluation(str(text.path), counts, by_state, signatures)

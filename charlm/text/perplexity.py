@@ -7,11 +7,12 @@ are `<unk>` out of sum and denominator alike; they still stand in the context of
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from charlm import __version__
 from charlm.text.inventory import END_WORD, UNK_WORD, form_of
 from charlm.text.normalise import Normalisation
+from charlm.text.spelling import Spelling
 
 HASH_DIGITS = 12  # of a SHA-256 in a signature
 
@@ -198,14 +199,37 @@ class Evaluation:
     signatures: Mapping[str, str]
     log_z_mean: float | None = None  # in nats, of a model whose scores may be read as they are
     log_z_variance: float | None = None
+    spelling: Spelling | None = None  # of words that are `<unk>`, the same in every state
+
+    @property
+    def open_by_state(self) -> dict[str, Perplexity]:
+        """Of the text itself, words that are `<unk>` spelled; empty where `open_obstacle`."""
+        if self.spelling is None or self.open_obstacle:
+            return {}
+        more = Log10Sums(self.spelling.log10_prob, self.spelling.log10_prob)
+        return {state: replace(p, sums=p.sums + more) for state, p in self.by_state.items()}
+
+    @property
+    def open_obstacle(self) -> str | None:
+        """Why there are no figures of an open vocabulary; None if there are, or nobody asked."""
+        if self.spelling is not None and self.spelling.obstacle:
+            return self.spelling.obstacle
+        n_zeroprobs = next(iter(self.by_state.values())).sums.n_zeroprobs
+        return f"{n_zeroprobs} tokens have no probability" if n_zeroprobs else None
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
-        counts = self.counts
+        counts, told = self.counts, dict[str, object]()
         states = {
-            state: {**perplexity.to_dict(), "signature": self.signatures[state]}
-            for state, perplexity in self.by_state.items()
+            state: {**p.to_dict(), "signature": self.signatures[state]}
+            for state, p in self.by_state.items()
         }
+        if self.log_z_mean is not None:
+            told |= {"log_z_mean": self.log_z_mean, "log_z_variance": self.log_z_variance}
+        if self.spelling is not None:
+            said = {"obstacle": self.open_obstacle, "spelling": self.spelling.to_dict()}
+            opened = {state: p.to_dict() for state, p in self.open_by_state.items()}
+            told["open_vocabulary"] = {**said, **opened}
         return {
             "name": self.name,
             **{field.name: getattr(counts, field.name) for field in fields(counts)},
@@ -213,14 +237,9 @@ class Evaluation:
             "n_known_tokens": counts.n_known_tokens,
             "oov_share": share(counts.n_oov, counts.n_words),
             "changed_share": share(counts.n_changed, counts.n_words),
-            **self._log_z(),
+            **told,
             **states,
         }
-
-    def _log_z(self) -> dict[str, float | None]:
-        if self.log_z_mean is None:
-            return {}
-        return {"log_z_mean": self.log_z_mean, "log_z_variance": self.log_z_variance}
 
 
 def share(part: int, whole: int) -> float:
@@ -238,6 +257,7 @@ def signature(
     oov_input: str,
     normalisation: Normalisation | None,
     precision: str,
+    speller_sha256: str = "",
 ) -> str:
     """One line with everything that could change a perplexity, in the manner of sacrebleu.
 
@@ -255,6 +275,7 @@ def signature(
         "oov_input": oov_input,
         "norm": normalisation_name(normalisation),
         "precision": precision,
+        "open-vocabulary": speller_sha256[:HASH_DIGITS],
     }
     return joined_signature(told)
 

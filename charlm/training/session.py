@@ -13,22 +13,20 @@ from typing import Any, Protocol
 import torch
 
 from charlm import __version__
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.model.build import build_model
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
-from charlm.run.weights import check_header
 from charlm.runtime import versions
 from charlm.settings import Settings
 from charlm.text.corpus import (
     EncodedText,
     corpus_normalisation,
-    read_sentences,
     reopen_text,
     split_path,
 )
-from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.text.inventory import Inventory
 from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
@@ -36,6 +34,7 @@ from charlm.training.estimate import Estimate, estimate
 from charlm.training.loop import Trainer, unigrams
 from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
+from charlm.training.speller import Spellings, with_speller
 from charlm.training.temperature import set_temperature
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
@@ -67,7 +66,12 @@ class Silence:
 
 
 def run_session(
-    plan: Plan, inventory: Inventory, *, deadline: float | None, watcher: Watcher
+    plan: Plan,
+    inventory: Inventory,
+    *,
+    to_spell: Spellings | None,
+    deadline: float | None,
+    watcher: Watcher,
 ) -> Trainer:
     """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands."""
     _note_text(plan, inventory, watcher=watcher)
@@ -84,6 +88,10 @@ def run_session(
     else:
         inventory.save(plan.folder / VOCABULARY)
         info.save(plan.folder)
+    if to_spell:
+        info = with_speller(
+            plan.folder, info, spellings=to_spell, inventory=inventory, note=watcher.note
+        )
     if plan.stored and (plan.folder / RESUME).is_file():
         restore_position(trainer, plan.folder)
         save_log(trainer.position, plan.folder)
@@ -94,48 +102,6 @@ def run_session(
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, plan.folder, info=info, deadline=deadline, watcher=watcher)
     return trainer
-
-
-def inventory_for(plan: Plan) -> Inventory:
-    """The vocabulary that the plan's model is built over.
-
-    Raises:
-        ConfigError: settings that make no model over it, found before anything is written.
-        DataError: a run of another vocabulary, or whose checkpoint is of another model, found
-            before memory is taken for what its run.json asks for.
-    """
-    inventory = _inventory(plan)
-    if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
-        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
-    recipe, _ = build_recipe(plan.settings.get("recipe"))
-    with torch.device("meta"):
-        model, _ = build_model(plan.settings, inventory, may_read=plan.stored is None)
-    recipe.check(model.output)
-    for epoch in range(recipe.epochs):
-        model.encoder.use_side(recipe.schedule.side(epoch))
-    if recipe.schedule.side(recipe.epochs - 1) != "both":
-        raise ConfigError(
-            f"option 'epochs' of recipe is {recipe.epochs}, all of them pre-training on one side; "
-            "expected some with both; raise --epochs, or lower recipe.schedule.epochs"
-        )
-    if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
-        raise ConfigError(
-            "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "
-            f"{plan.settings['encoder']['type']!r} reads no spelling"
-        )
-    if plan.stored and (plan.folder / RESUME).is_file():
-        check_header(model, plan.folder / RESUME, prefix="model.")
-    return inventory
-
-
-def _inventory(plan: Plan) -> Inventory:
-    if plan.stored and (plan.folder / VOCABULARY).is_file():
-        return load_inventory(plan.folder / VOCABULARY)
-    if plan.vocab:
-        return load_inventory(plan.vocab)
-    path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
-    sentences = read_sentences(path, normalisation=normalisation, max_tokens=plan.max_tokens)
-    return inventory_of(sentences, normalisation=normalisation)
 
 
 def _encoded(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:

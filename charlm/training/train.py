@@ -15,7 +15,9 @@ from charlm.run.history import total_seconds
 from charlm.text.corpus import split_path
 from charlm.training.loop import Trainer
 from charlm.training.request import Request, existing_run, parse_time, requested_changes, settled
-from charlm.training.session import Silence, Watcher, inventory_for, run_session
+from charlm.training.session import Silence, Watcher, run_session
+from charlm.training.speller import SpellerRequest, wanted_spellings
+from charlm.training.vocabulary import inventory_for
 
 __all__ = ["Silence", "TrainResult", "Watcher", "train"]
 
@@ -55,12 +57,16 @@ def train(
     max_time: str | None = None,
     device: str = "auto",
     precision: str = "auto",
+    speller: bool = False,
+    spellings: str | Path | None = None,
     watcher: Watcher | None = None,
 ) -> TrainResult:
     """Train a preset on the corpus directory `data`, which is not written to, into the run `out`.
 
     None means: what the preset says, or on `resume` what the run says. `overrides` are
-    `part.option=value`; `max_time` is as 30m, 2h, 90s.
+    `part.option=value`; `max_time` is as 30m, 2h, 90s. `speller` adds a model of how words outside
+    the vocabulary are spelled, learned from those of the training text or of the text `spellings`;
+    on `resume` also to a run that is finished.
 
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
@@ -89,13 +95,22 @@ def train(
     if resume and not plan.stored:
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
+    asked = SpellerRequest(
+        is_asked=speller or spellings is not None,
+        text=Path(spellings) if spellings is not None else None,
+        train=split_path(data, "train"),
+        max_tokens=plan.max_tokens,
+    )
+    to_spell = wanted_spellings(asked, inventory, folder=plan.folder, stored=plan.stored)
     plan.folder.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
         if existing_run(request) != plan.stored:
             raise TrainingError(
                 f"{plan.folder}: another process began this run meanwhile; call again"
             )
-        trainer = run_session(plan, inventory, deadline=deadline, watcher=watcher)
+        trainer = run_session(
+            plan, inventory, to_spell=to_spell, deadline=deadline, watcher=watcher
+        )
     return _result(trainer, plan.folder)
 
 

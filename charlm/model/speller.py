@@ -1,0 +1,133 @@
+"""The speller: a character LSTM that gives every spelling a probability.
+
+It is a distribution over all strings of Unicode characters but the empty one, and sums to 1 over
+them: words of the vocabulary have their share, too, which `scoring.open_vocabulary` takes out. Its
+symbols are not the encoder's letters, and it reads a spelling to its end, however long.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from charlm.settings import Dim, Family
+from charlm.text.inventory import Inventory
+
+MARK, ESCAPE = 0, 1  # fed in, MARK is the start of a word, predicted its end
+N_SPECIAL = 2
+N_SCALARS = 1_112_064  # what one character may be: Unicode's code points less the surrogates
+BEYOND = -1  # behind a spelling's end
+SPELLINGS_AT_ONCE = 512
+SYMBOLS_AT_ONCE = 1 << 20  # padding included: one endless word stretches all beside it
+LONGEST_DRAWN = 200  # characters
+STEPS_AT_ONCE = 256  # a word may be as long as a line, and a line as long as a file
+
+LSTMState = tuple[Tensor, Tensor]
+
+
+class Speller(nn.Module):
+    """s(w), a product over characters and the end of the word; never the empty word.
+
+    A character outside the inventory is *escaped*: the escape's probability is shared evenly by
+    the `n_escaped` characters that the inventory lacks.
+    """
+
+    def __init__(self, inventory: Inventory, *, dim: Dim = 32, hidden_dim: Dim = 128) -> None:
+        super().__init__()
+        self.symbols = {letter: n for n, letter in enumerate(inventory.characters, N_SPECIAL)}
+        self.n_symbols = N_SPECIAL + len(self.symbols)
+        self.n_escaped = N_SCALARS - len(self.symbols)
+        self.letters = nn.Embedding(self.n_symbols, dim)
+        self.reader = nn.LSTM(dim, hidden_dim)
+        self.next = nn.Linear(hidden_dim, self.n_symbols)
+
+    def encoded(self, spellings: Sequence[str]) -> Tensor:
+        """Symbols to predict, the end of each word the last, then BEYOND; shape (L, N)."""
+        lists = [[*(self.symbols.get(c, ESCAPE) for c in each), MARK] for each in spellings]
+        longest = max(map(len, lists), default=0)
+        rows = [each + [BEYOND] * (longest - len(each)) for each in lists]
+        return torch.tensor(rows, dtype=torch.int64).view(len(rows), longest).t()
+
+    def nll(self, symbols_LN: Tensor, *, dropout: float = 0.0) -> Tensor:
+        """Of each symbol, in nats, shape (L, N); 0 behind a word's end, infinite for an empty word.
+
+        `dropout` is of what is read and of what is predicted from.
+        """
+        before_1N = symbols_LN.new_full((1, symbols_LN.shape[1]), MARK)
+        nll_LN, _ = self._continued(symbols_LN, before_1N, state=None, dropout=dropout)
+        return nll_LN
+
+    def _continued(
+        self, symbols_LN: Tensor, before_1N: Tensor, *, state: LSTMState | None, dropout: float
+    ) -> tuple[Tensor, LSTMState]:
+        """As `nll`; `before_1N` are the symbols in front, `state` None at the start of words."""
+        read_LN = torch.cat([before_1N, symbols_LN[:-1]]).clamp(min=MARK)
+        x_LNE = nn.functional.dropout(self.letters(read_LN), dropout, training=dropout > 0)
+        h_LNH, after = self.reader(x_LNE, state)
+        scores_LNS = self.next(nn.functional.dropout(h_LNH, dropout, training=dropout > 0))
+        if state is None:
+            no_end_S = scores_LNS.new_zeros(self.n_symbols)
+            no_end_S[MARK] = -math.inf
+            scores_LNS = torch.cat([scores_LNS[:1] + no_end_S, scores_LNS[1:]])
+        flat = nn.functional.cross_entropy(
+            scores_LNS.flatten(0, 1), symbols_LN.flatten(), ignore_index=BEYOND, reduction="none"
+        )
+        nll_LN = flat.view(symbols_LN.shape) + (symbols_LN == ESCAPE) * math.log(self.n_escaped)
+        return nll_LN, after
+
+    @torch.no_grad()
+    def log_probs(self, spellings: Sequence[str]) -> Tensor:
+        """log s(w) of each, in nats, float64, shape (N,); it depends on no other spelling."""
+        log_probs_N = torch.zeros(len(spellings), dtype=torch.float64)
+        for rows in _batches([len(each) + 1 for each in spellings]):
+            symbols_LN = self.encoded([spellings[row] for row in rows])
+            log_probs_N[rows] = -self._total(symbols_LN)
+        return log_probs_N
+
+    def _total(self, symbols_LN: Tensor) -> Tensor:
+        """The nll of whole spellings, float64, shape (N,), read some steps at a time."""
+        total_N = torch.zeros(symbols_LN.shape[1], dtype=torch.float64)
+        before_1N = symbols_LN.new_full((1, symbols_LN.shape[1]), MARK)
+        state: LSTMState | None = None
+        for part_LN in symbols_LN.split(STEPS_AT_ONCE):
+            nll_LN, state = self._continued(part_LN, before_1N, state=state, dropout=0.0)
+            total_N += nll_LN.double().sum(0)
+            before_1N = part_LN[-1:]
+        return total_N
+
+    @torch.no_grad()
+    def draw(self, generator: np.random.Generator) -> str:
+        """A word of the inventory's characters; one cut short has more than LONGEST_DRAWN."""
+        letters = list(self.symbols)
+        symbol, state, word = MARK, None, ""
+        while len(word) <= LONGEST_DRAWN:
+            h_1H, state = self.reader(self.letters(torch.tensor([symbol])), state)
+            scores_S = self.next(h_1H)[0].double()
+            scores_S[ESCAPE] = -math.inf  # it stands for a million characters, and for none
+            if not word:
+                scores_S[MARK] = -math.inf
+            below_S = scores_S.softmax(0).cumsum(0).numpy()
+            place = np.searchsorted(below_S, generator.random() * below_S[-1], side="right")
+            symbol = int(place)
+            if symbol == MARK:
+                break
+            word += letters[symbol - N_SPECIAL]
+        return word
+
+
+SPELLER = Family("speller", nn.Module, {"lstm": Speller})
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Rows of like length to read at once: bounded in number and in symbols, padding included."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda each: lengths[each]):
+        n_rows = len(batch) + 1
+        if batch and (n_rows > SPELLINGS_AT_ONCE or n_rows * lengths[row] > SYMBOLS_AT_ONCE):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

@@ -1,0 +1,58 @@
+"""The vocabulary of a training, and whether its settings make a model over it.
+
+Whatever can be refused is refused here: before anything is written, and on the meta device, where a
+stranger's run that asks for a billion units takes no memory.
+"""
+
+import torch
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import build_model
+from charlm.run.folder import RESUME, VOCABULARY
+from charlm.run.weights import check_header
+from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
+from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.training.recipe import build_recipe
+from charlm.training.request import Plan
+
+
+def inventory_for(plan: Plan) -> Inventory:
+    """The vocabulary that the plan's model is built over.
+
+    Raises:
+        ConfigError: settings that make no model over it, found before anything is written.
+        DataError: a run of another vocabulary, or whose checkpoint is of another model, found
+            before memory is taken for what its run.json asks for.
+    """
+    inventory = _inventory(plan)
+    if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
+        raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
+    recipe, _ = build_recipe(plan.settings.get("recipe"))
+    with torch.device("meta"):
+        model, _ = build_model(plan.settings, inventory, may_read=plan.stored is None)
+    recipe.check(model.output)
+    for epoch in range(recipe.epochs):
+        model.encoder.use_side(recipe.schedule.side(epoch))
+    if recipe.schedule.side(recipe.epochs - 1) != "both":
+        raise ConfigError(
+            f"option 'epochs' of recipe is {recipe.epochs}, all of them pre-training on one side; "
+            "expected some with both; raise --epochs, or lower recipe.schedule.epochs"
+        )
+    if recipe.oov_input == "spelling" and not model.encoder.reads_spelling:
+        raise ConfigError(
+            "option 'oov_input' of recipe is 'spelling'; expected 'unk', since encoder "
+            f"{plan.settings['encoder']['type']!r} reads no spelling"
+        )
+    if plan.stored and (plan.folder / RESUME).is_file():
+        check_header(model, plan.folder / RESUME, prefix="model.")
+    return inventory
+
+
+def _inventory(plan: Plan) -> Inventory:
+    if plan.stored and (plan.folder / VOCABULARY).is_file():
+        return load_inventory(plan.folder / VOCABULARY)
+    if plan.vocab:
+        return load_inventory(plan.vocab)
+    path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
+    sentences = read_sentences(path, normalisation=normalisation, max_tokens=plan.max_tokens)
+    return inventory_of(sentences, normalisation=normalisation)

@@ -1,0 +1,155 @@
+"""What the commands print of an open vocabulary, of a uniform model and a uniform speller."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.model.build import build_model
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.speller import SpellerInfo, empty_speller, save_speller
+from charlm.run.weights import write_tensors
+from charlm.scoring.open_vocabulary import known_mass
+from charlm.text.inventory import inventory_of
+
+TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
+SETTINGS = {
+    "encoder": {"type": "word", "dim": 3},
+    "context": {"type": "lstm", "dim": 2, "layers": 1},
+    "output": {"type": "softmax"},
+}
+# zz is two escapes and the end: at first one symbol of 9 (no end), then of 10; 8 known letters.
+ESCAPED = 1_112_064 - 8
+ZZ = 1 / 9 / 10 / 10 / ESCAPED**2 / (1 - 8 / 90)
+BITS = 5 * math.log2(10) - math.log2(ZZ)
+OVER = "their 3 characters, the blank behind each one of them"
+OPEN_ROWS = f"""\
+bits/byte           2.3728      2.3728  7 bytes
+ppl-open      {2 ** (BITS / 5):>11.2f} {2 ** (BITS / 5):>11.2f}  5 tokens, each </s> one of them
+bits/char-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 characters
+bits/byte-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 bytes
+<unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
+spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a text and a run that gives all words and all letters alike."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("a b\nzz\n")
+    Path("train.txt").write_text("a b c d\nb <unk> e a\n" * 4)
+    run = Path("run")
+    run.mkdir()
+    inventory = inventory_of(TRAIN, min_char_count=1)
+    model, settings = build_model(SETTINGS, inventory)
+    speller, spelled = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
+    for parameter in (*model.parameters(), *speller.parameters()):
+        torch.nn.init.zeros_(parameter)
+    recipe = {"oov_input": "unk"}
+    versions: dict[str, str] = {}
+    info = RunInfo(
+        arch="tiny",
+        settings={**settings, "recipe": recipe},
+        corpus={},
+        vocabulary_sha256=inventory.sha256,
+        seed=1,
+        threads=1,
+        device="cpu",
+        precision="fp32",
+        versions=versions,
+        command=[],
+        charlm=charlm.__version__,
+    )
+    about = SpellerInfo(spelled, "train.txt", 1, "abc")
+    replace(info, speller=about.to_dict()).save(run)
+    inventory.save(run / VOCABULARY)
+    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+    mass = known_mass(speller, inventory)
+    save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
+    return tmp_path
+
+
+def run_charlm(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+SAID = ("eval", "a.txt", "--model", "run", "--device", "cpu", "--open-vocabulary")
+
+
+def squeezed(text: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
+def test_eval_prints_what_words_cost_with_their_spelling(here: Path) -> None:
+    result = run_charlm(*SAID)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert squeezed(OPEN_ROWS) in squeezed(result.stdout)
+    assert result.stdout.count("|open-vocabulary:") == 2
+
+
+def test_json_holds_the_same_figures(here: Path) -> None:
+    value = json.loads(run_charlm(*SAID, "--json").stdout)["texts"][0]
+    told = value["open_vocabulary"]
+    assert told["obstacle"] is None
+    assert told["sentence"]["ppl"] == pytest.approx(2 ** (BITS / 5), rel=1e-4)
+    assert told["carried"]["bits_per_byte"] == pytest.approx(BITS / 7, rel=1e-5)
+    assert told["spelling"]["n_words"] == 1
+    assert value["sentence"]["ppl"] == pytest.approx(10, rel=1e-5)
+
+
+def test_eval_says_why_there_is_no_figure(here: Path) -> None:
+    Path("a.txt").write_text("a <unk>\n")
+    result = run_charlm(*SAID)
+    line = "no open-vocabulary figures: 1 words are <unk> in the text itself, unspelled"
+    assert line in result.stdout.splitlines()
+    assert "-open " not in result.stdout
+
+
+def test_eval_says_that_no_word_was_to_be_spelled(here: Path) -> None:
+    Path("a.txt").write_text("a b\n")
+    result = run_charlm(*SAID)
+    assert "spelled: no word, since none is outside the vocabulary" in result.stdout
+    assert "ppl-open" in result.stdout
+
+
+def test_a_run_without_a_speller_is_one_line(here: Path) -> None:
+    Path("run/speller.safetensors").unlink()
+    result = run_charlm(*SAID)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "charlm: run: the run has no speller; expected one for an open vocabulary; add it with "
+        "`charlm train --resume --speller`\n"
+    )
+
+
+def test_kneser_ney_prints_figures_of_the_same_speller(here: Path) -> None:
+    result = run_charlm(
+        "ngram", "a.txt", "--train", "train.txt", "--order", "2", "--speller", "run"
+    )
+    assert result.exit_code == 0
+    rows = [line.split()[0] for line in result.stdout.splitlines() if "-open" in line.split(" ")[0]]
+    assert rows == ["ppl-open", "bits/char-open", "bits/byte-open"]
+    (spelled,) = (line for line in OPEN_ROWS.splitlines() if line.startswith("spelled"))
+    assert spelled in result.stdout.splitlines()
+
+
+def test_train_takes_a_speller_and_a_text_of_spellings(here: Path) -> None:
+    Path("c").mkdir()
+    Path("c/train.txt").write_text("xyz a\n" + "a b\n" * 6)
+    Path("c/valid.txt").write_text("a b\n")
+    small = ("--set", "encoder.encoder.widths=1,2", "--set", "encoder.encoder.filters=3,4")
+    tiny = (*small, "--set", "context.dim=4", "--epochs", "1", "--batch-size", "2", "--bptt", "4")
+    base = ("train", "--data", "c", "--threads", "1", "--device", "cpu", *tiny)
+    result = run_charlm(*base, "--out", "first", "--speller")
+    assert result.exit_code == 0
+    assert "learning the 1 words of train.txt outside the vocabulary" in result.stderr
+    result = run_charlm(*base, "--out", "second", "--spellings", "a.txt")
+    assert "learning the 1 words of a.txt outside the vocabulary" in result.stderr

@@ -1,4 +1,4 @@
-"""Nearest words by cosine similarity, at any tap of an encoder, for words known or never seen.
+"""Nearest words by cosine similarity, at any tap of a model, for words known or never seen.
 
 What is compared are vectors of *forms*: a word outside the vocabulary is read by its spelling,
 whatever `oov_input` a model was trained with. What comes out are words of the vocabulary alone.
@@ -7,47 +7,29 @@ whatever `oov_input` a model was trained with. What comes out are words of the v
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
-from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder
-from charlm.model.forms import FormTable
+from charlm.insight.vectors import At, Reader, Reading, Vectors
+from charlm.insight.vectors_kept import Tell
+from charlm.insight.vectors_search import Neighbour, Search
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
-from charlm.scoring.nll import form_slices
-from charlm.text.corpus import FormIds
-from charlm.text.files import split_words
 from charlm.text.inventory import END, UNK, Inventory
-
-DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the block it was computed in
-
-Ids = npt.NDArray[np.int64]
-Similarities = npt.NDArray[np.float64]
-
-
-class Neighbour(NamedTuple):
-    """A word of the vocabulary, and the cosine of the angle between its vector and the asked."""
-
-    word: str
-    similarity: float
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The words nearest to one form, the most similar first."""
+    """The words nearest to one form at one tap, the most similar first."""
 
     word: str  # as asked
     form: str  # as read: normalised
     is_known: bool  # whether the form is a word of the vocabulary
     tap: str
-    nearest: tuple[Neighbour, ...]
+    nearest: tuple[Neighbour, ...]  # none where the tap cannot read the form
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -65,24 +47,27 @@ def neighbours(
     *,
     model: str | Path | None = None,
     k: int = 10,
-    at: str | None = None,
+    at: At = None,
     raw: bool = False,
+    lower: bool = False,
     device: str = "auto",
+    tell: Tell | None = None,
 ) -> tuple[Neighbourhood, ...]:
     """The `k` words of the vocabulary nearest to each of `words`; `</s>`, `<unk>`, itself left out.
 
     `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
-    `at` is a tap of its encoder, the last if not given. The run's text normalisation is applied
-    unless `raw`.
+    `at` names taps, several between commas: of the encoder, or `output`; `all` are all but gates,
+    none is the encoder's last. The answers come tap by tap, each in the order of the words. The
+    run's text normalisation is applied unless `raw`, and `lower` makes lower case of what is asked.
 
     Raises:
         ConfigError: no such tap, `k` < 1, what is not one word, or a word outside the vocabulary
-            of a model that does not read spellings.
+            that cannot be read by its spelling: at no tap, or all its characters are unknown.
         DataError: a run that is not what was expected.
     """
-    _check_k(k)
+    check_k(k)
     run = load_run(which_run(model), device=pick_device(device))
-    return neighbours_in(run, words, k=k, at=at, raw=raw)
+    return neighbours_in(run, words, k=k, at=at, raw=raw, lower=lower, tell=tell)
 
 
 def neighbours_in(
@@ -90,118 +75,81 @@ def neighbours_in(
     words: str | Sequence[str],
     *,
     k: int = 10,
-    at: str | None = None,
+    at: At = None,
     raw: bool = False,
+    lower: bool = False,
+    tell: Tell | None = None,
 ) -> tuple[Neighbourhood, ...]:
     """As `neighbours`, in a run that is loaded already."""
-    _check_k(k)
-    asked = [words] if isinstance(words, str) else list(words)
-    queries = _Queries(run, asked, raw=raw)
-    inventory = run.inventory
-    tap, vectors_QE = queries.vectors(at)
-    if vectors_QE.shape[1] == 1:
-        raise ConfigError(
-            f"at: {tap!r} is one number a form, which has no direction; expected a tap of vectors; "
-            "leave it out for the last"
-        )
-    similarities_QV = _similarities(run.model.encoder, vectors_QE, table=queries.table, tap=tap)
-    results = []
-    for word, form, number, row in zip(
-        asked, queries.forms, queries.ids, similarities_QV, strict=True
-    ):
-        left_out = {END, UNK, inventory.word_ids.get(form, UNK)}
-        near = [
-            Neighbour(inventory.words[i], float(row[i]))
-            for i in _highest(row, k + len(left_out))
-            if i not in left_out
-        ]
-        is_known = bool(number < inventory.n_words)
-        results.append(Neighbourhood(word, form, is_known, tap, tuple(near[:k])))
-    return tuple(results)
+    check_k(k)
+    readings = read_words(Reader(run, raw=raw, lower=lower), words)
+    vectors = Vectors(run)
+    taps = vectors.taps(at, directed=True)
+    found = {tap: _at_tap(vectors, readings, tap=tap, k=k, tell=tell) for tap in taps}
+    for row, reading in enumerate(readings):
+        if all(hood[row] is None for hood in found.values()):
+            raise ConfigError(vectors.refusal(reading, taps[0]))
+    return tuple(
+        Neighbourhood(each.word, each.form, each.is_known, tap, nearest or ())
+        for tap, hood in found.items()
+        for each, nearest in zip(readings, hood, strict=True)
+    )
 
 
 def vectors_in(
     run: LoadedRun, words: Sequence[str], *, at: str | None = None
 ) -> npt.NDArray[np.float32]:
-    """The vectors of `words` at a tap of the run's encoder, a row each.
+    """The vectors of `words` at a tap of the run's model, a row each.
+
+    Where a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
 
     Raises:
         ConfigError: as `neighbours`.
     """
-    _, vectors_QE = _Queries(run, words, raw=False).vectors(at)
-    return vectors_QE.numpy()
+    readings = read_words(Reader(run), words)
+    vectors = Vectors(run)
+    (tap,) = vectors.taps(at)
+    return vectors.encoded(readings, taps=[tap])[tap].numpy()
 
 
-class _Queries:
-    """The forms that were asked about, in one table behind the words of the vocabulary."""
+def read_words(reader: Reader, words: str | Sequence[str]) -> list[Reading]:
+    """One or more words as forms.
 
-    def __init__(self, run: LoadedRun, words: Sequence[str], *, raw: bool) -> None:
-        if not words:
-            raise ConfigError("words: found none; expected at least one")
-        inventory = run.inventory
-        self.encoder = run.model.encoder
-        tokens = [_one_token(word, inventory, raw=raw) for word in words]
-        form_ids = FormIds(inventory)
-        self.ids: Ids = np.array([form_ids[token] for token in tokens], np.int64)
-        all_forms = (*inventory.words, *form_ids.spellings)
-        self.forms = [all_forms[number] for number in self.ids]
-        if form_ids.spellings and not self.encoder.reads_spelling:
-            raise ConfigError(
-                f"word {form_ids.spellings[0]!r}: not in the vocabulary of {run.path}, which does "
-                f"not read spellings; expected one of its {inventory.n_words} words"
-            )
-        self.table = FormTable(inventory, all_forms)
-
-    def vectors(self, at: str | None) -> tuple[str, Tensor]:
-        """The name of the tap, and the forms' vectors there, (Q, E), on the CPU."""
-        tap, blocks = at, []
-        for part in form_slices(self.table.lengths[self.ids]):
-            taps = _taps(self.encoder, self.table, self.ids[part])
-            tap = list(taps)[-1] if tap is None else tap
-            if tap not in taps:
-                raise ConfigError(f"at: found {tap!r}; expected one of {', '.join(taps)}")
-            blocks.append(taps[tap])
-        assert tap is not None
-        return tap, torch.cat(blocks)
+    Raises:
+        ConfigError: none, what is not one word, or what cannot be read.
+    """
+    asked = [words] if isinstance(words, str) else words
+    if not asked:
+        raise ConfigError("words: found none; expected at least one")
+    return [reader.read(word) for word in asked]
 
 
-def _check_k(k: int) -> None:
+def check_k(k: int) -> None:
+    """Raises ConfigError for a number of neighbours that is none."""
     if k < 1:
         raise ConfigError(f"k: found {k}; expected 1 or more")
 
 
-def _one_token(word: str, inventory: Inventory, *, raw: bool) -> str:
-    line = word.replace("\n", " ")
-    tokens = split_words(line if raw else inventory.normalisation(line))
-    if len(tokens) != 1:
-        found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
-        raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
-    return tokens[0]
+def no_answers(readings: Sequence[Reading], inventory: Inventory) -> set[int]:
+    """The ids of words that are no neighbours of these forms: they themselves, `</s>`, `<unk>`."""
+    return {END, UNK, *(inventory.word_ids.get(each.form, UNK) for each in readings)}
 
 
-@torch.no_grad()
-def _taps(encoder: Encoder, table: FormTable, rows: Ids) -> dict[str, Tensor]:
-    """The forms' vectors at every tap, (N, E) each, on the CPU."""
-    device = next(encoder.parameters()).device
-    taps = encoder.eval().taps(table.forms(rows).to(device))
-    return {name: vectors.flatten(1).float().cpu() for name, vectors in taps.items()}
-
-
-def _similarities(
-    encoder: Encoder, vectors_QE: Tensor, *, table: FormTable, tap: str
-) -> Similarities:
-    """Cosines of queries and words, shape (Q, V), rounded; 0 where a vector is zero."""
-    units_QE = functional.normalize(vectors_QE, eps=1e-30)
-    rows = np.arange(table.n_words)
-    blocks = []
-    for part in form_slices(table.lengths[rows]):
-        words_NE = _taps(encoder, table, rows[part])[tap]
-        blocks.append(units_QE @ functional.normalize(words_NE, eps=1e-30).T)
-    similarities: Similarities = torch.cat(blocks, dim=1).double().numpy()
-    return np.round(similarities, DECIMALS) + 0.0  # never -0
-
-
-def _highest(row: Similarities, n: int) -> list[int]:
-    """The `n` words of the highest similarity; of equal ones the lower id first."""
-    order: list[int] = np.argsort(-row, kind="stable")[:n].tolist()
-    return order
+def _at_tap(
+    vectors: Vectors, readings: list[Reading], *, tap: str, k: int, tell: Tell | None
+) -> list[tuple[Neighbour, ...] | None]:
+    """The neighbours of each form at a tap, and None for a form that it cannot read."""
+    inventory = vectors.run.inventory
+    rows = [row for row, each in enumerate(readings) if vectors.reads(each, tap=tap)]
+    result: list[tuple[Neighbour, ...] | None] = [None] * len(readings)
+    if not rows:
+        return result
+    asked = [readings[row] for row in rows]
+    nearest = Search(vectors, tap, tell=tell).nearest(
+        vectors.encoded(asked, taps=[tap])[tap],
+        k=k,
+        left_out=[no_answers([each], inventory) for each in asked],
+    )
+    for row, found in zip(rows, nearest, strict=True):
+        result[row] = found
+    return result

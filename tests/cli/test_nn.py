@@ -14,6 +14,7 @@ import charlm
 from charlm.cli import app
 from charlm.cli.nn import nn
 from charlm.insight import neighbours as library
+from charlm.insight.analogies import analogy
 from charlm.insight.neighbours import Neighbour, Neighbourhood
 
 KNOWN = {
@@ -42,13 +43,7 @@ y                                         0.000
 
 
 def made_up(
-    words: Sequence[str],
-    *,
-    model: Path,
-    k: int,
-    at: str | None,
-    raw: bool,
-    device: str,
+    words: Sequence[str], *, k: int, at: list[str] | None, **_: object
 ) -> tuple[Neighbourhood, ...]:
     """Answers as the library gives them, of a table instead of a model."""
     unknown = [("look", 0.6), ("[noise]", 0.5)]  # one fewer: they need not be equally many
@@ -57,11 +52,40 @@ def made_up(
             word,
             word.lower(),
             word.lower() in KNOWN,
-            at or "highway",
-            tuple(Neighbour(*near) for near in KNOWN.get(word.lower(), unknown)[:k]),
+            tap,
+            tuple(Neighbour(*near) for near in KNOWN.get(word.lower(), unknown)[:k])
+            if tap != "output" or word.lower() in KNOWN
+            else (),
         )
+        for tap in at or ["highway"]
         for word in words
     )
+
+
+TABLE_6 = """\
+          cat           looooook*         1986
+char-cnn  cats   0.988  look       0.600  1987  0.900
+          mat    0.500  [noise]    0.500  N     0.800
+          a     -0.250                    the   0.700
+
+output    cats   0.988  –                 1987  0.900
+          mat    0.500                    N     0.800
+          a     -0.250                    the   0.700
+"""
+BANDS = """\
+        counterrevolutionaries-and-their-friends         cat
+word    revolution                                1.000  cats  0.988
+        x                                         0.500  mat   0.500
+
+output  revolution                                1.000  cats  0.988
+        x                                         0.500  mat   0.500
+
+        looooook*
+word    look       0.600
+        [noise]    0.500
+
+output  –
+"""
 
 
 @pytest.fixture
@@ -94,6 +118,52 @@ def test_several_words_stand_side_by_side_as_far_as_they_fit(
     )
 
 
+def test_several_taps_are_blocks_as_in_table_6(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "neighbours", made_up)
+    taps = ["--at", "char-cnn", "--at", "output"]
+    result = ask("cat", "looooook", "1986", "--model", "toy", *taps)
+    assert result.stdout == TABLE_6
+    assert result.stderr == "* not in the vocabulary: read by its spelling\n"
+
+
+def test_words_that_do_not_fit_beside_each_other_make_further_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(library, "neighbours", made_up)
+    words = [list(KNOWN)[-1], "cat", "looooook"]
+    result = ask(*words, "--model", "toy", "-k", "2", "--at", "word", "--at", "output")
+    assert result.stdout == BANDS
+
+
+def test_an_analogy_is_a_column_under_what_was_asked(run: Path) -> None:
+    result = ask("--analogy", "cats - cat + caat", "-k", "2", "--device", "cpu")
+    (found,) = analogy("cats - cat + caat", model=run, k=2, device="cpu")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "model: exp/first\nat: highway\ncaat is not in the vocabulary: read by its spelling\n"
+    )
+    lines = result.stdout.splitlines()
+    assert lines[0] == "cats - cat + caat"
+    assert [line.split() for line in lines[1:]] == [
+        [near.word, f"{near.similarity:.3f}"] for near in found.nearest
+    ]
+    result = ask("--analogy", "cats - cat + caat", "-k", "2", "--device", "cpu", "--json")
+    assert json.loads(result.stdout) == {"model": "exp/first", "analogies": [found.to_dict()]}
+
+
+def test_vectors_are_written_and_what_they_are_is_told(run: Path) -> None:
+    result = ask("--vectors", "v.txt", "--at", "char-cnn", "--device", "cpu")
+    n_words = len(charlm.load(run, device="cpu").words)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        f"model: exp/first\nv.txt: {n_words} vectors of 16 numbers, at char-cnn\n"
+    )
+    assert Path("v.txt").read_text().startswith(f"{n_words} 16\n</s> ")
+    result = ask("cat", "caat", "--vectors", "w.txt", "--device", "cpu", "--json")
+    value = {"model": "exp/first", "file": "w.txt", "at": "highway", "n_words": 2, "dim": 16}
+    assert json.loads(result.stdout) == value
+
+
 def test_a_trained_run_answers_and_says_which_it_is(run: Path) -> None:
     result = ask("cat", "loooook", "-k", "2", "--device", "cpu")
     assert result.exit_code == 0
@@ -109,8 +179,10 @@ def test_a_trained_run_answers_and_says_which_it_is(run: Path) -> None:
 
 def test_json_is_one_object_with_what_the_library_returns(run: Path) -> None:
     options = ["--model", "exp/first", "-k", "3", "--at", "char-cnn", "--raw", "--device", "cpu"]
-    result = ask("cat", "zz", *options, "--json")
-    found = charlm.neighbours(["cat", "zz"], model=run, k=3, at="char-cnn", raw=True, device="cpu")
+    result = ask("cat", "caat", *options, "--json")
+    found = charlm.neighbours(
+        ["cat", "caat"], model=run, k=3, at="char-cnn", raw=True, device="cpu"
+    )
     assert json.loads(result.stdout) == {
         "model": "exp/first",
         "words": [each.to_dict() for each in found],
@@ -118,17 +190,25 @@ def test_json_is_one_object_with_what_the_library_returns(run: Path) -> None:
     assert result.stderr == ""
 
 
-def test_the_example_in_the_help_works(run: Path) -> None:
-    (example,) = re.findall(r"^ *charlm nn (.*)$", nn.__doc__ or "", re.M)
-    result = ask(*shlex.split(example), "--device", "cpu")
+@pytest.mark.parametrize("number", range(5))
+def test_the_examples_in_the_help_work(run: Path, number: int) -> None:
+    Path("en-rg65.tsv").write_text("cat\tcats\t3\ndog\tcats\t2\n")
+    Path("en-simlex999.tsv").write_text("cat\tcats\t3\ndog\tcats\t2\n")
+    examples = re.findall(r"^ *charlm nn (.*)$", nn.__doc__ or "", re.M)
+    assert len(examples) == 5
+    result = ask(*shlex.split(examples[number]), "--device", "cpu")
     assert result.exit_code == 0
-    assert len(result.stdout.splitlines()) == 1 + 5
+    n_lines = len(result.stdout.splitlines())
+    assert n_lines == [1 + 5, 1 + 10 + 1 + 10, 1 + 10, 1 + 2, 0][number]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a", "--at", "top"], "at: found 'top'; expected one of char-cnn, transform, highway"),
+        (
+            ["a", "--at", "top"],
+            "at: found 'top'; expected one of char-cnn, transform, highway, output",
+        ),
         (["new york"], "word 'new york': is read as 2 words (new, york); expected one word"),
         (
             ["a", "--model", "none"],
@@ -144,13 +224,27 @@ def test_what_cannot_be_answered_is_one_line_and_status_1(
 
 
 def test_a_word_with_terminal_escapes_reaches_stderr_escaped(run: Path) -> None:
-    result = ask("\x1b[2J ", "--device", "cpu")
+    result = ask("\x1b[2Jcat ", "--device", "cpu")
     assert result.exit_code == 0
-    assert "\\x1b[2J  is read as \\x1b[2J\n" in result.stderr
+    assert "\\x1b[2Jcat  is read as \\x1b[2Jcat\n" in result.stderr
     assert "\x1b" not in result.stderr
 
 
-def test_nothing_to_ask_is_a_usage_error() -> None:
-    result = ask()
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing is asked; give a WORD, or one of the options."),
+        (
+            ["--analogy", "a - b", "--edit-distance", "3"],
+            "--analogy and --edit-distance are different questions; ask one of them.",
+        ),
+        (["cat", "--analogy", "a - b"], "--analogy takes no WORD beside it; a sum stands in quo"),
+        (["--edit-distance", "0"], "'--edit-distance'"),
+    ],
+)
+def test_a_question_that_is_none_or_two_is_a_usage_error(
+    arguments: list[str], message: str
+) -> None:
+    result = ask(*arguments)
     assert result.exit_code == 2
-    assert "WORD" in result.stderr
+    assert message in re.sub(r"\s+", " ", result.stderr)

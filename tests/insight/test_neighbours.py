@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError, DataError
+from charlm.insight import vectors_kept, vectors_search
 from charlm.insight.neighbours import neighbours, neighbours_in, vectors_in
 from charlm.model.build import build_model
 from charlm.model.contract import Encoder
@@ -127,11 +128,52 @@ def test_the_last_tap_is_taken_where_none_is_said() -> None:
     assert vectors_in(run, ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
 
 
+def test_several_taps_answer_one_after_the_other() -> None:
+    run = run_of(LetterCounts())
+    found = neighbours_in(run, ["a", "abb"], k=2, at=["mirrored,counts", "counts"])
+    asked = [(each.tap, each.word) for each in found]
+    assert asked == [("mirrored", "a"), ("mirrored", "abb"), ("counts", "a"), ("counts", "abb")]
+    for each in found:
+        assert neighbours_in(run, each.word, k=2, at=each.tap) == (each,)
+
+
+def test_all_taps_are_those_that_are_no_gates() -> None:
+    found = neighbours_in(run_of(Gated()), ["ab"], k=1, at="all")
+    assert [each.tap for each in found] == ["counts", "mirrored", "output"]
+
+
+def test_the_output_has_vectors_of_words_alone() -> None:
+    run = run_of(LetterCounts())
+    with torch.no_grad():
+        run.model.output.words.weight.zero_()  # type: ignore[union-attr]  # a softmax
+        for row, direction in ((2, [1.0, 0.0]), (3, [1.0, 1.0]), (6, [-1.0, 0.0])):
+            run.model.output.words.weight[row] = torch.tensor(direction)  # type: ignore[union-attr]
+    (found,) = neighbours_in(run, "b", at="output")
+    assert found.nearest == (("ab", HALF), ("ba", 0.0), ("c", 0.0), ("a", 0.0), ("aaab", -1.0))
+    assert vectors_in(run, ["ab"], at="output").tolist() == [[1, 1]]
+    message = (
+        "word 'abb': not in the vocabulary of toy, and 'output' reads no spellings; expected one "
+        "of its 8 words, or another tap"
+    )
+    with pytest.raises(ConfigError) as caught:
+        neighbours_in(run, "abb", at="output")
+    assert str(caught.value) == message
+    with pytest.raises(ConfigError) as caught:
+        vectors_in(run, ["abb"], at="output")
+    assert str(caught.value) == message
+    beside = neighbours_in(run, "abb", at="counts,output")
+    assert [len(each.nearest) for each in beside] == [6, 0]
+
+
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(LetterCounts())
     words = ["a", "bbbz", "c"]
     whole = neighbours_in(run, words)
     monkeypatch.setattr(nll, "FORMS_AT_ONCE", 2)
+    monkeypatch.setattr(vectors_kept, "WORDS_AT_ONCE", 3)
+    monkeypatch.setattr(vectors_search, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(vectors_search, "CANDIDATES_AT_ONCE", 2)
+    monkeypatch.setattr(vectors_search, "SCORES_AT_ONCE", 8)  # a query at a time
     assert neighbours_in(run, words) == whole
     assert vectors_in(run, words).shape == (3, 2)
 
@@ -140,19 +182,27 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
     run = run_of(LetterCounts(), normalisation=Normalisation(lower=True))
     (read,) = neighbours_in(run, ["AB"], k=1, at="counts")
     assert (read.word, read.form, read.is_known) == ("AB", "ab", True)
-    (raw,) = neighbours_in(run, ["AB"], k=1, at="counts", raw=True)
-    assert (raw.form, raw.is_known) == ("AB", False)
+    (raw,) = neighbours_in(run, ["aB"], k=1, at="counts", raw=True)
+    assert (raw.form, raw.is_known) == ("aB", False)
+    (lowered,) = neighbours_in(run, ["aB"], k=1, at="counts", raw=True, lower=True)
+    assert (lowered.form, lowered.is_known) == ("ab", True)
 
 
 @pytest.mark.parametrize(
     ("words", "options", "message"),
     [
-        (["a"], {"at": "highway"}, "at: found 'highway'; expected one of counts, mirrored"),
+        (["a"], {"at": "highway"}, "at: found 'highway'; expected one of counts, mirrored, output"),
         (["a"], {"k": 0}, "k: found 0; expected 1 or more"),
         ([], {}, "words: found none; expected at least one"),
         (["a", ""], {}, "word '': is read as nothing; expected one word"),
         ([" \t"], {"raw": True}, "word ' \\t': is read as nothing; expected one word"),
         (["a b"], {}, "word 'a b': is read as 2 words (a, b); expected one word"),
+        (
+            ["zz"],
+            {},
+            "word 'zz': the model of toy knows none of its characters; expected a spelling in its "
+            "3 characters",
+        ),
         (["a\nb"], {"raw": True}, "word 'a\\nb': is read as 2 words (a, b); expected one word"),
         (["a-,b"], {}, "word 'a-,b': is read as 4 words (a, -, ,, b); expected one word"),
     ],
@@ -170,9 +220,9 @@ def test_an_encoder_that_reads_no_spelling_knows_its_words_alone() -> None:
     run = run_of(LetterCounts(reads_spelling=False))
     assert neighbours_in(run, ["a"])[0].is_known
     with pytest.raises(ConfigError) as caught:
-        neighbours_in(run, ["a", "zz"])
+        neighbours_in(run, ["a", "aab"])
     assert str(caught.value) == (
-        "word 'zz': not in the vocabulary of toy, which does not read spellings; expected one of "
+        "word 'aab': not in the vocabulary of toy, which does not read spellings; expected one of "
         "its 8 words"
     )
 

@@ -1,0 +1,155 @@
+"""`charlm info`: the card of a run, or which run a command would take.
+
+A terminal gets a table whose long values are folded within their column; a pipe and a log get a
+line a fact.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from charlm.cli import options, output
+
+if TYPE_CHECKING:
+    from charlm.insight.info import RunFacts
+    from charlm.insight.info_choice import Choice
+
+CHOSEN = "*"
+DIGITS = 12  # of a hash, as in a signature
+
+Run = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RUN",
+        help="Run directory; without one, which run a command would take, why, and the others.",
+    ),
+]
+
+
+def info(*, run: Run = None, as_json: options.Json = False) -> None:
+    """Show what a run is: corpora, sizes, perplexities, text rules, time, versions, command.
+
+    \b
+    charlm info exp/first
+    charlm info
+    """
+    from charlm.insight.info import RunFacts
+    from charlm.insight.info import info as facts_or_choice
+
+    result = facts_or_choice(run)
+    if as_json:
+        output.write_json(result.to_dict())
+    elif isinstance(result, RunFacts):
+        _tell(_facts(result))
+    else:
+        _tell_choice(result)
+
+
+def _tell(rows: Sequence[tuple[str, str]]) -> None:
+    if sys.stdout is None or not sys.stdout.isatty():
+        output.table(rows, header=("what", "value"))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(Text(name, style="bold"), Text(output.escape(value)))
+    Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+def _facts(run: "RunFacts") -> list[tuple[str, str]]:
+    training = run.training
+    by_part = ", ".join(f"{name} {count:,}" for name, count in run.parameters.items())
+    speed = f", {training.tokens_per_second:,.0f} tokens/s" if training.tokens_per_second else ""
+    wanted = f" of {training.n_epochs_wanted}" if training.n_epochs_wanted else ""
+    best = f", the best of epoch {run.epoch} kept" if run.epoch is not None else ""
+    return [
+        ("run", run.path),
+        ("preset", run.arch),
+        ("state", f"{run.state}, {training.n_epochs}{wanted} epochs{best}"),
+        *_perplexities(run),
+        ("parameters", f"{run.n_parameters:,}: {by_part}"),
+        ("V", f"{run.n_words:,} words, with </s> and <unk>"),
+        ("C", f"{run.n_characters:,} characters, with 5 markers, as the papers count"),
+        *([("M", f"{run.n_morphs:,} morphs")] if run.n_morphs is not None else []),
+        ("taps", ", ".join(f"{tap} ({dim})" for tap, dim in run.taps.items()) or "-"),
+        ("corpus", run.corpus),
+        *_texts(run),
+        ("licence", run.licence or "not stored"),
+        ("text rules", _joined(run.text_rules)),
+        ("encoder", _settings(run.settings.get("encoder"))),
+        ("context", _settings(run.settings.get("context"))),
+        ("output", _settings(run.settings.get("output"))),
+        *([("speller", _joined(run.speller))] if run.speller is not None else []),
+        ("recipe", _joined(run.settings["recipe"])),
+        ("time", f"{training.seconds:,.0f} s{speed}"),
+        ("seed, threads", f"{training.seed}, {training.threads}"),
+        ("precision, device", f"{training.precision}, {training.device}"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())),
+        ("weights", (run.weights_sha256 or "-")[:DIGITS]),
+        ("vocabulary", run.vocabulary_sha256[:DIGITS]),
+        ("command", shlex.join(training.command)),
+    ]
+
+
+def _perplexities(run: "RunFacts") -> list[tuple[str, str]]:
+    rows = []
+    for each in run.perplexities:
+        rows.append((f"{each.split} ppl", f"{each.ppl:.2f}, as read in training"))
+        rows.append(("signature", each.signature))
+    if run.weights_sha256 is not None:
+        rows.append(("test ppl", f"charlm eval --model {shlex.quote(run.path)} --data DIR"))
+    return rows
+
+
+def _texts(run: "RunFacts") -> list[tuple[str, str]]:
+    return [
+        (
+            f"{text.split} text",
+            f"{text.n_sentences:,} sentences, {text.n_tokens:,} tokens, "
+            f"sha256 {text.sha256[:DIGITS]}",
+        )
+        for text in run.texts
+    ]
+
+
+def _joined(options: dict[str, object]) -> str:
+    return ", ".join(f"{name} {_settings(value)}" for name, value in options.items())
+
+
+def _settings(value: object) -> str:
+    """A part's settings on one line: its type, then its options in brackets."""
+    if isinstance(value, dict):
+        inner = _joined({key: each for key, each in value.items() if key != "type"})
+        kind = str(value.get("type", ""))
+        return f"{kind} ({inner})" if inner else kind
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _tell_choice(choice: "Choice") -> None:
+    output.write(f"{choice.run}: {choice.reason}" if choice.run else choice.reason)
+    output.say("score and export take no run that was not said")
+    if not choice.known:
+        return
+    rows = [
+        (
+            CHOSEN if each.path == choice.run else "",
+            each.path,
+            each.arch or "-",
+            "-" if each.n_epochs is None else str(each.n_epochs),
+            each.state,
+        )
+        for each in choice.known
+    ]
+    output.write("")
+    output.table(rows, header=("", "run", "preset", "epochs", "state"))

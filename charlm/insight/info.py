@@ -1,0 +1,228 @@
+"""What a run is, for people and programs: `charlm info RUN`.
+
+The perplexity shown is that of the validation text as the training read it, in streams or sentences
+of its own: the signature says so. What is reported of a model comes from `charlm eval`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import DataError
+from charlm.insight.info_choice import Choice, choice
+from charlm.insight.vectors import Vectors
+from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RunInfo, load_info
+from charlm.run.history import best_record, total_seconds
+from charlm.run.store import LoadedRun, empty_model, load_run, load_words
+from charlm.settings import Settings
+from charlm.text.files import parse_json, read_lines
+from charlm.text.inventory import END_WORD, N_MARKERS, Inventory
+from charlm.text.perplexity import HASH_DIGITS, joined_signature, normalisation_name
+
+N_PUBLISHED_MARKERS = N_MARKERS - 1  # the papers have no unknown character
+LICENCE_KEYS = ("licence", "license")
+RECORD = {"epoch": int, "valid_ppl": float, "n_tokens": int, "seconds": float}
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """A text that a run was trained or validated on."""
+
+    split: str
+    sha256: str
+    n_sentences: int
+    n_tokens: int  # each `</s>` counted
+
+
+@dataclass(frozen=True)
+class StoredPerplexity:
+    """A perplexity that the run itself has of a text, and how it was made."""
+
+    split: str
+    ppl: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class TrainingFacts:
+    """How a run was trained: so far, by whom, and how fast."""
+
+    n_epochs: int
+    n_epochs_wanted: int | None
+    seconds: float
+    tokens_per_second: float | None  # of the steps; None before the first epoch
+    seed: int
+    threads: int
+    device: str
+    precision: str
+    versions: dict[str, str]
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Everything that a run tells of itself."""
+
+    path: str
+    arch: str
+    state: str  # finished, unfinished, or without weights
+    epoch: int | None  # whose weights these are
+    parameters: dict[str, int]  # by part
+    n_words: int  # V
+    n_characters: int  # C, as the papers count: with five markers
+    n_morphs: int | None  # M
+    taps: dict[str, int]  # widths, of the points that `charlm nn --at` takes; none without weights
+    corpus: str
+    texts: tuple[TextFacts, ...]
+    text_rules: dict[str, object]
+    licence: str | None
+    perplexities: tuple[StoredPerplexity, ...]
+    weights_sha256: str | None
+    vocabulary_sha256: str
+    settings: Settings
+    speller: dict[str, Any] | None  # what spells words outside the vocabulary, where there is one
+    training: TrainingFacts
+
+    @property
+    def n_parameters(self) -> int:
+        """All that is trained."""
+        return sum(self.parameters.values())
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "n_parameters": self.n_parameters}
+
+
+def info(run: str | Path | None = None) -> RunFacts | Choice:
+    """What a run is; without one, which run a command would take, why, and the others.
+
+    Raises:
+        ConfigError: no run is said and there is none.
+        DataError: a run that is not what was expected.
+    """
+    return choice() if run is None else facts_of(run)
+
+
+def facts_of(path: str | Path) -> RunFacts:
+    """Everything that a run tells of itself.
+
+    Raises:
+        DataError: a run that is not what was expected.
+    """
+    folder = Path(path)
+    info = load_info(folder)
+    inventory = load_words(folder, info)
+    loaded = load_run(folder) if (folder / MODEL).is_file() else None
+    model = (
+        loaded.model if loaded else empty_model(folder, settings=info.settings, inventory=inventory)
+    )
+    history = history_of(folder)
+    return RunFacts(
+        path=str(path),
+        arch=info.arch,
+        state=_state(folder),
+        epoch=loaded.epoch if loaded else None,
+        parameters=model.n_parameters_by_part(),
+        n_words=inventory.n_words,
+        n_characters=len(inventory.characters) + N_PUBLISHED_MARKERS,
+        n_morphs=None if inventory.morphs is None else len(inventory.morphs.morphs),
+        taps=Vectors(loaded).widths if loaded else {},
+        corpus=str(info.corpus.get("name", "")),
+        texts=_texts(info.corpus, folder),
+        text_rules=dict(inventory.normalisation.to_dict()),
+        licence=next((str(info.corpus[k]) for k in LICENCE_KEYS if k in info.corpus), None),
+        perplexities=_perplexities(history, info, loaded=loaded, inventory=inventory),
+        weights_sha256=loaded.weights_sha256 if loaded else None,
+        vocabulary_sha256=inventory.sha256,
+        settings=info.settings,
+        speller=info.speller,
+        training=_training(info, history),
+    )
+
+
+def _training(info: RunInfo, history: list[dict[str, Any]]) -> TrainingFacts:
+    step_seconds = sum(record["seconds"] for record in history)
+    n_tokens = sum(record["n_tokens"] for record in history)
+    wanted = info.settings["recipe"].get("epochs")
+    return TrainingFacts(
+        n_epochs=len(history),
+        n_epochs_wanted=wanted if type(wanted) is int else None,
+        seconds=total_seconds(history),
+        tokens_per_second=n_tokens / step_seconds if step_seconds else None,
+        seed=info.seed,
+        threads=info.threads,
+        device=info.device,
+        precision=info.precision,
+        versions={"charlm": info.charlm, **{k: str(v) for k, v in info.versions.items()}},
+        command=tuple(map(str, info.command)),
+    )
+
+
+def history_of(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run's finished epochs; none before the first.
+
+    Raises:
+        DataError: not what `charlm train` writes.
+    """
+    path = folder / LOG
+    if not path.is_file():
+        return []
+    records = []
+    for number, line in read_lines(path):
+        record = parse_json(line, f"{path}:{number}")
+        if not isinstance(record, dict) or not all(
+            type(record.get(key)) in (int, kind) for key, kind in RECORD.items()
+        ):
+            raise DataError(
+                f"{path}:{number}: no record of an epoch; expected {', '.join(RECORD)}; the run is "
+                "damaged"
+            )
+        records.append(record)
+    return records
+
+
+def _state(folder: Path) -> str:
+    if not (folder / MODEL).is_file():
+        return "without weights"
+    return "unfinished" if (folder / ENCODED).exists() else "finished"
+
+
+def _texts(corpus: Mapping[str, Any], folder: Path) -> tuple[TextFacts, ...]:
+    texts = []
+    for split, entry in corpus.items():
+        if not isinstance(entry, dict):  # the corpus' name and the like
+            continue
+        sha256, n_sentences, n_tokens = map(entry.get, ("sha256", "n_sentences", "n_tokens"))
+        if not (isinstance(sha256, str) and type(n_sentences) is type(n_tokens) is int):
+            raise DataError(
+                f"{folder / RUN}: corpus {split!r} lacks sha256, n_sentences or n_tokens; "
+                "the run is damaged"
+            )
+        texts.append(TextFacts(split, sha256, n_sentences, n_tokens))
+    return tuple(texts)
+
+
+def _perplexities(
+    history: list[dict[str, Any]], info: RunInfo, *, loaded: LoadedRun | None, inventory: Inventory
+) -> tuple[StoredPerplexity, ...]:
+    valid = info.corpus.get("valid")
+    if not history or loaded is None or not isinstance(valid, dict):
+        return ()
+    recipe = info.settings["recipe"]
+    by_sentence = recipe.get("batching", {}).get("type") == "sentences"
+    told = {
+        "charlm": info.charlm,
+        "model": loaded.weights_sha256[:HASH_DIGITS],
+        "vocab": inventory.sha256[:HASH_DIGITS],
+        "data": str(valid.get("sha256", ""))[:HASH_DIGITS],
+        "split": "valid",
+        "streams": "" if by_sentence else str(recipe.get("batch_size", "")),
+        "state": "sentence" if by_sentence else "carried",
+        "start": END_WORD,
+        "oov_input": loaded.oov_input,
+        "norm": normalisation_name(inventory.normalisation),
+        "precision": "fp32",  # validation is, whatever the training
+    }
+    ppl = float(best_record(history)["valid_ppl"])
+    return (StoredPerplexity("valid", ppl, joined_signature(told)),)

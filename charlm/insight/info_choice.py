@@ -1,0 +1,76 @@
+"""Which run a command would take where none is said, why, and which others there are.
+
+What would be taken is asked of `which_run`, as every command does; here it is only explained.
+"""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS, load_info
+from charlm.run.which import VARIABLE, which_run
+from charlm.text.files import read_lines
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """A run under exp/, as far as it can be read."""
+
+    path: str
+    arch: str | None
+    n_epochs: int | None
+    state: str  # finished, unfinished, without weights, or what is wrong with it
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The run that a command takes where none is said."""
+
+    run: str | None
+    reason: str
+    known: tuple[KnownRun, ...]  # all under exp/, the latest first; the chosen may be elsewhere
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+def choice() -> Choice:
+    """The run that a command takes where none is said, and all that lie under exp/.
+
+    Raises:
+        ConfigError: there is no run at all.
+    """
+    folders = sorted(
+        (path.parent for path in RUNS.glob(f"*/{RUN}")), key=_last_written, reverse=True
+    )
+    known = tuple(map(_known, folders))
+    said = os.environ.get(VARIABLE)
+    if said:
+        lack = "" if (Path(said) / RUN).is_file() else f", but {RUN} is missing there"
+        return Choice(said, f"${VARIABLE} names it{lack}", known)
+    try:
+        run = which_run(None)
+    except ConfigError as error:
+        if not known:
+            raise
+        return Choice(None, str(error), known)
+    return Choice(str(run), f"the newest finished run in {RUNS}/; ${VARIABLE} is not set", known)
+
+
+def _last_written(run: Path) -> tuple[int, str]:
+    file = next(file for file in (run / LOG, run / RUN) if file.is_file())
+    return file.stat().st_mtime_ns, run.name
+
+
+def _known(run: Path) -> KnownRun:
+    try:
+        arch = load_info(run).arch
+        n_epochs = sum(1 for _ in read_lines(run / LOG)) if (run / LOG).is_file() else 0
+    except DataError as error:
+        return KnownRun(str(run), None, None, str(error))
+    if not (run / MODEL).is_file():
+        return KnownRun(str(run), arch, n_epochs, "without weights")
+    state = "unfinished" if (run / ENCODED).exists() else "finished"
+    return KnownRun(str(run), arch, n_epochs, state)

@@ -1,0 +1,124 @@
+"""The features of a list's hypotheses as a table, and their weighted sum.
+
+`words` and `oov` are there for every list; a column of the list with such a name is taken instead.
+The sum goes feature by feature and not through a matrix product: rows that are equal must get
+totals that are equal to the bit, or ties would not go by rank.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.hypotheses import NbestList
+
+Floats = npt.NDArray[np.float64]
+
+WORDS, OOV = "words", "oov"
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """The features of one list's hypotheses, in its order."""
+
+    names: tuple[str, ...]
+    values_HF: Floats  # in nats where they are log-probabilities
+
+    def take(self, names: Sequence[str]) -> "FeatureTable":
+        """These features alone, in this order.
+
+        Raises:
+            ConfigError: one that is not there, with those that are.
+        """
+        require_known(names, self.names)
+        return FeatureTable(tuple(names), self.values_HF[:, [self.names.index(n) for n in names]])
+
+
+def require_known(names: Sequence[str], known: Sequence[str]) -> None:
+    """Raises ConfigError for a name that is not among those known, and lists them."""
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"weight {name!r}: no such feature; this list has {', '.join(known)}")
+
+
+def feature_table(
+    nbest: NbestList,
+    *,
+    added: Mapping[str, Sequence[float]] | None = None,
+    n_oov: Sequence[int] | None = None,
+) -> FeatureTable:
+    """The features that the list gives, those `added` by scoring, and `words` and `oov`.
+
+    `added` has a number for each hypothesis, as `n_oov`, the unknown words; without it there are 0.
+
+    Raises:
+        ConfigError: a feature is added that the list has already.
+        DataError: a list without hypotheses; one that lacks a feature, or whose feature is no
+            finite number.
+    """
+    if not nbest.hypotheses:
+        raise DataError(f"list {nbest.id!r}: no hypothesis; expected one or more")
+    columns = {name: _column(nbest, name) for name in _own_names(nbest)}
+    for name, values in (added or {}).items():
+        if name in columns:
+            raise ConfigError(
+                f"{nbest.hypotheses[0].place}: the list has a feature {name!r} already, and "
+                "scoring adds one; rename its column, or leave it out"
+            )
+        columns[name] = _checked(nbest, name, values=values)
+    columns.setdefault(WORDS, _as_column([len(each.words) for each in nbest.hypotheses]))
+    columns.setdefault(OOV, _as_column(n_oov or [0] * len(nbest.hypotheses)))
+    return FeatureTable(tuple(columns), np.stack(list(columns.values()), axis=1))
+
+
+def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable]) -> None:
+    """Raises DataError for the first list whose features are not those of the first one."""
+    for nbest, table in zip(lists, tables, strict=True):
+        if set(table.names) != set(tables[0].names):
+            raise DataError(
+                f"{nbest.hypotheses[0].place}: features {', '.join(table.names)}; expected those "
+                f"of the first list: {', '.join(tables[0].names)}"
+            )
+
+
+def weighted(values_HF: Floats, weights_F: Sequence[float] | Floats) -> Floats:
+    """Σ weight·feature of each row, (H,); the same bits wherever a row stands."""
+    totals_H = np.zeros(len(values_HF))
+    for weight, column_H in zip(weights_F, values_HF.T, strict=True):
+        totals_H += weight * column_H
+    return totals_H
+
+
+def _own_names(nbest: NbestList) -> list[str]:
+    """Names of the list's features, in the order in which they first occur."""
+    return list(dict.fromkeys(name for each in nbest.hypotheses for name in each.features))
+
+
+def _column(nbest: NbestList, name: str) -> Floats:
+    for hypothesis in nbest.hypotheses:
+        if name not in hypothesis.features:
+            raise DataError(
+                f"{hypothesis.place}: no feature {name!r}, which others of list {nbest.id!r} have; "
+                "expected it of all or of none"
+            )
+    values = [hypothesis.features[name] for hypothesis in nbest.hypotheses]
+    return _checked(nbest, name, values=values)
+
+
+def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
+    column_H = _as_column(values)
+    if column_H.shape != (len(nbest.hypotheses),):
+        raise ValueError(f"{len(values)} values of {name!r} for {len(nbest.hypotheses)} hypotheses")
+    if not np.isfinite(column_H).all():
+        rank = int(np.flatnonzero(~np.isfinite(column_H))[0])
+        raise DataError(
+            f"{nbest.hypotheses[rank].place}: feature {name!r} is {column_H[rank]}; "
+            "expected a finite number"
+        )
+    return column_H
+
+
+def _as_column(values: Sequence[float]) -> Floats:
+    return np.asarray(values, np.float64)

@@ -1,0 +1,85 @@
+"""What lists hold, in a few bytes: to notice that weights are reported on what they were tuned on.
+
+Of each list there is a hash of its texts and its reference, whatever format and ids it came in; a
+fingerprint keeps the 64 smallest. A report that shares a fifth of the lists, or a half, shares that
+part of the 64: a copy in another format or a piece of the same file is found, too.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from charlm.errors import ConfigError
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.references import References
+
+KEPT = 64  # one shared list in twenty is missed with probability .95**64 = 4 %
+DIGITS = 16  # of each hash: 64 bits
+# Short utterances may have the same hypotheses in two sets that share nothing else.
+CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Of a set of lists with their references."""
+
+    n_lists: int
+    sha256: str  # of all of them, in any order
+    smallest: tuple[str, ...]  # hashes of lists
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {"n": self.n_lists, "sha256": self.sha256, "smallest": " ".join(self.smallest)}
+
+    @classmethod
+    def parse(cls, value: object) -> "Fingerprint | None":
+        """What `to_dict` gave; None if it is anything else."""
+        if not isinstance(value, dict):
+            return None
+        n_lists, sha256, smallest = (value.get(key) for key in ("n", "sha256", "smallest"))
+        if isinstance(n_lists, int) and isinstance(sha256, str) and isinstance(smallest, str):
+            return cls(n_lists, sha256, tuple(smallest.split()))
+        return None
+
+
+def fingerprint(lists: Sequence[NbestList], references: References) -> Fingerprint:
+    """Of these lists; their order and ids do not matter."""
+    hashes = _hashes(lists, references)
+    sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return Fingerprint(len(hashes), sha256, tuple(dict.fromkeys(hashes))[:KEPT])
+
+
+def check_not_reported(
+    tuned: Fingerprint,
+    lists: Sequence[NbestList],
+    *,
+    references: References,
+    where: str,
+    allow: bool = False,
+) -> None:
+    """Refuse a report on lists that the weights were tuned on; `where` names the weights.
+
+    Raises:
+        ConfigError: the lists are the same, or hold some of them.
+    """
+    if allow:
+        return
+    here = set(_hashes(lists, references))
+    found = sum(each in here for each in tuned.smallest)
+    if found > CHANCE * len(tuned.smallest):
+        raise ConfigError(
+            f"{where}: tuned on lists that are reported on here ({found} of {len(tuned.smallest)} "
+            "looked for); expected others, or the rate is too good; give other lists, or "
+            "--allow-test-tuning"
+        )
+
+
+def _hashes(lists: Sequence[NbestList], references: References) -> list[str]:
+    """Of every list, sorted."""
+    return sorted(_hash(nbest, references.get(nbest.id, ())) for nbest in lists)
+
+
+def _hash(nbest: NbestList, reference: Sequence[str]) -> str:
+    texts = [reference, *(hypothesis.words for hypothesis in nbest.hypotheses)]
+    content = "\n".join(" ".join(words) for words in texts)
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:DIGITS]

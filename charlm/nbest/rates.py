@@ -1,0 +1,132 @@
+"""Error rates as sums of whole numbers: what a hypothesis adds to them, and the rate of the sums.
+
+A metric gives every hypothesis a row of counts; those of the chosen ones are added up, and the
+corpus' rate is a function of the sums. So tuning, oracles and bootstrap need no texts. What is
+compared are the texts as the list and the references have them: `lower` lower-cases both, but what
+a model was shown plays no part.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import jiwer
+import numpy as np
+import numpy.typing as npt
+from jiwer.transforms import AbstractTransform, ReduceToListOfListOfChars, ReduceToListOfListOfWords
+
+from charlm.errors import DataError
+from charlm.nbest.features import Floats
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.references import References
+
+Ints = npt.NDArray[np.int64]
+Pair = tuple[str, str]  # a reference and a hypothesis
+
+PAIRS_AT_ONCE = 4096  # jiwer keeps an object for every piece of every alignment
+
+
+class Metric(ABC):
+    """A rate of a corpus that is a function of sums of counts; lower is better."""
+
+    name: ClassVar[str]
+    # Features of a list that the metric reads: made from the reference, and no use for a ranking.
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, *, lower: bool = False) -> None:
+        self.lower = lower
+        self._counts: dict[Pair, tuple[int, ...]] = {}
+
+    @property
+    @abstractmethod
+    def signature(self) -> str:
+        """Everything that could change the rate, on one line."""
+
+    @abstractmethod
+    def errors(self, sums_NK: Ints) -> Floats:
+        """The rate of each row of sums, (N,): a share, 0 where nothing is wrong."""
+
+    @abstractmethod
+    def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
+        """The counts of each pair."""
+
+    def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
+        """Counts of every hypothesis, (H, K) a list; a text that comes again is not counted again.
+
+        Raises:
+            DataError: a list without a reference, or no word in any of them.
+        """
+        if lists and not any(references.values()):
+            raise DataError(f"references: no word in any of {len(references)}; expected some")
+        pairs_L = [self._pairs(nbest, references) for nbest in lists]
+        new = dict.fromkeys(pair for pairs in pairs_L for pair in pairs)
+        missing = [pair for pair in new if pair not in self._counts]
+        self._counts.update(zip(missing, self.count(missing), strict=True))
+        return [np.array([self._counts[pair] for pair in pairs], np.int64) for pairs in pairs_L]
+
+    def _pairs(self, nbest: NbestList, references: References) -> list[Pair]:
+        if nbest.id not in references:
+            raise DataError(f"list {nbest.id!r}: no reference; expected one for every list")
+        reference = self._text(references[nbest.id])
+        return [(reference, self._text(each.words)) for each in nbest.hypotheses]
+
+    def _text(self, words: Sequence[str]) -> str:
+        text = " ".join(words)
+        return text.lower() if self.lower else text
+
+
+class ErrorRate(Metric):
+    """Edits per token of the reference: substitutions, deletions, insertions, as jiwer has them."""
+
+    _split: ClassVar[AbstractTransform]  # jiwer's own would also cut words at U+00A0
+
+    @property
+    def signature(self) -> str:
+        """Name, case and jiwer's version."""
+        case = "lower" if self.lower else "mixed"
+        return f"{self.name}|case:{case}|jiwer:{_jiwer_version()}"
+
+    def errors(self, sums_NK: Ints) -> Floats:
+        """Edits by tokens of the references; by 1 where these hold none, as jiwer has it."""
+        rates_N: Floats = sums_NK[:, :3].sum(axis=1) / np.maximum(sums_NK[:, 3], 1)
+        return rates_N
+
+    def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
+        """Substitutions, deletions, insertions, and tokens of the reference."""
+        for first in range(0, len(pairs), PAIRS_AT_ONCE):
+            references, hypotheses = zip(*pairs[first : first + PAIRS_AT_ONCE], strict=True)
+            found = jiwer.process_words(
+                list(references), list(hypotheses), self._split, self._split
+            )
+            for reference, chunks in zip(found.references, found.alignments, strict=True):
+                yield *_edits(chunks), len(reference)
+
+
+class WordErrorRate(ErrorRate):
+    """WER: edits per word of the reference."""
+
+    name = "wer"
+    _split = ReduceToListOfListOfWords()
+
+
+class CharacterErrorRate(ErrorRate):
+    """CER: edits per character of the reference, the blanks between words among them."""
+
+    name = "cer"
+    _split = ReduceToListOfListOfChars()
+
+
+def _edits(chunks: Sequence[jiwer.AlignmentChunk]) -> tuple[int, int, int]:
+    """Substitutions, deletions, insertions."""
+    sizes = {"substitute": 0, "delete": 0, "insert": 0, "equal": 0}
+    for chunk in chunks:
+        # Only an insertion has nothing in the reference.
+        of_reference = chunk.ref_end_idx - chunk.ref_start_idx
+        sizes[chunk.type] += of_reference or chunk.hyp_end_idx - chunk.hyp_start_idx
+    return sizes["substitute"], sizes["delete"], sizes["insert"]
+
+
+def _jiwer_version() -> str:
+    from importlib.metadata import version
+
+    return version("jiwer")

@@ -1,0 +1,170 @@
+"""What was really said: references for lists, from the files in which people keep them.
+
+A file without ids goes by order, and a file with the ids of another set would then pass for plain
+text: it is taken for plain only where its lines do not look as if they began with ids.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from charlm.errors import DataError
+from charlm.nbest.hypotheses import NbestList
+from charlm.settings import shown
+from charlm.text.files import display_name, parse_json, read_lines, split_words
+
+References = Mapping[str, tuple[str, ...]]
+ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
+
+ID_KEYS = ("id", "utt", "utt_id", "key")
+TEXT_KEYS = ("ref", "reference", "text")
+NAMED = 3  # ids that a message lists
+
+
+class Entry(NamedTuple):
+    """A line of the file: its number, its id and its text."""
+
+    number: int
+    id: str
+    text: str
+
+
+Line = tuple[int, str]
+
+
+def read_references(
+    path: str | Path,
+    ids: Sequence[str],
+    *,
+    form: ReferenceFormat = "auto",
+    allow_missing: bool = False,
+) -> dict[str, tuple[str, ...]]:
+    """The reference of each list, by its id.
+
+    Forms: `utt TAB text` (tsv), `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref,
+    and lines in the order of the lists (plain). `allow_missing`: lists without a reference, and
+    references without a list, are left out.
+
+    Raises:
+        DataError: no such form, an id twice, ids that are not those of the lists.
+    """
+    name = display_name(path)
+    lines = list(read_lines(path))
+    if form == "auto":
+        form = _detect(lines, ids=ids, name=name)
+    if form == "plain":
+        if len(lines) != len(ids):
+            raise DataError(
+                f"{name}: {len(lines)} lines for {len(ids)} lists; expected one each, in their "
+                "order, or lines with the lists' ids"
+            )
+        return {id: tuple(split_words(text)) for id, (_, text) in zip(ids, lines, strict=True)}
+    found: dict[str, tuple[str, ...]] = {}
+    for number, id, text in _entries(form, lines, name=name):
+        if id in found:
+            raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
+        found[id] = tuple(split_words(text))
+    if not allow_missing:
+        _require_same_ids(found, ids, name=name)
+    return {id: found[id] for id in ids if id in found}
+
+
+def own_references(lists: Sequence[NbestList]) -> dict[str, tuple[str, ...]]:
+    """The references that the lists hold themselves.
+
+    Raises:
+        DataError: a list that holds none.
+    """
+    references = {}
+    for nbest in lists:
+        if nbest.reference is None:
+            raise DataError(f"list {nbest.id!r}: no reference in it; give a file with --refs")
+        references[nbest.id] = nbest.reference
+    return references
+
+
+def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> None:
+    known = set(ids)
+    missing = [id for id in ids if id not in found]
+    surplus = [id for id in found if id not in known]
+    parts = []
+    if missing:
+        parts.append(f"no reference for {len(missing)} of {len(ids)} lists ({_first(missing)})")
+    if surplus:
+        parts.append(f"{len(surplus)} references for no list ({_first(surplus)})")
+    if parts:
+        raise DataError(
+            f"{name}: {' and '.join(parts)}; expected the ids of the lists; --allow-missing "
+            "leaves such out"
+        )
+
+
+def _first(ids: Sequence[str]) -> str:
+    named = ", ".join(shown(id) for id in ids[:NAMED])
+    return f"{named}, …" if len(ids) > NAMED else named
+
+
+def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> ReferenceFormat:
+    """The form under which most of the lines have an id of a list; plain if hardly any has one."""
+    full = [(number, text) for number, text in lines if text.strip(" \t")]
+    if not full:
+        raise DataError(f"{name}: empty; expected references")
+    if full[0][1].startswith("{"):
+        return "jsonl"
+    known = set(ids)
+    forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
+    hits = {form: sum(_keyed(form, text)[0] in known for _, text in full) for form in forms}
+    best = max(hits, key=lambda form: hits[form])
+    if 2 * hits[best] >= min(len(full), len(known)):
+        return best
+    if len(lines) == len(ids) and not _look_keyed([text for _, text in full]):
+        return "plain"
+    raise DataError(
+        f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
+        f"expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each list"
+    )
+
+
+def _look_keyed(texts: Sequence[str]) -> bool:
+    """Whether lines look as if they began, or ended, with ids: all have one, all different."""
+    if all("\t" in text for text in texts) or all(_keyed("trn", text)[0] for text in texts):
+        return True
+    first = [split_words(text)[0] for text in texts]
+    return len(set(first)) == len(first) and all(re.search("[0-9]", word) for word in first)
+
+
+def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
+    """Id and text of a line; an empty id where it has none."""
+    if form == "trn":
+        text, bracket, rest = line.rstrip(" \t").rpartition("(")
+        return (rest[:-1].strip(" \t"), text) if bracket and rest.endswith(")") else ("", line)
+    if form == "tsv":
+        id, tab, text = line.partition("\t")
+        return (id.strip(" "), text) if tab else ("", line)
+    id, _, text = line.strip(" \t").replace("\t", " ").partition(" ")
+    return id, text
+
+
+def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iterable[Entry]:
+    shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
+    for number, line in lines:
+        if not line.strip(" \t"):
+            continue
+        if form == "jsonl":
+            yield _from_json(line, number=number, where=f"{name}:{number}")
+            continue
+        id, text = _keyed(form, line)
+        if not id:
+            raise DataError(f"{name}:{number}: {shown(line)}; expected {shapes[form]}")
+        yield Entry(number, id, text)
+
+
+def _from_json(line: str, *, number: int, where: str) -> Entry:
+    value = parse_json(line, where)
+    if isinstance(value, dict):
+        id = next((value[key] for key in ID_KEYS if key in value), None)
+        text = next((value[key] for key in TEXT_KEYS if key in value), None)
+        if isinstance(id, str | int) and isinstance(text, str):
+            return Entry(number, str(id), text)
+    raise DataError(f'{where}: {shown(value)}; expected {{"id": …, "ref": …}}')

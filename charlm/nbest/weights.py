@@ -1,0 +1,159 @@
+"""What each feature counts: the weights, the JSON file that keeps them, and the ranking they give.
+
+A weight that is not named is 0: a feature then has no say. Where the file came from tuning, it
+says on what, so that nobody reports a rate on the lists that the weights were made for.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.features import FeatureTable, Floats, require_known, weighted
+from charlm.nbest.fingerprint import Fingerprint
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.settings import shown
+from charlm.text.files import read_json, write_json
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How weights were tuned."""
+
+    metric: str  # the signature of the error rate
+    error: float  # on the lists of the tuning, a share
+    seed: int
+    version: str  # of charlm
+    lists: Fingerprint
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "metric": self.metric,
+            "error": self.error,
+            "seed": self.seed,
+            "charlm": self.version,
+            "lists": self.lists.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What each feature counts; those not named count 0."""
+
+    values: Mapping[str, float]
+    origin: Origin | None = None  # None: not tuned
+
+    def of(self, table: FeatureTable) -> Floats:
+        """In the order of the table's features, (F,).
+
+        Raises:
+            ConfigError: a weight for a feature that the table has not.
+        """
+        require_known(list(self.values), table.names)
+        return np.array([self.values.get(name, 0.0) for name in table.names])
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON, and as the file has it."""
+        tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
+        return {"format": FORMAT, "weights": dict(self.values), **tuned}
+
+    def save(self, path: str | Path) -> None:
+        """Write them to `path`, whole or not at all."""
+        write_json(path, self.to_dict())
+
+
+def total(table: FeatureTable, weights: Weights) -> Floats:
+    """Σ weight·feature of each hypothesis, (H,)."""
+    return weighted(table.values_HF, weights.of(table))
+
+
+def rescored(
+    nbest: NbestList, table: FeatureTable, *, weights: Weights, scores: Sequence[float] = ()
+) -> Rescored:
+    """The list ranked by its totals, ties as the list has them.
+
+    `scores` are what a writer adds to the list as the feature `charlm`.
+    """
+    totals_H = total(table, weights)
+    order = np.argsort(-totals_H, kind="stable")
+    return Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order.tolist()))
+
+
+def parse_weights(
+    path: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    *,
+    known: Sequence[str] | None = None,
+    base: Mapping[str, float] | None = None,
+) -> Weights:
+    """The weights of a file, else those of `base`, with `nn=.6` and the like laid over them.
+
+    A file's origin stays whatever is laid over it: the other weights know its lists still.
+
+    Raises:
+        ConfigError: an override that is not NAME=NUMBER, or a feature not among those `known`.
+        DataError: the file is not one of weights.
+    """
+    weights = load_weights(path) if path is not None else Weights(dict(base or {}))
+    changes = dict(_parse_override(text) for text in overrides)
+    if known is not None:
+        require_known([*weights.values, *changes], known)
+    if not changes:
+        return weights
+    return Weights({**weights.values, **changes}, weights.origin)
+
+
+def _parse_override(text: str) -> tuple[str, float]:
+    name, equals, digits = text.partition("=")
+    try:
+        value = float(digits)
+    except ValueError:
+        value = math.nan
+    if not (name and equals and math.isfinite(value)) or "_" in digits:
+        raise ConfigError(f"--weight {shown(text)}: expected NAME=NUMBER, as nn=.6")
+    return name, value
+
+
+def load_weights(path: str | Path) -> Weights:
+    """The weights in a file, which may come from a stranger.
+
+    Raises:
+        DataError: no such file, or not one of weights.
+    """
+    if not Path(path).is_file():
+        raise DataError(f"{path}: no such file; expected weights, as --tune writes them")
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(f"{path}: not a file of weights; expected one that --tune wrote")
+    values = content.get("weights")
+    if not isinstance(values, dict) or not all(map(_is_number, values.values())):
+        raise DataError(f"{path}: weights are {shown(values)}; expected an object of numbers")
+    origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
+    return Weights({name: float(value) for name, value in values.items()}, origin)
+
+
+def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
+    lists = Fingerprint.parse(tuned.get("lists")) if isinstance(tuned, dict) else None
+    if (
+        isinstance(tuned, dict)
+        and lists is not None
+        and isinstance(tuned.get("metric"), str)
+        and isinstance(tuned.get("charlm"), str)
+        and isinstance(tuned.get("seed"), int)
+        and _is_number(tuned.get("error"))
+    ):
+        error = float(tuned["error"])
+        return Origin(tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
+    raise DataError(
+        f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as --tune writes it"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300

@@ -1,0 +1,98 @@
+"""What `charlm info` prints: the card of a run, and which run a command would take."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.info import _tell
+
+
+@pytest.fixture(autouse=True)
+def here(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["info", *arguments])
+
+
+def test_a_card_is_a_line_a_fact() -> None:
+    result = ask("exp/first")
+    assert (result.exit_code, result.stderr) == (0, "")
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in result.stdout.splitlines())
+    facts = charlm.info("exp/first")
+    assert list(rows) == [
+        *("what", "run", "preset", "state", "valid ppl", "signature", "test ppl", "parameters"),
+        *("V", "C", "taps", "corpus", "train text", "valid text", "licence", "text rules"),
+        *("encoder", "context", "output", "recipe", "time", "seed, threads"),
+        *("precision, device", "versions", "weights", "vocabulary", "command"),
+    ]
+    assert rows["state"] == "finished, 1 of 1 epochs, the best of epoch 1 kept"
+    assert rows["taps"] == "char-cnn (16), transform (16), highway (16), output (8)"
+    assert rows["valid ppl"] == f"{facts.perplexities[0].ppl:.2f}, as read in training"
+    assert rows["signature"] == facts.perplexities[0].signature
+    assert rows["parameters"].startswith(f"{facts.n_parameters:,}: encoder ")
+    assert rows["test ppl"] == "charlm eval --model exp/first --data DIR"
+    assert rows["encoder"] == (
+        "highway (encoder char-cnn (dim 4, widths 1,2,3, filters 4,4,8), layers 1)"
+    )
+    assert rows["licence"] == "not stored"
+
+
+def test_a_terminal_gets_long_values_folded_and_controls_escaped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    _tell([("command", "x" * 30), ("corpus", "\x1b[2J [noise]")])
+    plain = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out)
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert lines == ["command  " + "x" * 19, " " * 9 + "x" * 11, "corpus   \\x1b[2J [noise]"]
+
+
+def test_without_a_run_it_is_told_which_one_a_command_takes() -> None:
+    shutil.copytree("exp/first", "exp/begun")
+    Path("exp/begun/model.safetensors").unlink()
+    result = ask()
+    assert result.stderr == "score and export take no run that was not said\n"
+    first, blank, header, *rows = result.stdout.splitlines()
+    assert first == "exp/first: the newest finished run in exp/; $CHARLM_MODEL is not set"
+    assert (blank, header.split()) == ("", ["run", "preset", "epochs", "state"])
+    assert sorted(row.split() for row in rows) == [
+        ["*", "exp/first", "char-small", "1", "finished"],
+        ["exp/begun", "char-small", "1", "without", "weights"],
+    ]
+
+
+def test_json_is_what_the_library_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert json.loads(ask("exp/first", "--json").stdout) == json.loads(
+        json.dumps(charlm.info("exp/first").to_dict())
+    )
+    monkeypatch.setenv("CHARLM_MODEL", "elsewhere")
+    value = json.loads(ask("--json").stdout)
+    assert (value["run"], [each["path"] for each in value["known"]]) == ("elsewhere", ["exp/first"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none"], "none: not a run (run.json is missing); expected what `charlm train` writes"),
+        (
+            [],
+            "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
+            "CHARLM_MODEL",
+        ),
+    ],
+)
+def test_no_run_is_one_line_and_status_1(arguments: list[str], message: str) -> None:
+    shutil.rmtree("exp")
+    result = ask(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")

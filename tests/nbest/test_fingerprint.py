@@ -1,0 +1,55 @@
+"""Fingerprints: the same lists are known again, in part or under other ids; others are let pass."""
+
+import pytest
+
+from charlm.errors import ConfigError
+from charlm.nbest.fingerprint import Fingerprint, check_not_reported, fingerprint
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+
+
+def lists_of(numbers: range, *, prefix: str = "u") -> list[NbestList]:
+    return [
+        NbestList(
+            f"{prefix}{number}",
+            tuple(Hypothesis((f"w{number}", ending), {}, "x:1") for ending in ("a", "b")),
+        )
+        for number in numbers
+    ]
+
+
+def references_of(lists: list[NbestList]) -> dict[str, tuple[str, ...]]:
+    return {nbest.id: nbest.hypotheses[0].words for nbest in lists}
+
+
+@pytest.mark.parametrize("numbers", [range(300), range(150), range(30)])
+def test_the_lists_of_the_tuning_and_pieces_of_them_are_refused(numbers: range) -> None:
+    dev = lists_of(range(300))
+    tuned = fingerprint(dev, references_of(dev))
+    here = lists_of(numbers, prefix="other-id-")
+    with pytest.raises(ConfigError, match=r"^w.json: tuned on lists that are reported on here \("):
+        check_not_reported(tuned, here, references=references_of(here), where="w.json")
+
+
+def test_other_lists_are_let_pass_and_so_is_who_says_so() -> None:
+    dev, test = lists_of(range(300)), lists_of(range(300, 600))
+    tuned = fingerprint(dev, references_of(dev))
+    check_not_reported(tuned, test, references=references_of(test), where="w.json")
+    check_not_reported(tuned, dev, references=references_of(dev), where="w.json", allow=True)
+
+
+def test_order_and_ids_do_not_matter_but_texts_and_references_do() -> None:
+    lists = lists_of(range(5))
+    references = references_of(lists)
+    turned = lists_of(range(5), prefix="z")[::-1]
+    assert fingerprint(lists, references) == fingerprint(turned, references_of(turned))
+    changed = {**references, "u3": ("other",)}
+    assert fingerprint(lists, changed).sha256 != fingerprint(lists, references).sha256
+
+
+def test_a_fingerprint_comes_back_from_json_and_anything_else_does_not() -> None:
+    lists = lists_of(range(100))
+    found = fingerprint(lists, references_of(lists))
+    assert len(found.smallest) == 64
+    assert Fingerprint.parse(found.to_dict()) == found
+    assert Fingerprint.parse({"n": 1, "sha256": 2, "smallest": ""}) is None
+    assert Fingerprint.parse([]) is None

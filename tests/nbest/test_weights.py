@@ -1,0 +1,103 @@
+"""Weights: totals by hand, rankings with ties, overrides, and files that strangers wrote."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.features import FeatureTable
+from charlm.nbest.fingerprint import Fingerprint
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, rescored, total
+
+TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
+NBEST = NbestList("u", tuple(Hypothesis((word,), {}, "x:1") for word in "abc"))
+ORIGIN = Origin("wer|case:mixed", 0.125, 7, "0.1.0", Fingerprint(2, "ab", ("0a", "0b")))
+
+
+def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -> None:
+    assert total(TABLE, Weights({"am": 2.0, "nn": 0.5})).tolist() == [-23.0, -19.5, -19.5]
+    assert total(TABLE, Weights({"nn": 1.0})).tolist() == [-6.0, -7.0, -7.0]
+
+
+def test_equal_totals_keep_the_order_of_the_list() -> None:
+    result = rescored(NBEST, TABLE, weights=Weights({"am": 1.0}), scores=[-1.0, -2.0, -3.0])
+    assert result.order == (1, 2, 0)
+    assert result.totals == (-10.0, -8.0, -8.0)
+    assert result.scores == (-1.0, -2.0, -3.0)
+    assert result.best.words == ("b",)
+    assert rescored(NBEST, TABLE, weights=Weights({})).order == (0, 1, 2)
+
+
+def test_ties_keep_their_order_in_a_long_list() -> None:
+    values_HF = np.array([[float(rank % 2)] for rank in range(500)])
+    nbest = NbestList("u", (NBEST.hypotheses[0],) * 500)
+    result = rescored(nbest, FeatureTable(("am",), values_HF), weights=Weights({"am": 1.0}))
+    assert result.order == (*range(1, 500, 2), *range(0, 500, 2))
+
+
+def test_a_weight_for_a_feature_that_the_list_lacks_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^weight 'kn': no such feature; this list has am, nn$"):
+        total(TABLE, Weights({"kn": 1.0}))
+
+
+def test_weights_come_back_from_their_file_with_how_they_were_tuned(tmp_path: Path) -> None:
+    weights = Weights({"am": 1.0, "nn": 0.1 + 0.2}, ORIGIN)
+    weights.save(tmp_path / "w.json")
+    assert load_weights(tmp_path / "w.json") == weights
+    content = json.loads((tmp_path / "w.json").read_text())
+    assert content["weights"] == {"am": 1.0, "nn": 0.30000000000000004}
+    assert content["tuned"]["metric"] == "wer|case:mixed"
+
+
+def test_overrides_go_over_the_file_and_leave_its_origin(tmp_path: Path) -> None:
+    Weights({"am": 1.0, "nn": 2.0}, ORIGIN).save(tmp_path / "w.json")
+    weights = parse_weights(tmp_path / "w.json", ["nn=.6", "words=-1e1"])
+    assert weights == Weights({"am": 1.0, "nn": 0.6, "words": -10.0}, ORIGIN)
+
+
+def test_without_a_file_overrides_go_over_the_base() -> None:
+    assert parse_weights(None, ["nn=2"], base={"am": 1.0}).values == {"am": 1.0, "nn": 2.0}
+
+
+def test_an_override_of_an_unknown_feature_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"weight 'mm': no such feature; this list has am, nn"):
+        parse_weights(None, ["mm=1"], known=["am", "nn"])
+
+
+@pytest.mark.parametrize("text", ["nn", "=1", "nn=", "nn=x", "nn=nan", "nn=1e999", "nn=1_0"])
+def test_an_override_that_is_no_name_and_number_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--weight '.*': expected NAME=NUMBER, as nn=.6"):
+        parse_weights(None, [text])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "not a file of weights; expected one that --tune wrote"),
+        ('{"format": 2, "weights": {}}', "not a file of weights"),
+        ('{"format": 1}', "weights are None; expected an object of numbers"),
+        ('{"format": 1, "weights": {"nn": "1"}}', "expected an object of numbers"),
+        ('{"format": 1, "weights": {"nn": true}}', "expected an object of numbers"),
+        ('{"format": 1, "weights": {"nn": 1e301}}', "expected an object of numbers"),
+        ('{"format": 1, "weights": {"nn": NaN}}', "not valid JSON"),
+        ('{"format": 1, "weights": {}, "tuned": 3}', "tuned is 3; expected how the weights"),
+        ('{"format": 1, "weights": {}, "tuned": {"lists": {"n": 1}}}', "tuned is "),
+    ],
+)
+def test_a_file_that_is_not_one_of_weights_is_refused_in_one_line(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        load_weights(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_a_file_of_weights_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"w.json: no such file; expected weights"):
+        load_weights(tmp_path / "w.json")

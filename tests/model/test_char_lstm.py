@@ -100,3 +100,14 @@ def test_rows_of_padding_alone_disturb_no_other(
     }
     filled = encoder(forms._replace(**empty))
     torch.testing.assert_close(filled[:2], encoder(forms))
+
+
+def test_the_taps_of_both_directions_combine_to_the_vectors(
+    build: Build, inventory: Inventory, spell: Spell
+) -> None:
+    encoder = build(ENCODER, SIZES, leading=[inventory]).eval()
+    taps = encoder.taps(spell(FORMS))
+    joined = torch.cat([taps["forward"], taps["backward"]], dim=1)
+    torch.testing.assert_close(encoder.combination(joined), taps["char-lstm"])
+    alone = encoder.taps(spell([FORMS[0]]))
+    torch.testing.assert_close(alone["forward"][0], taps["forward"][0], rtol=0, atol=1e-5)

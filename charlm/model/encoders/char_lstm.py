@@ -55,6 +55,11 @@ class CharLSTM(Encoder):
 
     def forward(self, forms: Forms) -> Tensor:
         """One vector a form, shape (N, dim)."""
+        vectors_NE: Tensor = self.combination(self._states(forms))
+        return vectors_NE
+
+    def _states(self, forms: Forms) -> Tensor:
+        """Both directions' last states, (N, 2H)."""
         letters_NL, lengths_N = self._spelled(forms)
         turned_NL = letters_NL.gather(1, _turning(lengths_N, letters_NL.shape[1]))
         order_N = torch.argsort(lengths_N, stable=True)
@@ -62,8 +67,7 @@ class CharLSTM(Encoder):
             self._last_states(letters_NL[rows], turned_NL[rows], lengths_N[rows])
             for rows in order_N.tensor_split(min(N_BUCKETS, len(order_N)))
         ]
-        vectors_NE: Tensor = self.combination(torch.cat(states)[torch.argsort(order_N)])
-        return vectors_NE
+        return torch.cat(states)[torch.argsort(order_N)]
 
     def _spelled(self, forms: Forms) -> tuple[Tensor, Tensor]:
         """The letters that are read, and how many of a form; at least one, be it padding."""
@@ -84,8 +88,11 @@ class CharLSTM(Encoder):
         return torch.cat(states, dim=1)
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """`char-lstm`: the vectors."""
-        return {"char-lstm": self(forms)}
+        """`forward` and `backward`: the last states; `char-lstm`: the vectors."""
+        states_NE = self._states(forms)
+        forward_NH, backward_NH = states_NE.chunk(2, dim=1)
+        vectors_NE = self.combination(states_NE)
+        return {"forward": forward_NH, "backward": backward_NH, "char-lstm": vectors_NE}
 
 
 def _turning(lengths_N: Tensor, width: int) -> Tensor:

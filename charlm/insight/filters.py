@@ -1,0 +1,108 @@
+"""What a filter of a character CNN looks for: the substrings to which it responds most.
+
+Only substrings exactly as wide as the filter are asked, as in the slides of Kim et al. (2016):
+a shorter one would show how the filter likes padding.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError
+from charlm.insight.encoding import (
+    Piece,
+    encoded_pieces,
+    lacking,
+    part_of,
+    pieces_of,
+    shown,
+)
+from charlm.model.encoders.char_cnn import CharCNN
+from charlm.model.forms import Forms
+from charlm.run.store import LoadedRun
+
+Bank = tuple[int, tuple[Tensor, Tensor]]  # the width of a filter, its weights and its bias
+
+
+@dataclass(frozen=True)
+class FilterMatches:
+    """The substrings to which a filter responds most, the strongest first."""
+
+    number: int  # from 1, over filters of all widths, the narrow ones first
+    n_filters: int
+    width: int
+    substrings: tuple[str, ...]
+    responses: tuple[float, ...]  # before tanh, which makes 1 of most of them
+    n_words: tuple[int, ...]  # how many of the vocabulary hold the substring
+    n_asked: int  # substrings of that width in the vocabulary
+
+
+def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -> FilterMatches:
+    """The `k` substrings of the vocabulary to which a filter responds most.
+
+    Filters count from 1, the narrow ones first; None is the first of the widest.
+
+    Raises:
+        ConfigError: the run has no character CNN, or not so many filters.
+    """
+    encoder, banks = _encoder(run)
+    if number is None:
+        widest = max(width for width, _ in banks)
+        number = [width for width, _ in banks].index(widest) + 1
+    require_filter(run, number)
+    width, weights = banks[number - 1]
+    counts = pieces_of(run.inventory, longest=width, shortest=width)
+    pieces = list(counts)
+    responses_N = _responses(encoder, pieces, weights=weights)
+    order = sorted(range(len(pieces)), key=lambda i: (-responses_N[i], pieces[i]))[:k]
+    return FilterMatches(
+        number=number,
+        n_filters=len(banks),
+        width=width,
+        substrings=tuple(shown(pieces[i], run.inventory) for i in order),
+        responses=tuple(float(responses_N[i]) for i in order),
+        n_words=tuple(counts[pieces[i]] for i in order),
+        n_asked=len(pieces),
+    )
+
+
+def require_filter(run: LoadedRun, number: int) -> None:
+    """Raises ConfigError for a filter that the run has not."""
+    _, banks = _encoder(run)
+    if not 1 <= number <= len(banks):
+        raise ConfigError(f"filter: found {number}; {run.path} has 1 to {len(banks)}; choose one")
+
+
+def _encoder(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
+    encoder = part_of(run, CharCNN)
+    if encoder is None:
+        raise lacking(run, "filters", wanted="char-cnn")
+    return encoder, _banks(encoder)
+
+
+def _banks(encoder: CharCNN) -> list[Bank]:
+    """The width, the weights and the bias of each filter, in their order in a form's vector."""
+    dim = encoder.letters.embedding_dim
+    layers = [layer for layer in encoder.filters if isinstance(layer, nn.Linear)]
+    return [
+        (layer.in_features // dim, (layer.weight[row], layer.bias[row]))
+        for layer in layers
+        for row in range(layer.out_features)
+    ]
+
+
+def _responses(
+    encoder: CharCNN, pieces: list[Piece], *, weights: tuple[Tensor, Tensor]
+) -> npt.NDArray[np.float32]:
+    """What a filter answers to substrings of its own width, before tanh, which saturates."""
+    if not pieces:
+        return np.empty(0, np.float32)
+    weight_W, bias = weights
+
+    def respond(forms: Forms) -> Tensor:
+        letters_NW: Tensor = encoder.letters(forms.letters_NL).flatten(1)
+        return letters_NW @ weight_W + bias
+
+    return encoded_pieces(pieces, by=respond, device=weight_W.device)

@@ -1,0 +1,131 @@
+"""What all pictures share: size, colours, names, and how one is written with its data.
+
+Colours are Okabe and Ito's, which anyone tells apart; each goes with a marker or a line of its own,
+for print without colours. matplotlib is loaded where something is drawn and nowhere else.
+"""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from charlm.errors import ConfigError
+from charlm.run.curve import drawable
+from charlm.text.files import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+SKY, ORANGE, BLACK, GREY = "#56b4e9", "#e69f00", "#000000", "#777777"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BLACK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+DOTS_PER_INCH = 160
+FORMATS = (".png", ".svg")
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture, and the numbers in it as a table."""
+
+    figure: "Figure"
+    header: tuple[str, ...]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one of several systems is drawn, in colour and without."""
+
+    colour: str
+    marker: str
+    dashes: str
+
+
+def style_of(number: int, *, is_baseline: bool = False) -> Style:
+    """Of the system with this number, from 0; a baseline is grey."""
+    if is_baseline:
+        return Style(GREY, "x", ":")
+    return Style(
+        COLOURS[number % len(COLOURS)],
+        MARKERS[number % len(MARKERS)],
+        DASHES[number // len(COLOURS) % len(DASHES)],
+    )
+
+
+def blank(*, title: str, size: tuple[float, float] = (7.0, 4.6)) -> tuple["Figure", "Axes"]:
+    """A figure with one pair of axes, titled."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.grid(alpha=0.25)
+    set_title(axes, title)
+    return figure, axes
+
+
+def set_title(axes: "Axes", title: str) -> None:
+    """A title in which nothing is taken for a formula, and that the font can show."""
+    lines = "\n".join(drawable(line) for line in title.split("\n"))
+    axes.set_title(lines, parse_math=False, fontsize=11)
+
+
+def plain_numbers(axes: "Axes") -> None:
+    """A logarithmic perplexity axis with 200 in the place of 2 × 10²."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1.0,) if high / max(low, 1e-30) > 300 else (1.0, 2.0, 3.0, 5.0, 7.0)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def save(drawn: Drawn, path: str | Path) -> None:
+    """Write a picture as PNG or SVG, as the name ends, atomically.
+
+    Raises:
+        ConfigError: another ending.
+    """
+    import matplotlib
+
+    suffix = require_format(path)
+    buffer = io.BytesIO()
+    # Without a date and with fixed names inside, equal pictures are equal files.
+    metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
+    with matplotlib.rc_context({"svg.hashsalt": "charlm"}):
+        drawn.figure.savefig(buffer, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    write_bytes(path, buffer.getvalue())
+
+
+def require_format(path: str | Path) -> str:
+    """The ending of a picture's file.
+
+    Raises:
+        ConfigError: neither .png nor .svg.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise ConfigError(
+            f"--out {path}: ends in {suffix or 'nothing'}; expected {' or '.join(FORMATS)}"
+        )
+    return suffix
+
+
+def save_rows(drawn: Drawn, path: str | Path) -> None:
+    """Write a picture's numbers as TSV with a header, atomically; what is not defined is empty."""
+    lines = [drawn.header, *drawn.rows]
+    text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
+    write_bytes(path, text.encode(errors="backslashreplace"))
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,46 @@
+"""Learning curves: training and validation perplexity by epoch, of one or several runs.
+
+Perplexities of runs with other words do not compare; the legend says how many words each has.
+"""
+
+from charlm.insight.pictures.canvas import Drawn, blank, plain_numbers, style_of
+from charlm.insight.pictures.subject import Subject
+from charlm.run.history import best_record
+
+
+def draw(subject: Subject) -> Drawn:
+    """Of all runs."""
+    from matplotlib.ticker import MaxNLocator
+
+    several = len(subject.names) > 1
+    title = f"Learning curve{'s' if several else f' of {subject.name}'}"
+    figure, axes = blank(title=title)
+    rows = []
+    for number, (member, history) in enumerate(
+        zip(subject.members, subject.histories, strict=True)
+    ):
+        style = style_of(number)
+        epochs = [record["epoch"] for record in history]
+        best = best_record(history)
+        shown = f"validation, best {best['valid_ppl']:.2f} (V = {member.inventory.n_words:,})"
+        for key, label, dashes, marker in (
+            ("valid_ppl", shown, "-", style.marker),
+            ("train_ppl", "training, with dropout", ":", None),
+        ):
+            axes.plot(
+                epochs,
+                [record[key] for record in history],
+                dashes,
+                color=style.colour,
+                marker=marker,
+                markersize=4,
+                label=f"{member.name}: {label}" if several else label,
+            )
+        rows += [
+            (member.name, r["epoch"], float(r["train_ppl"]), float(r["valid_ppl"])) for r in history
+        ]
+    axes.set(xlabel="epoch", ylabel="perplexity")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    plain_numbers(axes)
+    axes.legend(fontsize=9)
+    return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows)

@@ -1,0 +1,72 @@
+"""Perplexity over bands of a text, one line a system, and below how much more than the first run's.
+
+On the upper axis two good models lie on each other; the lower one tells them apart. `</s>` and
+`<unk>` are no place on a scale: their points are joined to nothing.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from charlm.insight.pictures.canvas import Drawn, Style, plain_numbers, set_title, style_of
+from charlm.insight.surprisal import TextReading
+from charlm.scoring.comparison.bands import Band
+from charlm.text.inventory import END_WORD, UNK_WORD
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAN = float("nan")
+APART = (END_WORD, UNK_WORD)
+
+
+def draw_bands(
+    bands: Sequence[Band],
+    *,
+    systems: Sequence[str],
+    reading: TextReading,
+    title: str,
+    xlabel: str,
+    hidden: str = "",
+) -> Drawn:
+    """Perplexity of each of `systems` in each band; the last of them is the grey one.
+
+    The band `hidden` stands in the table alone: it would press the others together.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 6.0), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    n_tokens = sum(band.n_tokens for band in bands)
+    rows = [(band.name, band.n_tokens, band.share, *band.ppls) for band in bands]
+    bands = [band for band in bands if band.name != hidden]
+    text = f"{reading.question.split} text, {n_tokens:,} tokens"
+    text += f" ({hidden} is not shown)" if hidden else ""
+    set_title(top, f"{title}\n{text}, state carried unless said otherwise")
+    for number, name in enumerate(systems):
+        style = style_of(number, is_baseline=number == len(systems) - 1)
+        ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]
+        _draw_line(top, ppls, bands=bands, style=style, label=name)
+        firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
+        more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
+        _draw_line(bottom, more, bands=bands, style=style, label=name)
+    labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
+    bottom.set_xticks(range(len(bands)), labels, fontsize=8)
+    bottom.set(xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"% above {systems[0]}")
+    top.set_ylabel("perplexity")
+    plain_numbers(top)
+    top.legend(fontsize=9)
+    for axes in (top, bottom):
+        axes.grid(alpha=0.25)
+    return Drawn(figure, ("band", "n_tokens", "share", *systems), rows)
+
+
+def _draw_line(
+    axes: "Axes", values: Sequence[float], *, bands: Sequence[Band], style: Style, label: str
+) -> None:
+    places = list(range(len(bands)))
+    joined = [
+        NAN if band.name in APART else value for band, value in zip(bands, values, strict=True)
+    ]
+    axes.plot(places, joined, style.dashes, color=style.colour)
+    axes.plot([], [], style.dashes, color=style.colour, marker=style.marker, label=label)
+    axes.plot(places, values, style.marker, color=style.colour, markersize=5)

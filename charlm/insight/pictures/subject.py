@@ -1,0 +1,169 @@
+"""What pictures and the report are about: runs, a text, and what was computed of them.
+
+Each thing is computed when it is first asked for, and once: a picture and the page show the same.
+What is about one model is about the first of the runs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import ConfigError, DataError
+from charlm.insight.encoding import character_encoder, part_of, require_tap
+from charlm.insight.filters import FilterMatches, filter_matches, require_filter
+from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
+from charlm.insight.projection import NgramMap, WordMap, ngram_map, word_map
+from charlm.insight.surprisal import ORDER, TextReading, read_text
+from charlm.model.encoders.gate import GateEncoder
+from charlm.run.folder import LOG
+from charlm.run.store import LoadedRun, load_run
+from charlm.runtime import pick_device, set_threads
+from charlm.scoring.comparison.baseline import baseline_name
+from charlm.scoring.comparison.contenders import Contender, contenders
+from charlm.scoring.comparison.standings import Split
+from charlm.text.files import parse_json, read_lines
+
+NEEDED = {"epoch": (int,), "train_ppl": (float, int), "valid_ppl": (float, int)}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for beside the runs."""
+
+    data: Path | None = None
+    split: Split = "test"
+    at: str | None = None  # a tap, of the map of words
+    filter: int | None = None
+    device: str = "auto"
+    threads: int | None = None
+
+
+class Subject:
+    """Runs to look at, the first of them in detail."""
+
+    def __init__(
+        self, paths: Sequence[Path], *, wanted: Wanted, on_stage: Callable[[str], None]
+    ) -> None:
+        """Opens every run, so that a damaged one costs no time of the others.
+
+        Raises:
+            ConfigError: one run twice; a device that is not there.
+            DataError: a run that is not what was expected.
+        """
+        set_threads(wanted.threads)
+        self.wanted, self.on_stage = wanted, on_stage
+        self.members: tuple[Contender, ...] = contenders(paths, taken=baseline_name(ORDER))
+        self.paths = tuple(paths)
+        self.names = tuple(member.name for member in self.members)
+
+    @cached_property
+    def run(self) -> LoadedRun:
+        """The first run."""
+        return load_run(self.paths[0], device=pick_device(self.wanted.device))
+
+    def check(self) -> None:
+        """Refuse a tap or a filter that the first run has not, before anything takes long.
+
+        Raises:
+            ConfigError: there is no such tap or filter.
+        """
+        require_tap(self.run, self.wanted.at)
+        if self.wanted.filter is not None:
+            require_filter(self.run, self.wanted.filter)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to mind about the text, if it has been read."""
+        return self.reading.notes if "reading" in self.__dict__ else ()
+
+    @property
+    def gate_figures(self) -> dict[str, object] | None:
+        """What is told of the gate between words and characters, None where there is none."""
+        return None if part_of(self.run, GateEncoder) is None else self.gate.to_dict()
+
+    @property
+    def name(self) -> str:
+        """What the first run is called."""
+        return self.names[0]
+
+    @cached_property
+    def histories(self) -> tuple[list[dict[str, Any]], ...]:
+        """The epochs of each run.
+
+        Raises:
+            DataError: a log that is missing, empty or damaged.
+        """
+        return tuple(map(history_of, self.paths))
+
+    @cached_property
+    def ngrams(self) -> NgramMap:
+        """Character n-grams in the plane."""
+        character_encoder(self.run)  # refuses before anything is told
+        self.on_stage(f"{self.name}: encoding the character n-grams of its words")
+        return ngram_map(self.run)
+
+    @cached_property
+    def words(self) -> WordMap:
+        """Words in the plane."""
+        return word_map(self.run, at=self.wanted.at)
+
+    @cached_property
+    def transform(self) -> tuple[TransformGate, ...]:
+        """The transform gates of the highway layers."""
+        return transform_gates(self.run)
+
+    @cached_property
+    def gate(self) -> GateProfile:
+        """The gate between words and characters."""
+        return gate_profile(self.run)
+
+    @cached_property
+    def filter(self) -> FilterMatches:
+        """What the filter asked for responds to."""
+        return filter_matches(self.run, self.wanted.filter)
+
+    @cached_property
+    def reading(self) -> TextReading:
+        """The text under all runs and Kneser–Ney.
+
+        Raises:
+            ConfigError: no corpus directory was given.
+        """
+        if self.wanted.data is None:
+            raise ConfigError(
+                "--data: not given; expected the corpus directory with train.txt and "
+                f"{self.wanted.split}.txt, which perplexities need"
+            )
+        return read_text(
+            self.members,
+            data=self.wanted.data,
+            split=self.wanted.split,
+            device=self.wanted.device,
+            threads=self.wanted.threads,
+            on_stage=self.on_stage,
+        )
+
+
+def history_of(run: Path) -> list[dict[str, Any]]:
+    """The records of a run's epochs.
+
+    Raises:
+        DataError: no log, an empty one, or not what `charlm train` writes.
+    """
+    path = run / LOG
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected what `charlm train` writes")
+    records = []
+    for number, line in read_lines(path):
+        record = parse_json(line, f"{path}:{number}")
+        is_whole = isinstance(record, dict) and all(
+            type(record.get(key)) in kinds for key, kinds in NEEDED.items()
+        )
+        if not is_whole:
+            raise DataError(f"{path}:{number}: no record of an epoch; expected {', '.join(NEEDED)}")
+        records.append(record)
+    if not records:
+        raise DataError(f"{path}: no epoch; expected one or more; train the run further")
+    return records

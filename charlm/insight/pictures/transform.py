@@ -1,0 +1,45 @@
+"""Histogram of the transform gate: whether highway layers choose by word, or by dimension alone.
+
+The slides of Kim et al. (2016) show that a dimension's gate is closed on some words and open on
+others; how many dimensions are so stands in the legend.
+"""
+
+from charlm.insight.pictures.canvas import Drawn, blank, style_of
+from charlm.insight.pictures.subject import Subject
+
+
+def draw(subject: Subject) -> Drawn:
+    """Of each highway layer of the first run, over all words and dimensions."""
+    layers = subject.transform
+    title = f"Transform gate of {subject.name}\nover all words and dimensions"
+    figure, axes = blank(title=title)
+    rows = []
+    for gate in layers:
+        shares_B = gate.counts_B / max(1, gate.counts_B.sum())
+        style = style_of(gate.layer - 1)
+        name = f"layer {gate.layer}: " if len(layers) > 1 else ""
+        axes.stairs(
+            shares_B,
+            gate.edges,
+            fill=len(layers) == 1,
+            color=style.colour,
+            linestyle=style.dashes,
+            linewidth=1.8,
+            alpha=0.85,
+            label=f"{name}mean {gate.mean:.2f}; {gate.n_switching} of {gate.n_dimensions} "
+            "dimensions\nare below 0.1 on some word and above 0.9 on another",
+        )
+        edges = gate.edges.tolist()
+        rows += [
+            (gate.layer, low, high, int(count), float(share))
+            for low, high, count, share in zip(
+                edges, edges[1:], gate.counts_B, shares_B, strict=False
+            )
+        ]
+    axes.set(
+        xlabel="gate: 0 carries a number on, 1 makes it anew",
+        ylabel="share of all values",
+        xlim=(0, 1),
+    )
+    axes.legend(loc="upper center", fontsize=9)
+    return Drawn(figure, ("layer", "from", "to", "count", "share"), rows)

@@ -1,0 +1,64 @@
+"""Words in the plane, at a tap of the encoder; the names are of frequent words that find room."""
+
+import numpy as np
+
+from charlm.insight.pictures.canvas import Drawn, blank
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.projection import Floats
+from charlm.run.curve import drawable
+
+MOST_NAMED = 80
+WIDE, HIGH = 0.0145, 0.03  # of a letter and a line, in shares of the picture
+
+
+def draw(subject: Subject) -> Drawn:
+    """The most frequent words of the first run."""
+    from matplotlib.patheffects import withStroke
+
+    found = subject.words
+    points_N2 = found.plane.points_N2
+    title = f"Words of {subject.name} at {found.tap}"
+    title += f"\nthe {len(found.words):,} most frequent, by direction"
+    figure, axes = blank(title=title, size=(7.0, 6.0))
+    drawn = axes.scatter(
+        points_N2[::-1, 0],  # the frequent ones on top
+        points_N2[::-1, 1],
+        c=np.log10(np.maximum(found.counts, 1))[::-1],
+        cmap="cividis",
+        s=6,
+        linewidths=0,
+        alpha=0.55,
+        rasterized=True,
+    )
+    for row in named(found.words, points_N2):
+        x, y = points_N2[row].tolist()
+        word = drawable(found.words[row])
+        name = axes.text(x, y, word, parse_math=False, fontsize=8, ha="center", va="center")
+        name.set_path_effects([withStroke(linewidth=2, foreground="white")])
+    figure.colorbar(drawn, ax=axes, label="occurrences in the training text, log10", shrink=0.7)
+    first, second = found.plane.shares
+    axes.set(
+        xlabel=f"first principal component ({first:.1%} of the variance)",
+        ylabel=f"second principal component ({second:.1%})",
+    )
+    rows = [
+        (word, count, float(x), float(y))
+        for word, count, (x, y) in zip(found.words, found.counts, points_N2, strict=True)
+    ]
+    return Drawn(figure, ("word", "count", "x", "y"), rows)
+
+
+def named(words: tuple[str, ...], points_N2: Floats) -> list[int]:
+    """Which words get a name: frequent ones first, where no name stands yet."""
+    low, span = points_N2.min(axis=0), np.ptp(points_N2, axis=0)
+    places_N2 = (points_N2 - low) / np.where(span > 0, span, 1)
+    taken: list[tuple[float, float, float]] = []
+    chosen = []
+    for row, (x, y) in enumerate(places_N2.tolist()):
+        half = WIDE * len(words[row]) / 2
+        if all(abs(x - u) > half + other or abs(y - v) > HIGH for u, v, other in taken):
+            taken.append((x, y, half))
+            chosen.append(row)
+            if len(chosen) == MOST_NAMED:
+                break
+    return chosen

@@ -1,0 +1,56 @@
+"""Which words' neighbours the page shows, and these neighbours at every tap.
+
+The paper's own words (Kim et al., 2016, table 6) where the vocabulary holds them, so that pages of
+two models can be laid side by side; else words of the vocabulary, frequent and less frequent.
+"""
+
+from collections.abc import Sequence
+
+from charlm.insight.neighbours import neighbours_in
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.report.tables import short
+from charlm.run.store import LoadedRun
+from charlm.text.inventory import UNK
+
+Json = dict[str, object]
+
+TABLE_6 = ("while", "his", "you", "richard", "trading")
+TABLE_6_UNKNOWN = ("computer-aided", "misinformed", "looooook")
+LEAST_KNOWN = 4  # of the paper's words: with fewer it is another language
+RANKS = (50, 150, 400, 1000, 2500, 6000)
+LEAST_LETTERS = 4  # of a word of our choice
+N_NEAREST = 5
+
+
+def neighbour_table(subject: Subject, words: Sequence[str]) -> Json:
+    """The nearest words of `words`, or of our choice, tap by tap.
+
+    Raises:
+        ConfigError: a word that is none, or that the run cannot read.
+    """
+    run = subject.run
+    asked = list(words) or chosen_words(run)
+    # Words of the vocabulary are normalised already, and need not survive it a second time.
+    hoods = neighbours_in(run, asked, k=N_NEAREST, at="all", raw=not words)
+    taps: dict[str, list[Json]] = {}
+    for hood in hoods:
+        column = {
+            "word": short(hood.form),
+            "known": hood.is_known,
+            "nearest": [[short(near.word), round(near.similarity, 3)] for near in hood.nearest],
+        }
+        taps.setdefault(hood.tap, []).append(column)
+    return {"taps": [{"tap": tap, "columns": columns} for tap, columns in taps.items()]}
+
+
+def chosen_words(run: LoadedRun) -> list[str]:
+    """Words to ask about where nobody said which."""
+    inventory = run.inventory
+    known = [word for word in TABLE_6 if word in inventory.word_ids]
+    if len(known) >= LEAST_KNOWN:
+        unknown = TABLE_6_UNKNOWN if run.model.encoder.reads_spelling else ()
+        return [*known, *unknown]
+    words = inventory.words[UNK + 1 :]
+    long_enough = [word for word in words if len(word) >= LEAST_LETTERS and word.isalpha()] or words
+    n_words = len(long_enough)
+    return list(dict.fromkeys(long_enough[min(rank, n_words - 1)] for rank in RANKS))

@@ -1,0 +1,89 @@
+"""What stands on the page, as JSON: a section for all that the runs and the text can give.
+
+What they cannot give stands under `missing` with its reason: nothing is left out in silence.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from charlm import __version__
+from charlm.errors import ConfigError, DataError
+from charlm.insight.bands import by_frequency, by_position, position_systems
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.report.chosen import neighbour_table
+from charlm.insight.report.maps import ngrams_as_json, words_as_json
+from charlm.insight.report.tables import (
+    bands_as_json,
+    card_rows,
+    curves_as_json,
+    gate_as_json,
+    results_as_json,
+    sentences_as_json,
+    transform_as_json,
+)
+
+Json = dict[str, object]
+Section = Callable[[Subject], object]
+
+# What looks into the run alone: it may lack the part that a section is about.
+OF_THE_RUN: dict[str, tuple[str, Section]] = {
+    "card": ("model card", card_rows),
+    "curves": ("learning curves", curves_as_json),
+    "words": ("map of words", words_as_json),
+    "ngrams": ("map of character n-grams", ngrams_as_json),
+    "transform": ("transform gate", transform_as_json),
+    "gate": ("gate between words and characters", gate_as_json),
+}
+OF_THE_TEXT: dict[str, tuple[str, Section]] = {
+    "results": ("perplexities", results_as_json),
+    "bands": (
+        "perplexity by frequency",
+        lambda subject: bands_as_json(by_frequency(subject.reading), subject.reading.systems),
+    ),
+    "positions": (
+        "perplexity by position",
+        lambda subject: bands_as_json(
+            by_position(subject.reading), position_systems(subject.reading)
+        ),
+    ),
+    "sentences": ("hardest and easiest sentences", sentences_as_json),
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """The page's data, and what it lacks: the name of a section, and the reason."""
+
+    sections: Json
+    missing: tuple[tuple[str, str], ...]
+
+
+def content_of(subject: Subject, *, words: Sequence[str]) -> Content:
+    """What the page shows; `words` are those whose neighbours are shown, none for a choice of ours.
+
+    Raises:
+        ConfigError: a word that cannot be asked about.
+        DataError: a text that is not what was expected; a model that gives no numbers.
+    """
+    content: Json = {"charlm": __version__, "title": subject.name}
+    content["runs"] = list(subject.names)
+    content["arch"] = (
+        f"{subject.run.info.arch} on {subject.run.info.corpus.get('name', 'a corpus')}"
+    )
+    missing: list[tuple[str, str]] = []
+    content["neighbours"] = neighbour_table(subject, words)
+    for key, (name, section) in OF_THE_RUN.items():
+        try:
+            content[key] = section(subject)
+        except (ConfigError, DataError) as error:
+            missing.append((name, str(error)))
+    if subject.wanted.data is None:
+        names = ", ".join(name for name, _ in OF_THE_TEXT.values())
+        corpus = subject.run.info.corpus.get("name", "this model")
+        reason = f"need a text; make the report with --data DIR, the corpus directory of {corpus!r}"
+        missing.append((names, reason))
+    else:
+        content.update({key: section(subject) for key, (_, section) in OF_THE_TEXT.items()})
+        content["notes"] = list(subject.notes)
+    content["missing"] = [{"section": name, "reason": reason} for name, reason in missing]
+    return Content(content, tuple(missing))

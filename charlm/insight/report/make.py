@@ -1,0 +1,194 @@
+"""`charlm.report`: the page about one or several runs, or pictures of them with their numbers.
+
+The first run is looked at in detail, the others stand beside it where runs can be compared.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from charlm.errors import ConfigError, DataError
+from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw, require_picture
+from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.report.content import content_of
+from charlm.insight.report.page import page
+from charlm.run.which import which_run
+from charlm.text.files import write_bytes
+
+PAGE = Path("report.html")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written, and what was not."""
+
+    runs: tuple[str, ...]
+    files: tuple[Path, ...]
+    missing: tuple[str, ...]  # sections of the page, or pictures, each with its reason
+    notes: tuple[str, ...]  # what to mind about the perplexities
+    gate: dict[str, object] | None  # of a run with a gate between words and characters
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "runs": list(self.runs),
+            "files": [str(path) for path in self.files],
+            "missing": list(self.missing),
+            "notes": list(self.notes),
+            "gate": self.gate,
+        }
+
+
+def report(
+    runs: str | Path | Sequence[str | Path] = (),
+    *,
+    data: str | Path | None = None,
+    split: Literal["test", "valid"] = "test",
+    out: str | Path | None = None,
+    picture: str | None = None,
+    pictures: str | Path | None = None,
+    data_out: str | Path | None = None,
+    word: str | Sequence[str] = (),
+    at: str | None = None,
+    filter: int | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    on_stage: Callable[[str], None] | None = None,
+) -> Report:
+    """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
+
+    `runs` are run directories, else $CHARLM_MODEL, else the newest finished run under exp/. `data`
+    is the corpus directory for all that needs a text; it is read on the spot, and Kneser–Ney is
+    estimated from its train.txt. `picture` goes to `out` (PICTURE.png; or .svg), its numbers to
+    `data_out`. `pictures` is a folder for all pictures that the runs can give, each as PNG, SVG and
+    TSV; a page is written beside them only where `out` says so. `word` are the words whose
+    neighbours are shown, `at` is the tap of the map of words, `filter` a number from 1.
+
+    Raises:
+        ConfigError: options that contradict each other or do not exist; one run twice; a picture
+            that the first run cannot give; no data for one that needs a text.
+        DataError: a run or text that is not what was expected.
+    """
+    _check(picture, pictures=pictures, data_out=data_out, out=out, filter=filter)
+    wanted = Wanted(
+        data=None if data is None else Path(data),
+        split=_split(split),
+        at=at,
+        filter=filter,
+        device=device,
+        threads=threads,
+    )
+    paths = [Path(runs)] if isinstance(runs, str | Path) else list(map(Path, runs))
+    subject = Subject(paths or [which_run(None)], wanted=wanted, on_stage=on_stage or _unheard)
+    words = [word] if isinstance(word, str) else list(word)
+    if picture is not None:
+        return _one_picture(subject, picture, out=Path(out or f"{picture}.png"), data_out=data_out)
+    written = _Written([], [])
+    if pictures is not None:
+        _write_pictures(subject, Path(pictures), written=written)
+    if pictures is None or out is not None:
+        _write_page(subject, Path(out or PAGE), words=words, written=written)
+    return _result(subject, written)
+
+
+def _unheard(stage: str) -> None:
+    """Nobody wants to know."""
+
+
+def _check(
+    picture: str | None,
+    *,
+    pictures: str | Path | None,
+    data_out: str | Path | None,
+    out: str | Path | None,
+    filter: int | None,
+) -> None:
+    _require_file(out, "--out")
+    _require_file(data_out, "--data-out")
+    if picture is not None:
+        require_picture(picture)
+        canvas.require_format(out or f"{picture}.png")
+        if pictures is not None:
+            raise ConfigError("found both --picture and --pictures; expected one of them; give one")
+    elif data_out is not None:
+        raise ConfigError(
+            f"--data-out {data_out}: without --picture there is nothing to write; give both"
+        )
+    if filter is not None and pictures is None and picture != "filter":
+        raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
+
+
+def _require_file(path: str | Path | None, option: str) -> None:
+    """A name that nothing can be written to would cost the time of all that is computed first."""
+    if path is None:
+        return
+    if Path(path).is_dir():
+        raise ConfigError(f"{option} {path}: is a folder; expected the name of a file")
+    if not Path(path).parent.is_dir():
+        raise ConfigError(
+            f"{option} {path}: no folder {Path(path).parent}; expected one that is there; make it"
+        )
+
+
+def _split(split: str) -> Literal["test", "valid"]:
+    if split not in ("test", "valid"):
+        raise ConfigError(f"--split {split!r}: expected test or valid")
+    return "test" if split == "test" else "valid"
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What is on the disk so far, and what could not be."""
+
+    files: list[Path]
+    missing: list[str]
+
+
+def _one_picture(
+    subject: Subject, picture: str, *, out: Path, data_out: str | Path | None
+) -> Report:
+    drawn = draw(picture, subject)
+    canvas.save(drawn, out)
+    written = _Written([out], [])
+    if data_out is not None:
+        canvas.save_rows(drawn, data_out)
+        written.files.append(Path(data_out))
+    return _result(subject, written)
+
+
+def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> None:
+    """Every picture that the runs can give; a text that was given and is wrong stops it all."""
+    subject.check()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PICTURES:
+        try:
+            drawn = draw(name, subject)
+        except (ConfigError, DataError) as error:
+            if name in OF_A_TEXT and subject.wanted.data is not None:
+                raise
+            written.missing.append(f"{name}: {error}")
+            continue
+        for suffix in canvas.FORMATS:
+            canvas.save(drawn, folder / f"{name}{suffix}")
+        canvas.save_rows(drawn, folder / f"{name}.tsv")
+        names = [f"{name}{suffix}" for suffix in (*canvas.FORMATS, ".tsv")]
+        written.files.extend(folder / each for each in names)
+
+
+def _write_page(subject: Subject, out: Path, *, words: list[str], written: _Written) -> None:
+    subject.check()
+    content = content_of(subject, words=words)
+    write_bytes(out, page(content.sections))
+    written.files.append(out)
+    written.missing.extend(f"{section}: {reason}" for section, reason in content.missing)
+
+
+def _result(subject: Subject, written: _Written) -> Report:
+    return Report(
+        runs=tuple(map(str, subject.paths)),
+        files=tuple(written.files),
+        missing=tuple(dict.fromkeys(written.missing)),
+        notes=subject.notes,
+        gate=subject.gate_figures,
+    )

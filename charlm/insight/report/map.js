@@ -1,0 +1,278 @@
+// A map of words or n-grams on a canvas: hover, zoom, pan, and a search that marks what it finds.
+
+const SIDE = 10000; // of the square that places lie in
+const NEAR = 14; // pixels within which a point is meant
+const MOST_FOUND = 300; // forms that a search marks with their names, or lists
+const KIND_COLOURS = { other: "--base", prefix: "--s1", suffix: "--s0", hyphenated: "--s5" };
+
+/** `data`: forms, places, and either kinds or neighbours; `options`: label, example, describe(i). */
+function scatterMap(data, options) {
+  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": options.alt });
+  const found = el("div", { class: "found", role: "status" });
+  const input = el("input", {
+    type: "search", "aria-label": options.label, placeholder: options.example,
+    autocomplete: "off", spellcheck: "false", autocapitalize: "none",
+  });
+  const view = { x: SIDE / 2, y: SIDE / 2, zoom: 1 };
+  const state = { data, canvas, view, marked: -1, also: [], options, found, input };
+  state.index = new Map(data.forms.map((form, row) => [form, row]));
+  state.extent = extentOf(data.places);
+  const button = (text, label, act) => {
+    const node = el("button", { type: "button", "aria-label": label }, text);
+    node.addEventListener("click", act);
+    return node;
+  };
+  const tools = el("div", { class: "tools" }, input,
+    button("+", "zoom in", () => zoom(state, 1.5)),
+    button("−", "zoom out", () => zoom(state, 1 / 1.5)),
+    button("Whole", "show the whole map", () => home(state)),
+  );
+  input.addEventListener("input", () => search(state, input.value));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") go(state);
+    if (event.key === "Escape") { input.value = ""; search(state, ""); }
+  });
+  listen(state);
+  home(state);
+  new ResizeObserver(() => paint(state)).observe(canvas);
+  THEMED.push(() => paint(state));
+  search(state, "");
+  const figure = el("figure", { class: "map" }, tools, found, canvas, el("figcaption", {}, options.caption));
+  figure.state = state; // for tests, and for whoever opens the console
+  return figure;
+}
+
+function extentOf(places) {
+  let [right, top] = [1, 1];
+  for (let i = 0; i < places.length; i += 2) {
+    if (places[i] > right) right = places[i];
+    if (places[i + 1] > top) top = places[i + 1];
+  }
+  return { right, top };
+}
+
+function home(state) {
+  const { right, top } = state.extent;
+  Object.assign(state.view, { x: right / 2, y: top / 2, zoom: 1 });
+  paint(state);
+}
+
+/** Pixels of the canvas for a place, and back. */
+function projection(state) {
+  const { canvas, view, extent } = state;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const scale = Math.min((width - 30) / extent.right, (height - 30) / extent.top) * view.zoom;
+  return {
+    scale, width, height,
+    x: (place) => width / 2 + (place - view.x) * scale,
+    y: (place) => height / 2 - (place - view.y) * scale,
+  };
+}
+
+function paint(state) {
+  const { canvas, data } = state;
+  if (!canvas.clientWidth) return;
+  const density = window.devicePixelRatio || 1;
+  const height = Math.round(Math.max(300, Math.min(560, canvas.clientWidth * 0.72)));
+  if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`;
+  canvas.width = Math.round(canvas.clientWidth * density);
+  canvas.height = Math.round(height * density);
+  const pen = canvas.getContext("2d");
+  pen.scale(density, density);
+  const to = projection(state);
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const size = Math.min(5, 1.4 * Math.sqrt(state.view.zoom)) * (to.width < 480 ? 0.8 : 1);
+  const layers = data.kind_names || ["all"];
+  const last = layers.indexOf("other");
+  const order = layers.map((_, kind) => kind).sort((a, b) => (b === last) - (a === last));
+  const dim = state.also.length || state.marked >= 0 ? 0.28 : 1;
+  for (const kind of order) {
+    pen.fillStyle = colour(data.kinds ? KIND_COLOURS[layers[kind]] : "--s0");
+    pen.globalAlpha = (kind === last ? 0.3 : 0.6) * dim;
+    for (let row = 0; row < data.forms.length; row += 1) {
+      if (data.kinds && Number(data.kinds[row]) !== kind) continue;
+      const [px, py] = [to.x(data.places[2 * row]), to.y(data.places[2 * row + 1])];
+      if (px < -5 || py < -5 || px > to.width + 5 || py > to.height + 5) continue;
+      pen.fillRect(px - size, py - size, 2 * size, 2 * size);
+    }
+  }
+  pen.globalAlpha = 1;
+  paintMarks(state, { pen, to, ink: colour("--ink"), ground: colour("--ground"), mark: colour("--mark") });
+}
+
+function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
+  const { data, marked, also } = state;
+  const at = (row) => [to.x(data.places[2 * row]), to.y(data.places[2 * row + 1])];
+  pen.font = "600 13px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  pen.lineWidth = 1;
+  const named = [];
+  for (const row of also) {
+    const [px, py] = at(row);
+    pen.strokeStyle = pen.fillStyle = markColour;
+    if (marked >= 0 && data.neighbours) {
+      pen.beginPath();
+      pen.moveTo(...at(marked));
+      pen.lineTo(px, py);
+      pen.stroke();
+    }
+    pen.beginPath();
+    pen.arc(px, py, 4, 0, 2 * Math.PI);
+    pen.fill();
+  }
+  const write = (row, radius) => {
+    const [px, py] = at(row);
+    const text = data.forms[row];
+    const width = pen.measureText(text).width;
+    const left = px + radius + width > to.width ? px - radius - width : px + radius;
+    const clash = named.some((n) => Math.abs(n.y - py) < 15 && left < n.right && left + width > n.left);
+    if (clash && row !== marked) return;
+    named.push({ y: py, left, right: left + width });
+    pen.lineWidth = 4;
+    pen.strokeStyle = ground;
+    pen.strokeText(text, left, py);
+    pen.fillStyle = ink;
+    pen.fillText(text, left, py);
+  };
+  if (marked >= 0) {
+    const [px, py] = at(marked);
+    pen.strokeStyle = markColour;
+    pen.lineWidth = 3;
+    pen.beginPath();
+    pen.arc(px, py, 9, 0, 2 * Math.PI);
+    pen.stroke();
+    write(marked, 13);
+  }
+  for (const row of also.slice(0, 40)) write(row, 8);
+}
+
+function zoom(state, factor, px, py) {
+  const to = projection(state);
+  const { view } = state;
+  const next = Math.max(1, Math.min(60, view.zoom * factor));
+  if (px !== undefined) {
+    const [dx, dy] = [(px - to.width / 2) / to.scale, (py - to.height / 2) / to.scale];
+    view.x += dx * (1 - view.zoom / next);
+    view.y -= dy * (1 - view.zoom / next);
+  }
+  view.zoom = next;
+  paint(state);
+}
+
+function pan(state, dx, dy) {
+  const { scale } = projection(state);
+  state.view.x -= dx / scale;
+  state.view.y += dy / scale;
+  paint(state);
+}
+
+function nearest(state, px, py) {
+  const to = projection(state);
+  const { forms, places } = state.data;
+  let best = -1;
+  let least = NEAR * NEAR;
+  for (let row = 0; row < forms.length; row += 1) {
+    const distance = (to.x(places[2 * row]) - px) ** 2 + (to.y(places[2 * row + 1]) - py) ** 2;
+    if (distance < least) [best, least] = [row, distance];
+  }
+  return best;
+}
+
+function listen(state) {
+  const { canvas } = state;
+  let held = null;
+  const inside = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    held = { x: event.clientX, y: event.clientY, moved: 0 };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (held && event.buttons) {
+      const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
+      held = { x: event.clientX, y: event.clientY, moved: held.moved + Math.abs(dx) + Math.abs(dy) };
+      pan(state, dx, dy);
+      return hideTip();
+    }
+    const row = nearest(state, ...inside(event));
+    if (row < 0) hideTip();
+    else tip(state.options.describe(row), event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const row = held && held.moved < 4 ? nearest(state, ...inside(event)) : -1;
+    held = null;
+    if (row >= 0) choose(state, row);
+  });
+  canvas.addEventListener("pointerleave", hideTip);
+  // Without Ctrl the wheel scrolls the page, unless the map has been clicked into.
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && document.activeElement !== canvas) return;
+    event.preventDefault();
+    zoom(state, event.deltaY < 0 ? 1.2 : 1 / 1.2, ...inside(event));
+  }, { passive: false });
+  canvas.addEventListener("keydown", (event) => {
+    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    if (moves[event.key]) pan(state, ...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") zoom(state, 1.4);
+    else if (event.key === "-") zoom(state, 1 / 1.4);
+    else if (event.key === "0") home(state);
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** What is typed: exactly a form is marked, with its neighbours; else what begins with it is offered. */
+function search(state, typed) {
+  const text = typed.trim();
+  const { data, found } = state;
+  [state.marked, state.also] = [-1, []];
+  const exact = state.index.has(text) ? text : text.toLowerCase();
+  if (!text) found.replaceChildren(el("span", { class: "soft" }, state.options.hint));
+  else if (data.kinds) markPieces(state, text);
+  else if (state.index.has(exact)) return choose(state, state.index.get(exact), true);
+  else offer(state, text);
+  paint(state);
+}
+
+function markPieces(state, text) {
+  const rows = [];
+  state.data.forms.forEach((form, row) => { if (form.includes(text)) rows.push(row); });
+  state.marked = state.index.has(text) ? state.index.get(text) : -1;
+  state.also = rows.filter((row) => row !== state.marked).slice(0, MOST_FOUND);
+  const more = rows.length > MOST_FOUND + 1 ? `, ${MOST_FOUND} of them marked` : "";
+  state.found.replaceChildren(`${rows.length.toLocaleString("en")} n-grams hold `, bdi(text), more);
+}
+
+function offer(state, text) {
+  const rows = [];
+  const wanted = text.toLowerCase();
+  for (let row = 0; row < state.data.forms.length && rows.length < 10; row += 1) {
+    if (state.data.forms[row].toLowerCase().startsWith(wanted)) rows.push(row);
+  }
+  if (rows.length) state.found.replaceChildren("Words that begin so: ", ...rows.map((row) => chooser(state, row)));
+  else state.found.replaceChildren("No word on the map begins with ", bdi(text));
+}
+
+function chooser(state, row) {
+  const button = el("button", { type: "button" }, bdi(state.data.forms[row]));
+  button.addEventListener("click", () => choose(state, row));
+  return button;
+}
+
+function go(state) {
+  const first = state.found.querySelector("button");
+  if (state.marked < 0 && first) first.click();
+}
+
+function choose(state, row, isTyped) {
+  const { data, found, input } = state;
+  if (!isTyped) input.value = data.forms[row];
+  if (data.kinds) return search(state, data.forms[row]);
+  state.marked = row;
+  state.also = data.neighbours[row];
+  found.replaceChildren(bdi(data.forms[row]), " is nearest to ", ...state.also.map((each) => chooser(state, each)));
+  return paint(state);
+}

@@ -1,0 +1,182 @@
+// The sections of the page, from the data in it; everything is put in as text, nothing as markup.
+
+const THEMED = []; // what is painted anew when the colours change
+
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** Text of a corpus, kept apart from the direction of what stands around it. */
+function bdi(text) {
+  return el("bdi", { dir: "auto" }, text);
+}
+
+function shown(value) {
+  if (value === null) return "undefined";
+  const size = Math.abs(value);
+  if (size >= 1000 || Number.isInteger(value)) return Math.round(value).toLocaleString("en");
+  return size >= 1 ? value.toFixed(2) : Number(value.toPrecision(3)).toString();
+}
+
+const NUMERIC = /^[−\-–]?[\d.,]*( %| n-grams)?$/;
+
+function textOf(cell) {
+  return typeof cell === "string" ? cell : cell.textContent;
+}
+
+function table(header, rows, attributes = {}) {
+  const isNumber = header.map((_, column) => column > 0 && rows.every((row) => NUMERIC.test(textOf(row[column]))));
+  const cells = (row, tag) => row.map((cell, column) => {
+    const isHead = tag === "th" || column === 0;
+    const scope = tag === "th" ? { scope: "col" } : { scope: "row" };
+    const content = typeof cell === "string" ? bdi(cell) : cell;
+    return el(isHead ? "th" : "td", { ...(isHead ? scope : {}), class: isNumber[column] ? "number" : "" }, content);
+  });
+  const head = el("thead", {}, el("tr", {}, ...cells(header, "th")));
+  const body = el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells(row, "td"))));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, el("table", attributes, head, body));
+}
+
+function section(id, title, ...content) {
+  const node = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...content);
+  document.getElementById("main").append(node);
+  const link = el("li", {}, el("a", { href: `#${id}` }, title));
+  document.querySelector("#contents ul").append(link);
+  return node;
+}
+
+function soft(...text) {
+  return el("p", { class: "soft" }, ...text);
+}
+
+function tip(text, x, y) {
+  const node = document.getElementById("tip");
+  node.replaceChildren(bdi(text));
+  node.hidden = false;
+  const [width, height] = [node.offsetWidth, node.offsetHeight];
+  node.style.left = `${Math.max(4, Math.min(x + 14, window.innerWidth - width - 4))}px`;
+  node.style.top = `${y - height - 12 > 4 ? y - height - 12 : y + 18}px`;
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+}
+
+function results(data) {
+  const rows = data.results.rows;
+  const best = Math.min(...rows.filter((row) => row.comparable && row.ppl !== null).map((row) => row.ppl));
+  const cells = rows.map((row) => [
+    row.comparable ? row.name : `${row.name} †`,
+    el("span", { class: row.comparable && row.ppl === best ? "best" : "" }, shown(row.ppl)),
+    shown(row.ppl_sentence), shown(row.ppl_known),
+    row.bits_per_character === null ? "undefined" : row.bits_per_character.toFixed(4),
+    row.n_parameters === undefined ? `${shown(row.n_ngrams)} n-grams` : shown(row.n_parameters),
+    shown(row.n_words),
+  ]);
+  const header = ["", "perplexity", "by sentence", "without <unk>", "bits/character", "parameters", "words"];
+  const signatures = rows.flatMap((row) => row.signatures.map((each) => el("li", {}, bdi(row.name), ": ", el("code", {}, each))));
+  section("results", "Perplexity",
+    el("p", {}, "On ", bdi(data.results.text), `: ${shown(data.results.n_sentences)} sentences, ${shown(data.results.n_tokens)} tokens with their ends. `,
+      "Perplexity is of one stream with the state carried on; by sentence, each starts from the initial state."),
+    table(header, cells),
+    ...(rows.some((row) => !row.comparable) ? [soft("† other words: no comparison with the rest.")] : []),
+    el("ul", { class: "soft" }, ...data.notes.map((note) => el("li", {}, bdi(note)))),
+    el("details", {}, el("summary", {}, "Signatures: what every figure depends on"), el("ul", {}, ...signatures)));
+}
+
+function curves(data) {
+  const epochs = [...new Set(data.curves.flatMap((run) => run.epochs))].sort((a, b) => a - b);
+  const line = (run, key) => epochs.map((epoch) => run[key][run.epochs.indexOf(epoch)] ?? null);
+  const several = data.curves.length > 1;
+  const series = data.curves.flatMap((run, number) => [
+    { name: several ? `${run.name}, validation` : "validation", number, values: line(run, "valid") },
+    { name: several ? `${run.name}, training` : "training, with dropout", number, values: line(run, "train"), dash: 2, plain: true },
+  ]);
+  const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
+  section("curves", "Learning", lineChart({
+    labels: epochs.map(String), series, isLog: true, x: "epoch", y: "perplexity", caption: best,
+    alt: `Perplexity by epoch. ${best}`,
+  }));
+}
+
+function neighbours(data) {
+  const name = { "char-cnn": "before the highway", highway: "after the highway", output: "as predicted" };
+  const isUnknown = (column) => !column.known;
+  const parts = data.neighbours.taps.flatMap(({ tap, columns }) => [
+    el("h3", {}, el("code", {}, tap), name[tap] ? `, ${name[tap]}` : ""),
+    el("div", { class: "hoods" }, ...columns.filter((column) => column.nearest.length).map((column) => el("div", { class: "hood" },
+      el("h4", {}, bdi(column.word), column.known ? "" : " *"),
+      el("ol", {}, ...column.nearest.map(([word, similarity]) => el("li", {}, bdi(word), el("span", {}, similarity.toFixed(2)))))))),
+  ]);
+  const isPartial = data.neighbours.taps.some(({ columns }) => columns.some((column) => !column.nearest.length));
+  const hasUnknown = data.neighbours.taps.some(({ columns }) => columns.some(isUnknown));
+  section("neighbours", "Nearest words",
+    el("p", {}, "By cosine, at each point of the model that has vectors of words.", hasUnknown ? " * not in the vocabulary: read by its spelling." : ""),
+    ...parts,
+    ...(isPartial ? [soft("Where a word is not shown, that point of the model has no vector for its spelling.")] : []));
+}
+
+function maps(data) {
+  const shared = "Drag or use the arrow keys to move; + and −, or Ctrl and the wheel, to zoom; 0 shows the whole.";
+  const figures = {};
+  if (data.ngrams) {
+    const map = data.ngrams;
+    const counts = map.kind_names.map((kind, number) => `${kind} ${[...map.kinds].filter((each) => Number(each) === number).length.toLocaleString("en")}`);
+    figures["Character n-grams"] = () => {
+      const figure = scatterMap(map, {
+        label: "Mark character n-grams", example: "a piece of spelling, as ing}",
+        hint: "{ begins a word and } ends one. Type a piece: all n-grams that hold it are marked.",
+        alt: `Map of ${map.forms.length} character n-grams in the plane of largest variance, by kind: ${counts.join(", ")}.`,
+        describe: (row) => `${map.forms[row]} · ${map.kind_names[map.kinds[row]]}, in ${map.counts[row].toLocaleString("en")} words`,
+        caption: `${allOf(map)} n-grams in two words or more, as the character encoder sees them, before any highway layer; ${percent(map.shares)} of the variance. ${shared}`,
+      });
+      figure.prepend(kindLegend(map.kind_names));
+      return figure;
+    };
+  }
+  if (data.words) {
+    const map = data.words;
+    figures.Words = () => scatterMap(map, {
+      label: "Mark a word and its neighbours", example: "a word",
+      hint: "Type a word, or click a point: it is marked with its nearest words.",
+      alt: `Map of ${map.forms.length} words at ${map.tap} in the plane of largest variance.`,
+      describe: (row) => `${map.forms[row]} · ${map.counts[row].toLocaleString("en")} times in the training text`,
+      caption: `${allOf(map)} words at ${map.tap}, by direction; the plane holds ${percent(map.shares)} of the variance: near neighbours may lie apart. ${shared}`,
+    });
+  }
+  const names = Object.keys(figures);
+  if (!names.length) return;
+  const place = el("div", {});
+  const buttons = names.map((name) => el("button", { type: "button" }, name));
+  const drawn = {};
+  const show = (name) => {
+    drawn[name] = drawn[name] || figures[name]();
+    place.replaceChildren(drawn[name]);
+    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === name)));
+  };
+  buttons.forEach((button) => button.addEventListener("click", () => show(button.textContent)));
+  section("maps", "Maps", el("div", { class: "tools", role: "group", "aria-label": "Which map" }, ...buttons), place);
+  show(names[0]);
+}
+
+function allOf(map) {
+  const [some, all] = [shown(map.forms.length), shown(map.n_all)];
+  return some === all ? `All ${all}` : `${some} of ${all}`;
+}
+
+function percent(shares) {
+  return `${(100 * (shares[0] + shares[1])).toFixed(1)} %`;
+}
+
+function kindLegend(kinds) {
+  const classes = { other: "cb", prefix: "c1", suffix: "c0", hyphenated: "c5" };
+  const item = (kind) => {
+    const sample = svg("svg", { width: 12, height: 12, "aria-hidden": "true", class: classes[kind] });
+    sample.append(svg("rect", { width: 12, height: 12, class: "fill" }));
+    return el("li", {}, sample, kind);
+  };
+  return el("ul", { class: "legend" }, ...kinds.map(item));
+}

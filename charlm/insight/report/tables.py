@@ -1,0 +1,165 @@
+"""The sections of the page that are tables and lines; numbers as they are, the page rounds them.
+
+Texts of runs and corpora are passed on as text: that they are shown as such is the page's business.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from charlm.errors import DataError
+from charlm.insight.pictures.gate import by_rank
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.run.folder import CARD
+from charlm.run.history import best_record
+from charlm.scoring.comparison.bands import Band
+from charlm.scoring.comparison.scores import Scores
+from charlm.text.files import read_lines
+
+Json = dict[str, object]
+
+N_SENTENCES = 6  # hardest, and as many easiest
+LONGEST_WORD = 100  # characters that are shown of it
+CARD_ROW = re.compile(r"\| (.+?) \| (.*) \|")
+
+
+def card_rows(subject: Subject) -> list[tuple[str, str]]:
+    """The table of the first run's card.
+
+    Raises:
+        DataError: no card, or none with a table.
+    """
+    path = subject.paths[0] / CARD
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected what `charlm train` writes")
+    found = [match for _, line in read_lines(path) if (match := CARD_ROW.fullmatch(line))]
+    rows = [(match[1], match[2].replace("\\|", "|").strip("`")) for match in found]
+    if not rows:
+        raise DataError(f"{path}: no table in it; expected what `charlm train` writes")
+    return rows[1:]  # the first names the columns
+
+
+def curves_as_json(subject: Subject) -> list[Json]:
+    """Perplexities by epoch of each run.
+
+    Raises:
+        DataError: a log that is missing, empty or damaged.
+    """
+    return [
+        {
+            "name": member.name,
+            "n_words": member.inventory.n_words,
+            "epochs": [record["epoch"] for record in history],
+            "train": [record["train_ppl"] for record in history],
+            "valid": [record["valid_ppl"] for record in history],
+            "best": best_record(history)["valid_ppl"],
+            "best_epoch": best_record(history)["epoch"],
+        }
+        for member, history in zip(subject.members, subject.histories, strict=True)
+    ]
+
+
+def results_as_json(subject: Subject) -> Json:
+    """Perplexities of the text with their signatures, each run and Kneser–Ney."""
+    reading = subject.reading
+    baseline = reading.baseline_scores
+    rows = [
+        {
+            "name": member.name,
+            "n_words": member.inventory.n_words,
+            "n_parameters": member.n_parameters,
+            "comparable": number in reading.comparable,
+            **_figures(scores["carried"], scores["sentence"]),
+        }
+        for number, (member, scores) in enumerate(zip(reading.members, reading.scores, strict=True))
+    ]
+    rows.append(
+        {
+            "name": reading.baseline.name,
+            "n_words": subject.members[0].inventory.n_words,
+            "n_ngrams": reading.baseline.model.n_ngrams,
+            "comparable": True,
+            **_figures(baseline, baseline),
+        }
+    )
+    counts = baseline.counts
+    return {
+        "text": f"{Path(reading.question.data).resolve().name} {reading.question.split}",
+        "n_sentences": counts.n_sentences,
+        "n_tokens": counts.n_tokens,
+        "rows": rows,
+    }
+
+
+def _figures(carried: Scores, sentence: Scores) -> Json:
+    perplexity = carried.perplexity
+    return {
+        "ppl": perplexity.ppl,
+        "ppl_sentence": sentence.perplexity.ppl,
+        "ppl_known": perplexity.ppl_known,
+        "bits_per_character": perplexity.bits_per_character,
+        "signatures": list(dict.fromkeys((carried.signature, sentence.signature))),
+    }
+
+
+def bands_as_json(bands: Sequence[Band], systems: Sequence[str]) -> Json:
+    """Perplexities by band; the last system is Kneser–Ney."""
+    return {
+        "systems": list(systems),
+        "bands": [[band.name, band.n_tokens, band.share, list(band.ppls)] for band in bands],
+    }
+
+
+def transform_as_json(subject: Subject) -> list[Json]:
+    """The histogram of each highway layer's gate."""
+    return [
+        {
+            "layer": gate.layer,
+            "counts": gate.counts_B.tolist(),
+            "mean": gate.mean,
+            "n_dimensions": gate.n_dimensions,
+            "n_switching": gate.n_switching,
+        }
+        for gate in subject.transform
+    ]
+
+
+def gate_as_json(subject: Subject) -> Json:
+    """The gate and the norms by frequency rank, in bins, and what is told of it in numbers."""
+    found = subject.gate
+    ranks, medians = by_rank(found.gates_N, np.median)
+    return {
+        **found.to_dict(),
+        "ranks": ranks,
+        "gates": medians,
+        "word_norms": by_rank(found.word_norms_N, np.mean)[1],
+        "char_norms": by_rank(found.char_norms_N, np.mean)[1],
+    }
+
+
+def sentences_as_json(subject: Subject) -> Json:
+    """The hardest and the easiest sentences for the first run, state carried."""
+    reading = subject.reading
+    scores = reading.scores[0][STATES[0]]
+    hardest, easiest = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
+    return {
+        "hardest": [_line(each) for each in hardest],
+        "easiest": [_line(each) for each in easiest],
+    }
+
+
+def short(word: str) -> str:
+    """A word, cut where it would fill a page."""
+    return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
+
+
+def _line(sentence: ScoredLine) -> Json:
+    return {
+        "line": sentence.line,
+        "words": list(map(short, sentence.words)),
+        "log10_probs": [round(value, 3) for value in sentence.log10_probs],
+        "mean": sentence.mean,
+    }

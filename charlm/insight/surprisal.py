@@ -1,0 +1,156 @@
+"""A text as several runs and Kneser–Ney read it, token by token; its hardest and easiest sentences.
+
+Surprisal is the negative log10 probability of a token. Runs whose words differ from the first's
+predict another text: their perplexities stand in the table, and in no picture beside the first's.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from charlm.ngram.backoff import Log10s
+from charlm.ngram.source import Plan
+from charlm.ngram.words import END
+from charlm.scoring.comparison.baseline import KneserNey, baseline_name, kneser_ney
+from charlm.scoring.comparison.contenders import Contender, scores_of
+from charlm.scoring.comparison.remarks import remarks_on_text, remarks_on_training
+from charlm.scoring.comparison.scores import Scores
+from charlm.scoring.comparison.standings import Question, Split, State
+from charlm.text.corpus import split_path
+from charlm.text.reading import ReadText
+
+ORDER = 5  # of Kneser–Ney
+STATES: tuple[State, ...] = get_args(State)
+SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
+
+OnStage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """What the runs make of a text, in both states, and Kneser–Ney in the words of the first."""
+
+    question: Question
+    members: tuple[Contender, ...]
+    scores: tuple[dict[State, Scores], ...]  # of each member
+    baseline: KneserNey
+    baseline_scores: Scores  # the same in both states: an n-gram model starts sentences anew
+    sentences: tuple[tuple[str, ...], ...]  # as the first run reads them
+
+    @property
+    def comparable(self) -> list[int]:
+        """Which members predict the same words as the first, itself among them."""
+        words = [(each.inventory.words, each.inventory.normalisation) for each in self.members]
+        return [number for number, own in enumerate(words) if own == words[0]]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What may stand in one picture: comparable runs by name, then Kneser–Ney."""
+        names = [self.members[number].name for number in self.comparable]
+        return (*names, self.baseline.name)
+
+    def log10s(self, state: State) -> Log10s:
+        """The log10 probabilities of the text's tokens under each of `systems`, (K, N)."""
+        rows = [self.scores[number][state].log10s for number in self.comparable]
+        return np.stack([*rows, self.baseline_scores.log10s])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to mind, in sentences."""
+        others = [m.name for n, m in enumerate(self.members) if n not in self.comparable]
+        first = self.members[0].name
+        return (
+            *remarks_on_text(self.scores[0]["carried"].counts),
+            *remarks_on_training(self.members, question=self.question),
+            *(
+                f"{name} has other words than {first}: its perplexities do not compare, and it is "
+                "left out of the pictures"
+                for name in others
+            ),
+        )
+
+
+def read_text(
+    members: Sequence[Contender],
+    *,
+    data: str | Path,
+    split: Split,
+    device: str,
+    threads: int | None,
+    on_stage: OnStage,
+) -> TextReading:
+    """Score a split of a corpus directory with each run, carried and by sentence, and with KN-5.
+
+    Raises:
+        ConfigError: a device that is not there.
+        DataError: a text or run that is not what was expected; a model that gives no numbers.
+    """
+    path = split_path(data, split)
+    question = Question(
+        data=str(data),
+        split=split,
+        states=STATES,
+        order=ORDER,
+        prune=(0,),
+        samples=0,  # nothing is drawn
+        seed=1,
+        device=device,
+        precision="fp32",
+        threads=threads,
+    )
+    inventory = members[0].inventory
+    on_stage(f"{baseline_name(ORDER)}: estimating from {split_path(data, 'train')}")
+    baseline = kneser_ney(data, Plan(ORDER), inventory=inventory)
+    by_member = []
+    for member in members:
+        scores: dict[State, Scores] = {}
+        for state in STATES:
+            on_stage(f"{member.name}: scoring {path}, state {state}")
+            scores[state] = scores_of(member, question, split=split, state=state)
+        by_member.append(scores)
+    text = ReadText(path, normalisation=inventory.normalisation)
+    return TextReading(
+        question=question,
+        members=tuple(members),
+        scores=tuple(by_member),
+        baseline=baseline,
+        baseline_scores=baseline.scores_of(data, split),
+        sentences=tuple(map(tuple, text.sentences())),
+    )
+
+
+@dataclass(frozen=True)
+class ScoredLine:
+    """A sentence of a text, and what each of its tokens was worth, `</s>` the last."""
+
+    line: int  # from 1
+    words: tuple[str, ...]
+    log10_probs: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """log10 probability a token."""
+        return sum(self.log10_probs) / len(self.log10_probs)
+
+
+def extreme_sentences(
+    sentences: Sequence[Sequence[str]], scores: Scores, *, n: int
+) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
+    """The `n` hardest and the `n` easiest sentences of 5 to 40 words, by log10 probability a token.
+
+    A sentence that stands in the text more than once is shown once.
+    """
+    ends = np.flatnonzero(scores.targets == END) + 1
+    found: dict[tuple[str, ...], ScoredLine] = {}
+    for line, (words, first, last) in enumerate(
+        zip(sentences, scores.starts.tolist(), ends.tolist(), strict=True), 1
+    ):
+        if SHORTEST <= len(words) <= LONGEST:
+            log10s = tuple(scores.log10s[first:last].tolist())
+            found.setdefault(tuple(words), ScoredLine(line, tuple(words), log10s))
+    ranked = sorted(found.values(), key=lambda each: (each.mean, each.line))
+    easiest = sorted(ranked[n:], key=lambda each: (-each.mean, each.line))[:n]
+    return tuple(ranked[:n]), tuple(easiest)

@@ -1,0 +1,104 @@
+"""What `charlm report` prints, and what it refuses; the page itself is the library's matter."""
+
+import inspect
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from charlm.cli import app
+from charlm.cli.report import report
+from charlm.insight.pictures import PICTURES
+
+
+def invoke(*arguments: object) -> Result:
+    options = ["--device", "cpu", "--threads", "1"]
+    return CliRunner().invoke(app, ["report", *map(str, arguments), *options])
+
+
+def test_the_page_is_named_on_stdout_and_what_it_lacks_on_stderr(
+    tiny_run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.html"
+    result = invoke(tiny_run, "--out", out)
+    assert result.exit_code == 0
+    assert result.stdout == f"{out}\n"
+    assert out.read_text().startswith("<!doctype html>\n")
+    assert result.stderr.splitlines()[1:] == [
+        f"not there: gate between words and characters: {tiny_run}: its encoder 'highway' has no "
+        "gate between words and characters; expected one with gate; choose another run or picture",
+        "not there: perplexities, perplexity by frequency, perplexity by position, hardest and "
+        "easiest sentences: need a text; make the report with --data DIR, the corpus directory of "
+        "'tiny'",
+    ]
+
+
+def test_the_examples_run(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "first").symlink_to(tiny_run)
+    (tmp_path / "corpus").symlink_to(corpus_dir)
+    monkeypatch.chdir(tmp_path)
+    docstring = inspect.getdoc(report) or ""
+    examples = [shlex.split(line) for line in docstring.splitlines() if "charlm report" in line]
+    assert len(examples) == 2
+    for _, _, *arguments in examples:
+        result = invoke(*(each for each in arguments if each != "exp/second"))
+        assert result.exit_code == 0, result.stderr
+    made = {"report.html", "ngrams.svg", "ngrams.tsv"}
+    assert made <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_json_tells_what_was_written_and_what_was_not(tiny_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.png"
+    result = invoke(tiny_run, "--picture", "curves", "--out", out, "--json")
+    assert json.loads(result.stdout) == {
+        "runs": [str(tiny_run)],
+        "files": [str(out)],
+        "missing": [],
+        "notes": [],
+        "gate": None,
+    }
+
+
+def test_without_a_run_it_is_the_newest_and_named(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "newest").symlink_to(tiny_run)
+    monkeypatch.chdir(tmp_path)
+    result = invoke("--picture", "transform")
+    assert result.exit_code == 0
+    assert result.stderr == "model: exp/newest\n"
+    assert result.stdout == "transform.png\n"
+    assert (tmp_path / "transform.png").is_file()
+
+
+def test_the_help_names_every_picture() -> None:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["report", "--help"])
+    shown = " ".join(result.stdout.split())
+    *first, last = PICTURES
+    assert f"{', '.join(first)} or {last}." in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--picture", "pca"], "--picture 'pca': expected one of ngrams, words, filter,"),
+        (["--picture", "words", "--at", "x"], "at: found 'x'; "),
+        (["--picture", "gate"], "has no gate between words and characters; expected one with gate"),
+        (["--picture", "positions"], "--data: not given; expected the corpus directory"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_status_1(
+    tiny_run: Path, arguments: list[str], message: str
+) -> None:
+    result = invoke(tiny_run, *arguments)
+    assert result.exit_code == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("charlm: ")
+    assert message in last
+    assert result.stdout == ""

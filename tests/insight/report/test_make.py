@@ -1,0 +1,225 @@
+"""What `charlm.report` writes, says and refuses."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charlm
+from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.insight.report.chosen import TABLE_6, TABLE_6_UNKNOWN, chosen_words
+from charlm.insight.report.tables import short
+from charlm.run.folder import CARD, LOG
+from charlm.run.store import load_run
+
+TEXT_SECTIONS = (
+    "perplexities, perplexity by frequency, perplexity by position, hardest and easiest sentences"
+)
+CPU = {"device": "cpu", "threads": 1}
+MOST_BYTES = 3_000_000
+
+
+def data_of(path: Path) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text())
+    assert found
+    value = json.loads(found[1])
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.fixture
+def run(char_run: Path) -> Path:
+    return char_run
+
+
+def test_the_page_holds_all_sections_that_two_runs_and_a_text_can_give(
+    run: Path, word_run: Path, hostile_dir: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.html"
+    result = charlm.report([run, word_run], data=hostile_dir, out=out, **CPU)
+    data = data_of(out)
+    given = {"card", "curves", "neighbours", "words", "ngrams", "transform", "results"}
+    assert given | {"bands", "positions", "sentences"} <= set(data)
+    (evaluated,) = charlm.evaluate(run, data=hostile_dir, split="test", **CPU)
+    row = data["results"]["rows"][0]
+    assert row["ppl"] == pytest.approx(evaluated.by_state["carried"].ppl)
+    assert row["ppl_sentence"] == pytest.approx(evaluated.by_state["sentence"].ppl)
+    assert row["signatures"] == list(evaluated.signatures.values())
+    assert [each["name"] for each in data["results"]["rows"]] == [run.name, "words", "KN-5"]
+    assert data["bands"]["systems"] == [run.name, "words", "KN-5"]
+    assert result.files == (out,)
+    assert [note.partition(":")[0] for note in result.notes] == ["<unk> as target"]
+    assert result.gate is None
+
+
+def test_without_a_text_the_page_says_what_is_missing_and_shows_the_rest(
+    run: Path, tmp_path: Path
+) -> None:
+    result = charlm.report(run, out=tmp_path / "a.html", **CPU)
+    data = data_of(tmp_path / "a.html")
+    assert "results" not in data
+    reason = "need a text; make the report with --data DIR, the corpus directory of 'corpus'"
+    assert data["missing"][-1] == {"section": TEXT_SECTIONS, "reason": reason}
+    assert result.missing[-1] == f"{TEXT_SECTIONS}: {reason}"
+    assert result.missing[0].startswith("gate between words and characters: ")
+    assert len(result.missing) == 2
+
+
+def test_the_gate_of_a_gated_run_is_a_result_and_stands_on_the_page(
+    gated_run: Path, tmp_path: Path
+) -> None:
+    result = charlm.report(gated_run, out=tmp_path / "a.html", **CPU)
+    gate = data_of(tmp_path / "a.html")["gate"]
+    assert result.gate is not None
+    assert {key: gate[key] for key in result.gate} == result.gate
+    assert result.to_dict()["gate"] == result.gate
+    assert 0 < result.gate["unk_gate"] < 1
+
+
+def test_a_run_without_its_log_and_card_is_shown_without_them(run: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(run, tmp_path / "run")
+    (copy / LOG).unlink()
+    (copy / CARD).write_text("# nothing here\n")
+    result = charlm.report(copy, out=tmp_path / "a.html", **CPU)
+    expected = "expected what `charlm train` writes"
+    assert result.missing[0] == f"model card: {copy / CARD}: no table in it; {expected}"
+    assert result.missing[1] == f"learning curves: {copy / LOG}: no such file; {expected}"
+
+
+def test_the_words_asked_for_are_shown_at_every_tap(run: Path, tmp_path: Path) -> None:
+    charlm.report(run, out=tmp_path / "a.html", word=["cat", "catz"], **CPU)
+    taps = data_of(tmp_path / "a.html")["neighbours"]["taps"]
+    assert [tap["tap"] for tap in taps] == ["char-cnn", "highway", "output"]
+    assert [(c["word"], c["known"]) for c in taps[0]["columns"]] == [("cat", True), ("catz", False)]
+    assert taps[2]["columns"][1]["nearest"] == []  # nothing to predict it by
+
+
+def test_without_words_they_are_the_papers_where_the_model_knows_them(run: Path) -> None:
+    loaded = load_run(run)
+    assert set(chosen_words(loaded)) <= set(loaded.inventory.words[2:])
+    known = ("</s>", "<unk>", *TABLE_6)
+    object.__setattr__(loaded.inventory, "words", known)
+    loaded.inventory.__dict__.pop("word_ids", None)
+    assert chosen_words(loaded) == [*TABLE_6, *TABLE_6_UNKNOWN]
+
+
+def test_a_word_that_would_fill_a_page_is_cut() -> None:
+    assert short("a" * 100) == "a" * 100
+    assert short("a" * 101) == "a" * 99 + "…"
+
+
+def test_one_picture_goes_to_its_file_and_its_numbers_to_theirs(run: Path, tmp_path: Path) -> None:
+    out, numbers = tmp_path / "a.svg", tmp_path / "a.tsv"
+    result = charlm.report(run, picture="curves", out=out, data_out=numbers, **CPU)
+    assert result.files == (out, numbers)
+    assert out.read_text().startswith("<?xml")
+    assert numbers.read_text().startswith("run\tepoch\ttrain_ppl\tvalid_ppl\n")
+
+
+def test_all_pictures_go_to_a_folder_and_those_that_cannot_be_are_named(
+    run: Path, tmp_path: Path
+) -> None:
+    result = charlm.report(run, pictures=tmp_path / "p", **CPU)
+    names = ["ngrams", "words", "filter", "transform", "curves"]
+    expected = {f"{name}.{kind}" for name in names for kind in ("png", "svg", "tsv")}
+    assert {path.name for path in (tmp_path / "p").iterdir()} == expected
+    assert {path.name for path in result.files} == expected
+    assert [each.partition(":")[0] for each in result.missing] == ["gate", "bands", "positions"]
+
+
+def test_the_page_is_small_however_many_and_long_the_words_are(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_words, long = 10_000, "語" * 60
+    words = tuple(f"{long}{n}" for n in range(n_words))
+    monkeypatch.setattr("charlm.insight.report.maps.MOST_BYTES", 300)
+    charlm.report(run, out=tmp_path / "cut.html", **CPU)
+    cut = data_of(tmp_path / "cut.html")
+    assert len(cut["ngrams"]["forms"]) < cut["ngrams"]["n_all"]
+    monkeypatch.undo()
+    from charlm.insight.report.maps import how_many
+    from charlm.insight.report.page import page
+
+    shown = how_many(words)
+    # The largest map: as many words as fit, with the rest of what a map holds.
+    word_map = {
+        "forms": list(words[:shown]),
+        "counts": [123456] * shown,
+        "places": [9999] * (2 * shown),
+        "neighbours": [[9999] * 8] * shown,
+    }
+    ngrams = {"forms": ["{abcd"] * 40_000, "counts": [1000] * 40_000, "places": [9999] * 80_000}
+    content = {"title": "a", "words": word_map, "ngrams": ngrams, "kinds": "0" * 40_000}
+    assert len(page(content)) < MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"picture": "curve"},
+            "--picture 'curve': expected one of ngrams, words, filter, transform, gate, curves, "
+            "bands, positions",
+        ),
+        (
+            {"picture": "curves", "out": "a.jpg"},
+            "--out a.jpg: ends in .jpg; expected .png or .svg",
+        ),
+        (
+            {"picture": "curves", "pictures": "p"},
+            "found both --picture and --pictures; expected one of them; give one",
+        ),
+        (
+            {"data_out": "a.tsv"},
+            "--data-out a.tsv: without --picture there is nothing to write; give both",
+        ),
+        ({"filter": 3}, "--filter 3: is for the picture 'filter'; add --picture filter"),
+        (
+            {"out": "nowhere/a.html"},
+            "--out nowhere/a.html: no folder nowhere; expected one that is there; make it",
+        ),
+        (
+            {"picture": "curves", "data_out": "/"},
+            "--data-out /: is a folder; expected the name of a file",
+        ),
+        ({"split": "train"}, "--split 'train': expected test or valid"),
+        (
+            {"picture": "bands"},
+            "--data: not given; expected the corpus directory with train.txt and test.txt, which "
+            "perplexities need",
+        ),
+    ],
+)
+def test_options_that_cannot_be_are_told_in_one_line(
+    run: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        charlm.report(run, **options, **CPU)
+    assert str(caught.value) == message
+
+
+def test_a_tap_or_filter_that_is_not_there_stops_before_anything_is_written(
+    run: Path, tmp_path: Path
+) -> None:
+    for options in ({"at": "lowway"}, {"filter": 17}):
+        with pytest.raises(ConfigError, match=r"(at: found 'lowway'|filter: found 17); "):
+            charlm.report(run, pictures=tmp_path / "p", **options, **CPU)
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("options", [{"out": "a.html"}, {"pictures": "p"}])
+def test_a_text_that_is_not_there_stops_everything(
+    run: Path, tmp_path: Path, options: dict[str, str]
+) -> None:
+    given = {name: tmp_path / value for name, value in options.items()}
+    with pytest.raises(DataError, match=r"nowhere: no such folder; expected one that holds"):
+        charlm.report(run, data=tmp_path / "nowhere", **given, **CPU)
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_what_is_no_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CharlmError, match=r"not a run \(run.json is missing\)"):
+        charlm.report(tmp_path, out=tmp_path / "a.html", **CPU)

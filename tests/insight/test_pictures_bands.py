@@ -1,0 +1,170 @@
+"""Bands by position, extreme sentences, and a small text read by runs and Kneser–Ney."""
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.insight.bands import by_frequency, by_position, position_bands, position_systems
+from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.surprisal import TextReading, extreme_sentences
+from charlm.ngram.words import END
+from charlm.run.folder import LOG
+from charlm.scoring.comparison.compare import compare_kn
+from charlm.scoring.comparison.scores import Scores
+from charlm.text.perplexity import Counts, Log10Sums, Perplexity
+from charlm.training.train import train
+
+
+def unheard(stage: str) -> None:
+    pass
+
+
+def subject_of(*runs: Path, data: Path | None = None) -> Subject:
+    return Subject(runs, wanted=Wanted(data=data, device="cpu", threads=1), on_stage=unheard)
+
+
+@pytest.fixture(scope="module")
+def other_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another word more than the tiny run has."""
+    folder = tmp_path_factory.mktemp("other")
+    for split in ("train", "valid", "test"):
+        shutil.copy(corpus_dir / f"{split}.txt", folder)
+    with open(folder / "train.txt", "a") as file:
+        file.write("birds birds birds\n")
+    small = ["encoder.dim=4", "context.dim=4"]
+    options = {"epochs": 1, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
+    train(data=folder, out=folder / "run", arch="word-small", overrides=small, **options)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def reading(
+    tiny_run: Path, corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> TextReading:
+    twin = tmp_path_factory.mktemp("twin") / "twin"
+    shutil.copytree(tiny_run, twin)
+    return subject_of(tiny_run, twin, data=corpus_dir).reading
+
+
+def test_positions_count_from_each_sentence_start_and_its_end_is_apart() -> None:
+    lengths = (1, 12, 33)
+    ids = np.concatenate([[7] * n + [END] for n in lengths]).astype(np.int32)
+    log10s = np.full((2, len(ids)), -1.0)
+    log10s[1, ids == END] = -2
+    log10s[1, [2, 15]] = [-3, -1]  # the first words of the second and the third sentence
+    found = {band.name: band for band in position_bands(ids, log10_probs_KN=log10s)}
+    sizes = {str(n): 2 for n in range(2, 11)}
+    sizes |= {"1": 3, "11-15": 7, "16-20": 5, "21-30": 10, "31+": 3, "</s>": 3}
+    assert {name: band.n_tokens for name, band in found.items()} == sizes
+    assert found["1"].ppls == pytest.approx((10, 10 ** (5 / 3)))  # -1, -3, -1
+    assert found["</s>"].ppls == pytest.approx((10, 100))
+    assert sum(band.share for band in found.values()) == pytest.approx(1)
+
+
+def test_a_perplexity_beyond_numbers_is_undefined() -> None:
+    ids = np.array([7, END], np.int32)
+    (first, _) = position_bands(ids, log10_probs_KN=np.array([[-400.0, -1.0]]))
+    assert first.ppls == (None,)
+
+
+def scores_of(sentences: list[list[float]]) -> Scores:
+    """Log10 probabilities of tokens, each sentence's end the last."""
+    targets = [t for values in sentences for t in (*[9] * (len(values) - 1), END)]
+    nothing = Perplexity(Counts(), Log10Sums())
+    log10s = np.array([value for values in sentences for value in values])
+    return Scores(np.array(targets, np.int32), log10s, nothing, "", 0.0)
+
+
+def test_sentences_are_ranked_by_log10_probability_a_token() -> None:
+    texts = ["a b c d e", "f g h i j", "k l m n o", "too short", "p q r s t u", "a b c d e"]
+    means = [-2.0, -5.0, -1.0, -9.0, -3.0, -0.1]
+    values = [[mean] * (len(t.split()) + 1) for t, mean in zip(texts, means, strict=True)]
+    split = [text.split() for text in texts]
+    hardest, easiest = extreme_sentences(split, scores_of(values), n=2)
+    assert [(s.line, s.mean) for s in hardest] == [(2, -5.0), (5, pytest.approx(-3.0))]
+    assert [(s.line, s.mean) for s in easiest] == [(3, -1.0), (1, -2.0)]  # line 6 repeats line 1
+    assert hardest[1].words == ("p", "q", "r", "s", "t", "u")
+    assert len(hardest[1].log10_probs) == 7
+
+
+def test_a_sentence_is_never_among_both_the_hardest_and_the_easiest() -> None:
+    split = [list("abcde"), list("fghij")]
+    hardest, easiest = extreme_sentences(split, scores_of([[-1.0] * 6, [-2.0] * 6]), n=2)
+    assert [s.line for s in hardest] == [2, 1]
+    assert easiest == ()
+
+
+def test_bands_by_frequency_are_those_of_compare_kn(
+    reading: TextReading, tiny_run: Path, corpus_dir: Path
+) -> None:
+    (group,) = compare_kn(corpus_dir, model=tiny_run, state="carried", threads=1).groups
+    names = [system.name for system in group.systems]
+    for own, other in zip(by_frequency(reading), group.bands, strict=True):
+        assert (own.name, own.n_tokens) == (other.name, other.n_tokens)
+        expected = (other.ppls[names.index("tiny")], other.ppls[names.index("KN-5")])
+        assert (own.ppls[0], own.ppls[2]) == pytest.approx(expected)
+    assert reading.systems == ("tiny", "twin", "KN-5")
+
+
+def test_positions_show_the_first_run_also_by_sentence(reading: TextReading) -> None:
+    assert position_systems(reading) == ("tiny", "twin", "tiny, by sentence", "KN-5")
+    bands = by_position(reading)
+    for column, state in ((0, "carried"), (2, "sentence")):
+        total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
+        mean = total / sum(b.n_tokens for b in bands)
+        assert 10**mean == pytest.approx(reading.scores[0][state].perplexity.ppl)
+
+
+def test_a_run_of_other_words_is_left_out_and_named(
+    tiny_run: Path, other_run: Path, corpus_dir: Path
+) -> None:
+    reading = subject_of(tiny_run, other_run, data=corpus_dir).reading
+    assert reading.systems == ("tiny", "KN-5")
+    assert reading.comparable == [0]
+    notes = "\n".join(reading.notes)
+    assert (
+        "run has other words than tiny: its perplexities do not compare, and it is left out of "
+        "the pictures"
+    ) in notes
+    assert "run was trained on another text than KN-5" in notes
+
+
+def test_perplexities_without_a_text_are_refused(tiny_run: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        _ = subject_of(tiny_run).reading
+    assert str(caught.value) == (
+        "--data: not given; expected the corpus directory with train.txt and test.txt, which "
+        "perplexities need"
+    )
+
+
+def test_one_run_twice_is_refused(tiny_run: Path) -> None:
+    with pytest.raises(ConfigError, match=r"stands twice; expected each run once"):
+        subject_of(tiny_run, tiny_run)
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        (None, "no such file; expected what `charlm train` writes"),
+        ("", "no epoch; expected one or more; train the run further"),
+        ('{"epoch": 1}\n', "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
+        ("[1]\n", "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
+        ("{\n", "1: not valid JSON"),
+    ],
+)
+def test_a_damaged_log_is_told_by_its_line(
+    tiny_run: Path, tmp_path: Path, log: str | None, message: str
+) -> None:
+    run = shutil.copytree(tiny_run, tmp_path / "run")
+    (run / LOG).unlink()
+    if log is not None:
+        (run / LOG).write_text(log)
+    with pytest.raises(DataError) as caught:
+        _ = subject_of(run).histories
+    assert str(caught.value).startswith(f"{run / LOG}:")
+    assert message in str(caught.value)

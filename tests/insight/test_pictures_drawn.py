@@ -1,0 +1,205 @@
+"""Every picture of small runs: its files, its labels, and its numbers."""
+
+import csv
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError
+from charlm.insight.pictures import PICTURES, draw
+from charlm.insight.pictures.canvas import Drawn, require_format, save, save_rows
+from charlm.insight.pictures.gate import by_rank
+from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.words import named
+from charlm.training.train import train
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SMALL_GATE = [
+    "encoder.word.dim=4",
+    "encoder.char.dim=4",
+    "encoder.char.letter_dim=3",
+    "encoder.char.hidden_dim=3",
+    "context.dim=4",
+]
+HEADERS = {
+    "ngrams": ["ngram", "kind", "n_words", "x", "y"],
+    "words": ["word", "count", "x", "y"],
+    "filter": ["rank", "substring", "response", "n_words"],
+    "transform": ["layer", "from", "to", "count", "share"],
+    "gate": ["rank", "word", "gate", "word_norm", "char_norm"],
+    "curves": ["run", "epoch", "train_ppl", "valid_ppl"],
+    "bands": ["band", "n_tokens", "share", "tiny", "KN-5"],
+    "positions": ["band", "n_tokens", "share", "tiny", "tiny, by sentence", "KN-5"],
+}
+
+
+def unheard(stage: str) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def subject(tiny_run: Path, corpus_dir: Path) -> Subject:
+    wanted = Wanted(data=corpus_dir, device="cpu", threads=1)
+    return Subject([tiny_run], wanted=wanted, on_stage=unheard)
+
+
+@pytest.fixture(scope="module")
+def gated(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    run = tmp_path_factory.mktemp("gated") / "a_$b$"  # no formula
+    train(
+        data=corpus_dir,
+        out=run,
+        arch="miyamoto-gate",
+        overrides=SMALL_GATE,
+        epochs=1,
+        batch_size=4,
+        threads=1,
+        device="cpu",
+        precision="fp32",
+    )
+    return Subject([run], wanted=Wanted(device="cpu", threads=1), on_stage=unheard)
+
+
+@pytest.fixture(scope="module")
+def pictures(subject: Subject, gated: Subject) -> dict[str, Drawn]:
+    return {name: draw(name, gated if name == "gate" else subject) for name in PICTURES}
+
+
+@pytest.fixture
+def drawn(request: pytest.FixtureRequest, pictures: dict[str, Drawn]) -> Drawn:
+    return pictures[request.node.callspec.params["name"]]
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn, name: str) -> None:
+    first, *others = drawn.figure.axes
+    assert first.get_title()
+    labelled = [first, *others] if name in ("gate", "bands", "positions") else [first]
+    assert all(axes.get_ylabel() for axes in labelled)
+    assert labelled[-1].get_xlabel()
+    has_scale = name in ("filter", "words") and others[0].get_ylabel()
+    assert has_scale or first.get_legend()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_written_as_png_and_svg_and_equal_ones_are_equal_files(
+    drawn: Drawn, name: str, tmp_path: Path, subject: Subject, gated: Subject
+) -> None:
+    save(drawn, tmp_path / "a.svg")
+    save(drawn, tmp_path / "a.png")
+    content = (tmp_path / "a.png").read_bytes()
+    assert content.startswith(PNG)
+    width, height = struct.unpack(">II", content[16:24])
+    assert width == 1120 and height >= 700  # seven inches
+    assert ET.parse(tmp_path / "a.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    again = draw(name, gated if name == "gate" else subject)
+    save(again, tmp_path / "b.svg")
+    assert (tmp_path / "b.svg").read_bytes() == (tmp_path / "a.svg").read_bytes()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_numbers_of_a_picture_are_a_table(drawn: Drawn, name: str, tmp_path: Path) -> None:
+    save_rows(drawn, tmp_path / "a.tsv")
+    header, *rows = rows_of(tmp_path / "a.tsv")
+    assert header == HEADERS[name]
+    assert len(rows) == len(drawn.rows) > 0
+    assert {len(row) for row in rows} == {len(header)}
+
+
+def test_the_numbers_are_those_of_what_is_drawn(
+    subject: Subject, gated: Subject, pictures: dict[str, Drawn]
+) -> None:
+    words = pictures["words"].rows
+    assert [row[0] for row in words] == list(subject.words.words)
+    np.testing.assert_array_equal([row[2:] for row in words], subject.words.plane.points_N2)
+    (unk, *gates) = pictures["gate"].rows
+    assert unk == (None, "<unk>", gated.gate.unk_gate, None, None)
+    assert [row[2] for row in gates] == gated.gate.gates_N.tolist()
+    transform = pictures["transform"].rows
+    assert sum(row[4] for row in transform) == pytest.approx(1)
+    assert sum(row[3] for row in transform) == 16 * len(subject.words.words)
+    (epoch,) = pictures["curves"].rows
+    assert epoch[0] == "tiny"
+    assert epoch[3] == subject.histories[0][0]["valid_ppl"]
+
+
+def test_an_undefined_number_is_an_empty_cell(subject: Subject, tmp_path: Path) -> None:
+    figure = draw("curves", subject).figure
+    save_rows(Drawn(figure, ("a", "b"), [(None, 0.5), (1, "x")]), tmp_path / "a.tsv")
+    assert (tmp_path / "a.tsv").read_text() == "a\tb\n\t0.5\n1\tx\n"
+
+
+def test_bins_of_ranks_are_equally_wide_on_a_logarithmic_axis() -> None:
+    values = np.arange(1.0, 101.0)
+    middles, means = by_rank(values, np.mean)
+    # 10 bins of two decades; from 1 to 101, their edges 1, 1.59, 2.52, 3.99, … rounded
+    edges = [1, 2, 3, 4, 6, 10, 16, 25, 40, 64, 101]
+    assert means == [np.mean(values[a - 1 : b - 1]) for a, b in zip(edges, edges[1:], strict=False)]
+    assert middles[0] == 1
+    assert middles[-1] == pytest.approx((64 * 100) ** 0.5)
+
+
+def test_words_are_named_where_no_name_stands_yet() -> None:
+    points = np.array([[0.0, 0.0], [0.01, 0.001], [1.0, 1.0], [1.0, 0.0]])
+    assert named(("first", "too-near", "far", "corner"), points) == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("filter", "filters"), ("transform", "highway layers"), ("ngrams", None)],
+)
+def test_a_picture_that_a_run_cannot_give_is_refused(
+    gated: Subject, subject: Subject, name: str, what: str | None
+) -> None:
+    if what is None:
+        assert draw(name, gated).rows  # a character LSTM reads n-grams, too
+        return
+    with pytest.raises(ConfigError, match=f"its encoder 'gate' has no {what}; expected one with"):
+        draw(name, gated)
+
+
+def test_character_pictures_of_a_word_model_are_refused(corpus_dir: Path, tmp_path: Path) -> None:
+    small = ["encoder.dim=4", "context.dim=4"]
+    options = {"epochs": 1, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
+    train(data=corpus_dir, out=tmp_path / "w", arch="word-small", overrides=small, **options)
+    subject = Subject([tmp_path / "w"], wanted=Wanted(device="cpu", threads=1), on_stage=unheard)
+    with pytest.raises(ConfigError) as caught:
+        draw("ngrams", subject)
+    assert str(caught.value) == (
+        f"{tmp_path / 'w'}: its encoder 'word' has no character encoder; expected one with "
+        "char-cnn, char-lstm or char-ngram; choose another run or picture"
+    )
+
+
+def test_an_unknown_picture_is_told_with_those_that_there_are(subject: Subject) -> None:
+    with pytest.raises(ConfigError) as caught:
+        draw("ngram", subject)
+    assert str(caught.value) == (
+        "--picture 'ngram': expected one of ngrams, words, filter, transform, gate, curves, "
+        "bands, positions"
+    )
+
+
+@pytest.mark.parametrize(("path", "ending"), [("a.pdf", ".pdf"), ("a", "nothing")])
+def test_a_picture_of_another_format_is_refused(path: str, ending: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        require_format(path)
+    assert str(caught.value) == f"--out {path}: ends in {ending}; expected .png or .svg"
+
+
+def test_matplotlib_is_loaded_only_where_something_is_drawn() -> None:
+    program = "import sys, charlm.insight.report.make; print('matplotlib' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -1,0 +1,182 @@
+"""Gates and filters of models whose weights are set by hand."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError, DataError
+from charlm.insight.filters import filter_matches
+from charlm.insight.gates import gate_profile, rank_correlation, transform_gates
+from charlm.model.build import build_model
+from charlm.run.folder import RunInfo
+from charlm.run.store import LoadedRun
+from charlm.text.inventory import Inventory
+
+WORDS = ("</s>", "<unk>", "ab", "ba", "aa")
+CNN = {"type": "char-cnn", "dim": 2, "widths": [1, 2], "filters": [1, 2]}
+CHARS = {"type": "char-ngram", "dim": 2, "min_n": 1, "max_n": 1, "buckets": 50}
+
+
+def toy(encoder: Mapping[str, object]) -> LoadedRun:
+    """A model of three words whose weights are all 0."""
+    inventory = Inventory(WORDS, (9, 4, 3, 2, 1), ("a", "b"))
+    parts = {
+        "encoder": dict(encoder),
+        "context": {"type": "lstm", "dim": 2, "layers": 1},
+        "output": {"type": "softmax"},
+    }
+    model, settings = build_model(parts, inventory)
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
+    return LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
+
+
+def weights(run: LoadedRun, name: str) -> torch.Tensor:
+    return run.model.get_parameter(f"encoder.{name}").data
+
+
+def test_the_transform_gate_of_closed_and_open_dimensions_is_counted_in_bins() -> None:
+    run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 1})
+    weights(run, "encoder.table.weight")[2:, 0] = torch.tensor([-1.0, 0.0, 1.0])
+    weights(run, "layers.0.gate.weight")[0, 0] = 100  # sigmoid of -102, -2, 98
+    weights(run, "layers.0.gate.bias")[1] = 2  # sigmoid of 0 for every word
+    (gate,) = transform_gates(run)
+    assert gate.counts_B.sum() == 6  # three words of two numbers; neither </s> nor <unk>
+    counted = {
+        round(float(low), 3): int(n)
+        for low, n in zip(gate.edges[:-1], gate.counts_B, strict=True)
+        if n
+    }
+    assert counted == {0.0: 1, 0.1: 1, 0.5: 3, 0.975: 1}  # sigmoid(-2) is 0.119
+    assert gate.mean == pytest.approx((0 + 0.1192 + 1 + 3 * 0.5) / 6, abs=1e-4)
+    assert (gate.n_dimensions, gate.n_switching) == (2, 1)
+
+
+def test_every_highway_layer_has_a_gate_of_its_own() -> None:
+    run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 2})
+    weights(run, "layers.1.gate.bias").fill_(2)
+    assert [(gate.layer, round(gate.mean, 3)) for gate in transform_gates(run)] == [
+        (1, 0.119),
+        (2, 0.5),
+    ]
+
+
+def gated() -> LoadedRun:
+    """Gates of sigmoid(-1), sigmoid(0), sigmoid(2) for the words, sigmoid(1) for `<unk>`."""
+    run = toy({"type": "gate", "word": {"type": "word", "dim": 2}, "char": CHARS})
+    weights(run, "gate.weight")[0, 0] = 1
+    weights(run, "sides.word.table.weight")[1:, 0] = torch.tensor([1.0, -1.0, 0.0, 2.0])
+    weights(run, "sides.word.table.weight")[2, 1] = 1
+    weights(run, "sides.char.table.weight").fill_(1)
+    return run
+
+
+def test_the_gate_stands_against_the_rank_with_the_norms_of_both_sides() -> None:
+    found = gate_profile(gated())
+    assert found.words == ("ab", "ba", "aa")
+    assert found.ranks.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(found.gates_N, [0.268941, 0.5, 0.880797], atol=1e-6)
+    np.testing.assert_allclose(found.word_norms_N, [2**0.5, 0, 2], atol=1e-6)
+    np.testing.assert_allclose(found.char_norms_N, [8**0.5] * 3, atol=1e-6)  # two letters
+
+
+def test_the_gate_of_unk_is_told_beside_those_of_the_words() -> None:
+    found = gate_profile(gated())
+    assert found.unk_gate == pytest.approx(0.731059, abs=1e-6)
+    assert found.unk_percentile == pytest.approx(200 / 3)
+    assert found.correlation == pytest.approx(1)
+    assert found.to_dict() == {
+        "n_words": 3,
+        "gate_rank_spearman": pytest.approx(1),
+        "gate_rank_spearman_frequent": pytest.approx(1),
+        "gate_mean": pytest.approx(0.549913, abs=1e-6),
+        "unk_gate": found.unk_gate,
+        "unk_percentile": found.unk_percentile,
+        "word_norm_mean": pytest.approx((2**0.5 + 2) / 3),
+        "char_norm_mean": pytest.approx(8**0.5),
+    }
+
+
+def test_a_fixed_gate_correlates_with_nothing() -> None:
+    kind = {"type": "gate", "kind": "fixed", "value": 0.25}
+    run = toy({**kind, "word": {"type": "word", "dim": 2}, "char": CHARS})
+    found = gate_profile(run)
+    assert found.correlation is None
+    np.testing.assert_array_equal(found.gates_N, [0.25] * 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "counts", "expected"),
+    [
+        ([0.1, 0.2, 0.3], (9, 5, 1), 1.0),
+        ([0.3, 0.2, 0.1], (9, 5, 1), -1.0),
+        ([0.1, 0.3, 0.2], (9, 5, 1), 0.5),  # 1 - 6 (0 + 1 + 1) / (3 · 8)
+        ([0.1, 0.2, 0.3], (9, 5, 5), 3**0.5 / 2),  # Pearson of (1, 2.5, 2.5) and (1, 2, 3)
+        ([0.1, 0.2, 0.3], (5, 5, 5), None),
+        ([0.1], (5,), None),
+    ],
+)
+def test_rank_correlation(
+    values: list[float], counts: tuple[int, ...], expected: float | None
+) -> None:
+    found = rank_correlation(np.array(values), counts)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_filter_prefers_the_substrings_that_its_weights_add_up_for() -> None:
+    run = toy(CNN)
+    weights(run, "letters.weight")[6:] = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # a, b
+    weights(run, "filters.1.weight")[1] = torch.tensor([2.0, 0.5, 0.0, 1.0])
+    weights(run, "filters.1.bias")[1] = 0.25
+    found = filter_matches(run, 3)
+    assert (found.width, found.n_filters, found.n_asked) == (2, 3, 7)
+    by_hand = {"ab": 3, "aa": 2, "a}": 2, "{b": 1, "ba": 0.5, "b}": 0.5, "{a": 0}
+    assert dict(zip(found.substrings, found.responses, strict=True)) == {
+        substring: pytest.approx(response + 0.25) for substring, response in by_hand.items()
+    }
+    assert found.substrings[0] == "ab"
+    assert list(found.responses) == sorted(found.responses, reverse=True)
+    assert dict(zip(found.substrings, found.n_words, strict=True))["{a"] == 2
+
+
+def test_without_a_number_it_is_the_first_of_the_widest_filters() -> None:
+    assert filter_matches(toy(CNN)).number == 2
+    assert len(filter_matches(toy(CNN), k=4).substrings) == 4
+
+
+@pytest.mark.parametrize("number", [0, 4, -1])
+def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int) -> None:
+    with pytest.raises(ConfigError) as caught:
+        filter_matches(toy(CNN), number)
+    assert str(caught.value) == f"filter: found {number}; toy has 1 to 3; choose one"
+
+
+@pytest.mark.parametrize(
+    ("look", "what"),
+    [
+        (transform_gates, "no highway layers; expected one with highway;"),
+        (gate_profile, "no gate between words and characters; expected one with gate;"),
+        (filter_matches, "no filters; expected one with char-cnn;"),
+    ],
+)
+def test_a_part_that_the_encoder_lacks_is_told_in_one_line(look: object, what: str) -> None:
+    assert callable(look)
+    with pytest.raises(ConfigError) as caught:
+        look(toy({"type": "word", "dim": 2}))
+    expected = f"toy: its encoder 'word' has {what} choose another run or picture"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("look", [transform_gates, gate_profile])
+def test_a_broken_model_has_no_gates(look: object) -> None:
+    assert callable(look)
+    gate = {"type": "gate", "word": {"type": "word", "dim": 2}, "char": CHARS}
+    run = toy({"type": "highway", "encoder": gate, "layers": 1})
+    for parameter in run.model.parameters():
+        torch.nn.init.constant_(parameter, float("nan"))
+    with pytest.raises(DataError, match="toy: the model is broken: its encoder gives NaN"):
+        look(run)

@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     """The beginning of a list, to tell its format from."""
 
     path: str | Path
-    lines: tuple[str, ...]  # whole lines of the first 64 KiB, without LF; none of a folder
+    lines: tuple[str, ...]  # whole lines of the first 64 KiB (of a longer first one its beginning)
     names: tuple[str, ...]  # what a folder holds, paths relative to it, sorted; none of a file
 
 
@@ -47,7 +47,10 @@ class Piece(NamedTuple):
 
 
 class Format(ABC):
-    """One way to write n-best lists down."""
+    """One way to write n-best lists down.
+
+    The object that read lists writes them: some keep what stands behind the last one.
+    """
 
     name: ClassVar[str]  # for --format
     # Features that the list was ranked by, and how much each counted; empty where it does not tell.

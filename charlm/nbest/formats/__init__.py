@@ -1,0 +1,121 @@
+"""Every format of n-best lists, by the name that --format takes, and which one a list is of.
+
+Detection looks at the first 64 KiB of a file, or at the names that a folder holds. Every format is
+asked: what two could read is an error that names both, since a wrong guess gives wrong scores.
+The RNNLM toolkit's lists and plain sentences ask so little of a line that they give way.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import Format, Sample, Source
+from charlm.nbest.formats.cued import CuedFormat
+from charlm.nbest.formats.espnet import EspnetFormat
+from charlm.nbest.formats.espnet1 import Espnet1Format
+from charlm.nbest.formats.huggingface import HuggingFaceFormat
+from charlm.nbest.formats.hyporadise import HyporadiseFormat
+from charlm.nbest.formats.jsonl import JsonlFormat
+from charlm.nbest.formats.kaldi import KaldiFormat
+from charlm.nbest.formats.mlm_scoring import MlmScoringFormat
+from charlm.nbest.formats.moses import MosesFormat
+from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
+from charlm.nbest.formats.rnnlm import RnnlmFormat
+from charlm.nbest.formats.srilm import SrilmFormat
+from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.formats.tsv import TsvFormat
+from charlm.nbest.formats.vosk import VoskFormat
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.lines import opened
+from charlm.text.files import display_name
+
+FORMATS: dict[str, type[Format]] = {
+    "kaldi": KaldiFormat,
+    "espnet": EspnetFormat,
+    "espnet1": Espnet1Format,
+    "vosk": VoskFormat,
+    "huggingface": HuggingFaceFormat,
+    "hyporadise": HyporadiseFormat,
+    "mlm-scoring": MlmScoringFormat,
+    "jsonl": JsonlFormat,
+    "moses": MosesFormat,
+    "nbestlist1": NbestList1Format,
+    "nbestlist2": NbestList2Format,
+    "srilm": SrilmFormat,
+    "cued": CuedFormat,
+    "rnnlm": RnnlmFormat,
+    "tsv": TsvFormat,
+    "text": TextFormat,
+}
+
+
+class Reading(NamedTuple):
+    """Lists on their way, and the format that writes them again: the same object, it remembers."""
+
+    format: Format
+    lists: Iterator[NbestList]
+
+
+@contextmanager
+def reading(source: Source, *, name: str = "") -> Iterator[Reading]:
+    """The lists of a source, in the format of this name or in the one that its beginning shows.
+
+    With a name nothing is looked at ahead, so that a pipe's first list comes at once.
+
+    Raises:
+        ConfigError: no format of this name, or several that the list could be of.
+        DataError: no format that it could be of, an empty file, or none.
+    """
+    if name:
+        chosen = format_of(name)
+        yield Reading(chosen, chosen.read(source))
+        return
+    with opened(source) as found:
+        assert found.sample is not None  # it has just been taken
+        chosen = detect(found.sample)
+        yield Reading(chosen, chosen.read(found))
+
+
+def format_of(name: str) -> Format:
+    """The format of this name.
+
+    Raises:
+        ConfigError: there is none; it lists those that there are.
+    """
+    if name not in FORMATS:
+        raise ConfigError(f"format {name!r}: no such format; expected one of {', '.join(FORMATS)}")
+    return FORMATS[name]()
+
+
+def detect(sample: Sample) -> Format:
+    """The format of a list that begins so.
+
+    Raises:
+        ConfigError: several could be.
+        DataError: nothing there, a binary file, or no format's.
+    """
+    where = display_name(sample.path)
+    if not sample.names and not any(line.strip(" \t") for line in sample.lines):
+        raise DataError(f"{where}: found nothing in it; expected lists of hypotheses")
+    for number, line in enumerate(sample.lines, 1):
+        if "\0" in line:
+            raise DataError(
+                f"{where}:{number}: found a NUL byte; expected text, not a binary file; a binary "
+                "archive of Kaldi's has a copy tool that writes text (ark,t:-)"
+            )
+    chosen = [name for name, kind in FORMATS.items() if kind().claims(sample)]
+    for loose in (TextFormat.name, RnnlmFormat.name):
+        if len(chosen) > 1:
+            chosen = [name for name in chosen if name != loose]
+    if not chosen:
+        raise DataError(
+            f"{where}: found the beginning of no format of lists; expected one of "
+            f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"
+        )
+    if len(chosen) > 1:
+        raise ConfigError(
+            f"{where}: found what could be {' or '.join(chosen)}; expected one; name it with "
+            "--format"
+        )
+    return format_of(chosen[0])

@@ -1,0 +1,51 @@
+"""Lists of the CUED-RNNLM toolkit: `id am lm n words`, and beside them a log10 a line.
+
+The toolkit weighs `am + 12·lm`, its lm a log10; so both are read as log10, whatever base the
+recogniser had: only with the same base for both does the toolkit's scale mean what it does there.
+"""
+
+from charlm.errors import DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.beside import BesideFormat
+from charlm.nbest.formats.frames import Loose, Row
+from charlm.nbest.lines import Line
+from charlm.nbest.policies import LN10, is_number, number, plain_words
+from charlm.text.files import split_words
+
+
+class CuedFormat(BesideFormat):
+    """Features am, old_lm, and nwords as the line counts them; `<s>` and `</s>` are no words.
+
+    With new scores these are written, one log10 a line, in their order.
+    """
+
+    name = "cued"
+    weights = {"am": 1.0, "old_lm": 12.0}  # -lmscale; -ip is 0
+
+    def claims(self, sample: Sample) -> bool:
+        """Lines of an id, two numbers, and as many words as a third number says."""
+        return bool(sample.lines) and all(_looks_so(line) for line in sample.lines)
+
+    def row(self, line: Line, key: str) -> Row | Loose:
+        """A hypothesis a line."""
+        fields = split_words(line.text)
+        if len(fields) < 4:
+            raise DataError(
+                f"{line.place}: found {len(fields)} fields; expected an id, an acoustic and a "
+                "language model score, a number of words, and words"
+            )
+        features = {
+            "am": LN10 * number(fields[1], f"{line.place}: the acoustic score"),
+            "old_lm": LN10 * number(fields[2], f"{line.place}: the language model score"),
+            "nwords": number(fields[3], f"{line.place}: the number of words"),
+        }
+        words = plain_words(" ".join(fields[4:]), line.place)
+        return Row(line, fields[0], words, features, line.text)
+
+
+def _looks_so(line: str) -> bool:
+    fields = split_words(line)
+    if len(fields) < 4 or not all(is_number(field) for field in fields[1:4]):
+        return False
+    words = [word for word in fields[4:] if word not in ("<s>", "</s>")]
+    return fields[3] == str(len(words))

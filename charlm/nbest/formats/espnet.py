@@ -1,0 +1,253 @@
+"""ESPnet 2's results: `output.1/1best_recog/{text,score,token,token_int}`, a folder for each rank.
+
+Decoding ran in several processes, each with an `output.*` of its own: their lists follow one
+another. An utterance with fewer hypotheses than others is absent from the later folders. The score
+is the decoder's weighted sum (natural logs of attention, CTC and language model, with the bonus for
+length), printed as a tensor by some versions; its parts are not written.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.nbest.contract import FEATURE, Format, Piece, Sample, Source
+from charlm.nbest.formats.archives import Archive, Value, filled, refuse_left, split_line
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.lines import Lines, names_in, open_lines
+from charlm.nbest.policies import (
+    ids_once,
+    number,
+    only,
+    plain_words,
+    refuse_twice,
+    settled,
+    written,
+)
+
+TEXT = re.compile(r"(?:(.*)/)?([1-9][0-9]{0,3})best_recog/text")
+TENSOR = re.compile(r"tensor\(([^,()]*)(?:,.*)?\)")
+SCORES = ("score", FEATURE)  # files of features, called as they are
+FILES = ("text", "token", "token_int", *SCORES)
+
+Tails = Mapping[str, str]  # what stands behind the key in each file of a rank
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Where each hypothesis stood, and what has been read of each file."""
+
+    folders: tuple[str, ...]
+    taken: Mapping[str, str]
+
+    def and_then(self, more: Mapping[str, str]) -> "_Rows":
+        """With what came after it."""
+        names = {**self.taken, **more}
+        return _Rows(
+            self.folders, {name: self.taken.get(name, "") + more.get(name, "") for name in names}
+        )
+
+
+class EspnetFormat(Format):
+    """The feature is `score`; a further one is a file `charlm` beside each `score`, in nats.
+
+    Re-ranked, the rows of an utterance go to the folders of their new ranks. Of what the folders
+    hold, `text`, `score`, `token`, `token_int` and `charlm` are written, the rest is left out.
+    """
+
+    name = "espnet"
+    weights = {"score": 1.0}
+
+    def __init__(self) -> None:
+        self._rest: dict[str, str] = {}  # of processes that decoded nothing
+
+    def claims(self, sample: Sample) -> bool:
+        """A folder with a `1best_recog` somewhere in it."""
+        return any(found[2] == "1" for found in map(TEXT.fullmatch, sample.names) if found)
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an utterance, in the order of `1best_recog`.
+
+        Raises:
+            ConfigError: names of columns, or further files.
+            DataError: no folder, none in it, FILE:LINE of a score that is no number, an utterance
+                that only some files of a rank have.
+        """
+        only(source, self.name)
+        folder = Path(source.path)
+        if str(source.path) == "-" or not folder.is_dir():
+            raise DataError(f"{source.path}: is no folder; expected that of ESPnet's decoding")
+        names = frozenset(names_in(folder))
+        shards: dict[str, dict[int, str]] = {}
+        for path in filter(None, map(TEXT.fullmatch, names)):
+            shards.setdefault(path[1] or "", {})[int(path[2])] = path[0].removesuffix("/text")
+        if not shards:
+            raise DataError(f"{folder}: found no 1best_recog/text; expected ESPnet's results")
+        once, self._rest = ids_once(), {}
+        for shard in sorted(shards, key=_natural):
+            ranks = shards[shard]
+            if 1 not in ranks:
+                raise DataError(f"{folder / shard}: found no 1best_recog/text; expected one")
+            with ExitStack() as stack:
+                files = {
+                    f"{where}/{file}": stack.enter_context(open_lines(folder / where / file))
+                    for where in ranks.values()
+                    for file in FILES
+                    if f"{where}/{file}" in names
+                }
+                folders = [ranks[rank] for rank in sorted(ranks)]
+                for found in self._lists(_Shard(folders, files, source)):
+                    once(found.id, found.hypotheses[0].place)
+                    yield found
+
+    def _lists(self, shard: "_Shard") -> Iterator[NbestList]:
+        """The lists of a process, the last with what stands below them in the files."""
+        last: NbestList | None = None
+        for found in shard.lists():
+            if last is not None:
+                yield last
+            last = found
+        rest = shard.finish()
+        if last is None:
+            self._rest |= rest
+        else:
+            yield replace(last, original=_rows_of(last).and_then(rest))
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """A piece for each file and list."""
+        for item in lists:
+            rows = _rows_of(item.nbest)
+            if reranked:
+                yield from _moved(item, rows)
+            else:
+                yield from (Piece(name, text) for name, text in rows.taken.items() if text)
+            if item.scores:
+                yield from _scored(item, item.ranking if reranked else range(len(rows.folders)))
+        yield from (Piece(name, text) for name, text in self._rest.items() if text)
+
+
+class _Shard:
+    """The folders of one process, read side by side."""
+
+    def __init__(self, folders: Sequence[str], files: Mapping[str, Lines], source: Source) -> None:
+        self._folders, self._source = folders, source
+        self._text = f"{folders[0]}/text"
+        self._first = files[self._text]
+        self._archives = {
+            name: Archive(lines) for name, lines in files.items() if name != self._text
+        }
+        self._names = [name for name in SCORES if any(f.endswith(f"/{name}") for f in files)]
+        self._blank = ""  # lines since the last list
+
+    def lists(self) -> Iterator[NbestList]:
+        """One for each line of the first text."""
+        for line in self._first:
+            self._blank += line.raw
+            found = split_line(line)
+            if found is not None:
+                yield self._list(*found)
+
+    def finish(self) -> dict[str, str]:
+        """What is left in the files.
+
+        Raises:
+            DataError: utterances that the first text lacks, unless some may be missing.
+        """
+        if not self._source.allow_missing:
+            refuse_left(self._archives.values(), beside=self._first.name)
+        for archive in self._archives.values():
+            archive.left()
+        return self._taken()
+
+    def _list(self, key: str, first: Value) -> NbestList:
+        there, found = [], []
+        for folder in self._folders:
+            is_first = folder == self._folders[0]
+            text = first if is_first else self._archives[f"{folder}/text"].find(key)
+            if text is not None:
+                there.append(folder)
+                found.append({"text": text, **self._beside(folder, key, text)})
+        places = [values["text"].place for values in found]
+        features = settled(
+            key,
+            [_features(values) for values in found],
+            places=places,
+            on_nan=self._source.on_nan,
+            ragged=True,
+        )
+        hypotheses = tuple(
+            Hypothesis(
+                plain_words(values["text"].tail, values["text"].place),
+                numbers,
+                values["text"].place,
+                {file: value.tail for file, value in values.items()},
+            )
+            for values, numbers in zip(found, features, strict=True)
+        )
+        nbest = NbestList(key, hypotheses, original=_Rows(tuple(there), self._taken()))
+        return filled(nbest, self._names)
+
+    def _beside(self, folder: str, key: str, text: Value) -> dict[str, Value]:
+        """What the other files of a rank hold of an utterance."""
+        values = {}
+        for file in FILES[1:]:
+            archive = self._archives.get(f"{folder}/{file}")
+            value = None if archive is None else archive.find(key)
+            if value is not None:
+                values[file] = value
+            elif archive is not None and not self._source.allow_missing:
+                raise DataError(
+                    f"{archive.name}: found no line for {key[:80]!r} of {text.place}; "
+                    "expected one; --allow-missing does without"
+                )
+        return values
+
+    def _taken(self) -> dict[str, str]:
+        blank, self._blank = self._blank, ""
+        return {
+            self._text: blank,
+            **{name: archive.taken() for name, archive in self._archives.items()},
+        }
+
+
+def _features(values: Mapping[str, Value]) -> dict[str, float]:
+    features = {}
+    for name in SCORES:
+        if name in values:
+            text, place = values[name].text, values[name].place
+            inner = TENSOR.fullmatch(text)
+            features[name] = number(inner[1].strip() if inner else text, place)
+    return features
+
+
+def _moved(item: Rescored, rows: _Rows) -> Iterator[Piece]:
+    """The rows of a list, each in the folder of its new rank."""
+    for folder, which in zip(rows.folders, item.ranking, strict=True):
+        for file, tail in _tails(item.nbest.hypotheses[which]).items():
+            yield Piece(f"{folder}/{file}", f"{item.nbest.id}{tail}\n")
+
+
+def _scored(item: Rescored, order: Sequence[int]) -> Iterator[Piece]:
+    for folder, which in zip(_rows_of(item.nbest).folders, order, strict=True):
+        hypothesis = item.nbest.hypotheses[which]
+        refuse_twice(hypothesis)
+        score = written(item.scores[which], hypothesis)
+        yield Piece(f"{folder}/{FEATURE}", f"{item.nbest.id} {score}\n")
+
+
+def _rows_of(nbest: NbestList) -> _Rows:
+    assert isinstance(nbest.original, _Rows)
+    return nbest.original
+
+
+def _tails(hypothesis: Hypothesis) -> Tails:
+    assert isinstance(hypothesis.original, dict)
+    return hypothesis.original
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """output.2 before output.10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

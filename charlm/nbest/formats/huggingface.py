@@ -1,0 +1,59 @@
+"""What `generate` of Hugging Face's transformers gives, as JSON, an object a list.
+
+The library writes no file of its own; the layout, one object a line, on many, or all in an array:
+`{"id": "u", "sequences": ["we know", "we do"], "sequences_scores": [-0.3, -0.4]}`. Sequences are
+texts (`tokenizer.batch_decode`), not ids.
+"""
+
+from charlm.errors import DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.json_arrays import ArraysFormat
+from charlm.nbest.formats.json_records import Record, first_keys, words_in
+from charlm.nbest.formats.json_text import Span, elements, members
+
+
+class HuggingFaceFormat(ArraysFormat):
+    """`sequences_scores` is the feature `score`, further arrays of scores keep their names.
+
+    Without `id`, lists are numbered from 1; `reference` is read. A score is a sum of natural logs
+    divided by the number of tokens to the power of `length_penalty`, which is 1 unless `generate`
+    was told otherwise: given the same penalty, the sum is restored from the tokens in `lengths`.
+    """
+
+    name = "huggingface"
+    weights = {"score": 1.0}
+    said_length_penalty = True
+    reference_key = "reference"
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `sequences`."""
+        return "sequences" in first_keys(sample.lines)
+
+    def feature(self, name: str) -> str:
+        """`score` for the library's own."""
+        return "score" if name == "sequences_scores" else name
+
+    def reference(self, record: Record) -> tuple[str, ...] | None:
+        """The member `reference`."""
+        said = record.value.get(self.reference_key)
+        return None if said is None else words_in(said, f"{record.place}: 'reference'")
+
+    def texts(self, record: Record) -> tuple[list[tuple[str, ...]], tuple[Span, ...]]:
+        """The sequences.
+
+        Raises:
+            DataError: none, or ids of tokens instead of texts.
+        """
+        found = record.value.get("sequences")
+        if not isinstance(found, list):
+            raise DataError(f"{record.place}: found no array 'sequences'; expected one of texts")
+        if any(not isinstance(each, str) for each in found):
+            raise DataError(
+                f"{record.place}: found a sequence that is no text; expected texts; decode the ids "
+                "with tokenizer.batch_decode(…, skip_special_tokens=True)"
+            )
+        words = [
+            words_in(each, f"{record.place}: hypothesis {i}") for i, each in enumerate(found, 1)
+        ]
+        spans = elements(record.text, members(record.text)["sequences"].start)
+        return words, tuple(spans)

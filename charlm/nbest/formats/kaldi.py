@@ -1,0 +1,244 @@
+"""Kaldi's n-best lists as text archives: `utt-A-1 we know`, and beside it costs, `utt-A-1 87.29`.
+
+A key is the utterance's id, a dash and a rank; ids hold dashes themselves. Sorted by key, rank 10
+comes before rank 2: hypotheses are taken by rank, and written where they stood. Costs are negative
+natural logs, those in `acwt` without the acoustic scale: no file says with which scale and language
+model weight a list was ranked.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import FEATURE, Piece, Sample, Source
+from charlm.nbest.formats.archives import (
+    Archive,
+    Value,
+    filled,
+    refuse_left,
+    some_of,
+    split_line,
+)
+from charlm.nbest.formats.frames import Frame, FramedFormat, Gathering, Loose, Row, frame_of
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.lines import Lines, lines_of, names_in, open_lines
+from charlm.nbest.policies import number, only, plain_words, refuse_twice, written
+
+KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
+TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several
+PACKED = (".gz", ".bz2", ".xz")
+# What the files of Kaldi's rescoring scripts are called, and what stands in them.
+COSTS = {
+    "acwt": "am",
+    "lmwt": "lm",  # language model, transitions and lexicon together
+    "lmwt.withlm": "lm",
+    "lmwt.nolm": "graph",  # without the language model
+    "lmwt.lmonly": "old_lm",
+    FEATURE: FEATURE,
+}
+
+
+@dataclass(frozen=True)
+class _Bundle(Frame):
+    """The frame of the text, and what has been read of the costs."""
+
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+
+class KaldiFormat(FramedFormat):
+    """A file of texts with `features` as files of costs, or a folder with both.
+
+    A folder is written as a folder: the text, the costs as they were, and costs `charlm`. Of a file
+    of texts the costs `charlm` are written, as Kaldi's own tools do, and without new scores or
+    re-ranked the texts. A key joins archives, so a hypothesis keeps its own when lists are
+    re-ranked: lines change places, and other archives of the same keys remain right.
+    """
+
+    name = "kaldi"
+
+    def __init__(self) -> None:
+        self._text_name = ""  # of a folder's file of texts
+
+    def claims(self, sample: Sample) -> bool:
+        """Keys with ranks from 1 on, each once; a folder with texts and costs."""
+        if sample.names:
+            texts, costs = _files_in(sample.names)
+            return bool(texts and costs)
+        seen: set[str] = set()
+        ids: set[str] = set()
+        for line in sample.lines:
+            key, _, _ = line.partition(" ")
+            found = re.fullmatch(r"([^\t]+)-([1-9][0-9]*)", key)
+            if not key.strip(" \t"):
+                continue
+            if found is None or key in seen or (found[1] not in ids and found[2] != "1"):
+                return False
+            seen.add(key)
+            ids.add(found[1])
+        return bool(seen)
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an utterance.
+
+        Raises:
+            ConfigError: names of columns, or two files of one feature.
+            DataError: FILE:LINE of a line without a rank in its key, of a cost that is no number;
+                a folder without texts; keys that one file has and another lacks.
+        """
+        only(source, self.name, features=True)
+        with ExitStack() as stack:
+            text, costs = source.path, dict(source.features)
+            self._text_name = ""
+            if str(text) != "-" and Path(text).is_dir():
+                text, costs = self._in_folder(Path(text), costs)
+                lines = stack.enter_context(open_lines(text))
+            else:
+                lines = stack.enter_context(lines_of(source))
+            archives = {
+                name: Archive(stack.enter_context(open_lines(path))) for name, path in costs.items()
+            }
+            rows = _rows(lines, archives, source)
+            for found in Gathering(source, name=lines.name, ragged=True).lists(rows):
+                taken = {costs[name].name: archives[name].taken() for name in archives}
+                yield filled(_bundled(found, taken), archives)
+
+    def _in_folder(
+        self, folder: Path, features: Mapping[str, Path]
+    ) -> tuple[Path, dict[str, Path]]:
+        texts, costs = _files_in(names_in(folder))
+        if not texts:
+            raise DataError(
+                f"{folder}: found none of {', '.join(TEXTS)}; expected a file of texts beside the "
+                "costs"
+            )
+        self._text_name = texts[0]
+        names = {texts[0], FEATURE, *costs.values()}  # of what is written
+        for name, path in features.items():
+            if name in costs or path.name in names:
+                raise ConfigError(
+                    f"feature {name!r}: {folder} holds one of this name, or a file called "
+                    f"{path.name!r}; expected other names, since both are to be written"
+                )
+            names.add(path.name)
+        return folder / texts[0], {
+            **{name: folder / file for name, file in costs.items()},
+            **features,
+        }
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """Of a folder a piece a file and list; else the texts, or the costs `charlm`."""
+        for item in lists:
+            bundle = item.nbest.original
+            assert isinstance(bundle, _Bundle)
+            if not self._text_name and item.scores and not reranked:
+                yield Piece("", _costs(item))
+                continue
+            yield Piece(self._text_name, self.framed(item, reranked=reranked))
+            if self._text_name:
+                yield from (Piece(name, text) for name, text in bundle.taken.items() if text)
+                if item.scores:
+                    yield Piece(FEATURE, _costs(item))
+
+    def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
+        """The line as it was."""
+        assert isinstance(hypothesis.original, tuple)
+        return "".join(hypothesis.original)
+
+
+def _costs(item: Rescored) -> str:
+    """The costs `charlm`, a line where each hypothesis stood: Kaldi wants its archives sorted."""
+    lines = [""] * len(item.scores)
+    slots = frame_of(item).slots
+    for slot, hypothesis, score in zip(slots, item.nbest.hypotheses, item.scores, strict=True):
+        refuse_twice(hypothesis)
+        assert isinstance(hypothesis.original, tuple)
+        lines[slot] = f"{hypothesis.original[0]} {written(0.0 - score, hypothesis)}\n"
+    return "".join(lines)
+
+
+def _bundled(found: NbestList, taken: dict[str, str]) -> NbestList:
+    frame = found.original
+    assert isinstance(frame, Frame)
+    said = {item.name: getattr(frame, item.name) for item in fields(Frame)}
+    return NbestList(found.id, found.hypotheses, original=_Bundle(**said, taken=taken))
+
+
+def _files_in(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Files of texts, the one to take first, and files of costs by the features that they hold."""
+    plain = {_unpacked(name): name for name in names if "/" not in name}
+    costs: dict[str, str] = {}
+    for name, file in plain.items():
+        feature = COSTS.get(name) or (name[5:] if name.startswith("lmwt.") else "")
+        if feature:
+            costs[file if feature in costs else feature] = file
+    return [plain[name] for name in TEXTS if name in plain], costs
+
+
+def _unpacked(name: str) -> str:
+    return next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
+
+
+def _rows(lines: Lines, archives: Mapping[str, Archive], source: Source) -> Iterator[Row | Loose]:
+    last, ranks = "", set[str]()
+    for line in lines:
+        found = split_line(line)
+        if found is None:
+            yield Loose(line)
+            continue
+        key, value = found
+        parts = KEY.fullmatch(key)
+        if parts is None:
+            raise DataError(
+                f"{line.place}: found {key[:80]!r} as the key; expected an utterance's id, a dash "
+                "and a rank, as utt-1; if the line begins with the first word of a sentence, the "
+                "key is lost"
+            )
+        last, ranks = parts[1], ranks if parts[1] == last else set()
+        if key in ranks:
+            raise DataError(f"{line.place}: found the key {key[:80]!r} twice; expected it once")
+        ranks.add(key)
+        features = _features(key, archives, lines=lines, source=source)
+        yield Row(
+            line,
+            parts[1],
+            plain_words(value.tail, line.place),
+            features,
+            (key, value.tail),
+            rank=int(parts[2]),
+        )
+    if not source.allow_missing:
+        refuse_left(archives.values(), beside=lines.name)
+    for archive in archives.values():
+        archive.left()
+
+
+def _features(
+    key: str, archives: Mapping[str, Archive], *, lines: Lines, source: Source
+) -> dict[str, float]:
+    features = {}
+    for name, archive in archives.items():
+        value = archive.find(key)
+        if value is not None:
+            features[name] = 0.0 - _cost(value)
+        elif not source.allow_missing:
+            missing = [key, *_missing_too(lines, archive)]
+            raise DataError(
+                f"{archive.name}: found no cost for hypotheses of {lines.name}, "
+                f"{some_of(missing)}; expected one for each; --allow-missing takes the highest of "
+                "the list"
+            )
+    return features
+
+
+def _missing_too(lines: Lines, archive: Archive) -> Iterator[str]:
+    for line in lines:
+        found = split_line(line)
+        if found is not None and archive.find(found[0]) is None:
+            yield found[0]
+
+
+def _cost(value: Value) -> float:
+    return number(value.text, value.place)

@@ -1,0 +1,127 @@
+"""Lists of translation systems: Moses, Marian, Joshua: `id ||| words ||| features ||| total`.
+
+The separator is `|||` with or without blanks, since some writers leave out the one after the id. A
+label owns all numbers up to the next: `tm= -1 -2` are the features tm_1 and tm_2.
+"""
+
+import re
+from collections.abc import Iterator
+
+from charlm.errors import DataError
+from charlm.nbest.contract import FEATURE, Sample, Source
+from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.lines import Line, lines_of
+from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
+from charlm.text.files import split_words
+
+BAR = "|||"
+
+
+class MosesFormat(FramedFormat):
+    """Features as they stand, and the model's own `total`, which ranked the list.
+
+    The new feature goes to the end of the third field, labelled as its neighbours are; the total
+    stays what the decoder said. Blank lines mean nothing and are kept.
+    """
+
+    name = "moses"
+    weights = {"total": 1.0}
+
+    def claims(self, sample: Sample) -> bool:
+        """Every line has a whole number, `|||`, words, `|||`, labelled features, and a total."""
+        lines = [line for line in sample.lines if line.strip(" \t")]
+        return bool(lines) and all(_looks_so(line) for line in lines)
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an id.
+
+        Raises:
+            ConfigError: columns or further files.
+            DataError: FILE:LINE of a line with too few fields, or a feature that is no number.
+        """
+        only(source, self.name)
+        with lines_of(source) as lines:
+            yield from Gathering(source, name=lines.name).lists(_row(line) for line in lines)
+
+    def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
+        """The line, `charlm= SCORE` the last feature."""
+        original = hypothesis.original
+        assert isinstance(original, _Fields)
+        if score is None:
+            return BAR.join(original)
+        refuse_twice(hypothesis)
+        start, words, features, *rest = original
+        kept = features.rstrip(" \t")
+        blank = features[len(kept) :] or (" " if rest else "")
+        mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
+        features = f"{kept} {FEATURE}{mark} {written(score, hypothesis)}{blank}"
+        return BAR.join((start, words, features, *rest))
+
+
+class _Fields(tuple[str, ...]):
+    """The fields of a line, as they stand between the bars."""
+
+
+def _row(line: Line) -> Row | Loose:
+    if not line.text.strip(" \t"):
+        return Loose(line)
+    fields = line.text.split(BAR)
+    if len(fields) < 3:
+        raise DataError(
+            f"{line.place}: found {len(fields)} fields between '|||'; expected at least 3 "
+            "(id ||| words ||| features ||| total)"
+        )
+    key = fields[0].strip(" \t")
+    if not key:
+        raise DataError(f"{line.place}: found no id before the first '|||'; expected a number")
+    features: dict[str, float] = {}
+    named = list(_labelled(fields[2], line.place))
+    for name, value in [*named, *(("total", field.strip(" \t")) for field in fields[3:4])]:
+        if name in features:
+            raise DataError(
+                f"{line.place}: found the feature {name!r} twice; expected each once, and 'total' "
+                "is the fourth field; rename its label"
+            )
+        features[name] = number(value, f"{line.place}: feature {name!r}")
+    return Row(line, key, plain_words(fields[1], line.place), features, _Fields(fields))
+
+
+def _labelled(field: str, place: str) -> Iterator[tuple[str, str]]:
+    """Names and values of a field of features; a name owns all numbers up to the next."""
+    owned: dict[str, list[str]] = {}
+    label = ""
+    for token in split_words(field):
+        found = _label(token)
+        if found is None:
+            owned.setdefault(label, []).append(token)
+            continue
+        label, value = found
+        if label in owned:
+            raise DataError(f"{place}: found the label {label!r} twice; expected each once")
+        owned[label] = [value] if value else []
+    for label, values in owned.items():
+        name = label or "f"
+        if label and len(values) == 1:
+            yield label, values[0]
+        else:
+            yield from ((f"{name}_{i}", value) for i, value in enumerate(values, 1))
+
+
+def _label(token: str) -> tuple[str, str] | None:
+    """The name in `lm=`, `lm:` or `lm=-1`, and what follows it; None of a number on its own."""
+    if len(token) > 1 and token[-1] in "=:":
+        return token[:-1], ""
+    name, _, value = token.rpartition("=")  # the last: names of sparse features hold others
+    return (name, value) if name else None
+
+
+def _looks_so(line: str) -> bool:
+    fields = line.split(BAR)
+    if len(fields) < 3 or not fields[0].strip(" \t").isdecimal():
+        return False
+    tokens = split_words(fields[2])
+    numbers = [token for token in tokens if _label(token) is None]
+    return all(is_number(token) for token in numbers) and (
+        len(fields) == 3 or is_number(fields[3].strip(" \t"))
+    )

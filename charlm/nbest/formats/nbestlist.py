@@ -1,0 +1,112 @@
+"""Decipher's lists, which SRILM reads: `(score) words`, in version 2 with times and scores a word.
+
+Scores are bytelogs: integers of which 10000.5 / 1024 make a nat. The total holds both models. In
+version 2 phones and states stand among the words as 11 fields each, like a word; they lie within
+the times of the word before, or are called like `ih-1`: SRILM's rule, kept as it is.
+"""
+
+from typing import ClassVar
+
+from charlm.errors import DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.beside import UtteranceFormat, first_lines
+from charlm.nbest.formats.frames import Loose, Row
+from charlm.nbest.lines import Line
+from charlm.nbest.policies import number, plain_words
+from charlm.text.files import split_words
+
+NATS = 1024 / 10000.5  # of a bytelog
+MARKS = {1: "(", 2: "st:", 4: "et:", 6: "g:", 8: "a:", 10: ")"}  # places within a word's fields
+WIDTH = 11
+
+
+class NbestList1Format(UtteranceFormat):
+    """Version 1: the feature total. A file, or a folder of files, one an utterance.
+
+    The header may be missing. With new scores these are written, one log10 a line: from a folder, a
+    folder of scores under the same names.
+    """
+
+    name = "nbestlist1"
+    weights = {"total": 1.0}
+    header: ClassVar[str] = "NBestList1.0"
+
+    def claims(self, sample: Sample) -> bool:
+        """The header, or lines that begin with a whole number in parentheses."""
+        lines = first_lines(sample)
+        if lines and lines[0].startswith("NBestList"):
+            return lines[0].strip(" \t") == self.header
+        return self.name == "nbestlist1" and bool(lines) and all(map(_looks_so, lines))
+
+    def row(self, line: Line, key: str) -> Row | Loose:
+        """A hypothesis a line, below a header."""
+        if line.number == 1 and line.text.startswith("NBestList"):
+            if line.text.strip(" \t") != self.header:
+                raise DataError(
+                    f"{line.place}: found {line.text[:40]!r}; expected {self.header}; give another "
+                    "--format"
+                )
+            return Loose(line)
+        fields = split_words(line.text)
+        if not fields or not (fields[0].startswith("(") and fields[0].endswith(")")):
+            raise DataError(
+                f"{line.place}: found {line.text[:40]!r}; expected a score in parentheses and words"
+            )
+        total = NATS * number(fields[0][1:-1], f"{line.place}: the score")
+        words, features = self.words(fields[1:], line.place)
+        return Row(
+            line,
+            key,
+            plain_words(" ".join(words), line.place),
+            {"total": total, **features},
+            line.text,
+        )
+
+    def words(self, fields: list[str], place: str) -> tuple[list[str], dict[str, float]]:
+        """The words in the fields after the score, and their own features."""
+        return fields, {}
+
+
+class NbestList2Format(NbestList1Format):
+    """Version 2: also am and old_lm, the sums over words; times are kept as they stand."""
+
+    name = "nbestlist2"
+    header = "NBestList2.0"
+
+    def words(self, fields: list[str], place: str) -> tuple[list[str], dict[str, float]]:
+        """Of each 11 fields the first, unless they are a phone or a state."""
+        if len(fields) % WIDTH:
+            raise DataError(
+                f"{place}: found {len(fields)} fields after the score; expected {WIDTH} a word, "
+                "as in `word ( st: 0.1 et: 0.2 g: -120 a: -3450 )`"
+            )
+        words, am, lm, end = [], 0.0, 0.0, -1.0
+        for start in range(0, len(fields), WIDTH):
+            group = fields[start : start + WIDTH]
+            begins, ends, grammar, acoustic = _numbers(group, place)
+            if begins > end and not _is_state(group[0]):
+                words.append(group[0])
+                am, lm, end = am + NATS * acoustic, lm + NATS * grammar, ends
+        return words, {"am": am, "old_lm": lm}
+
+
+def _numbers(group: list[str], place: str) -> list[float]:
+    """Start, end, language model and acoustic score of a word."""
+    for at, mark in MARKS.items():
+        if group[at] != mark:
+            raise DataError(
+                f"{place}: found {group[at][:40]!r} in the fields of {group[0][:40]!r}; expected "
+                f"{mark!r}"
+            )
+    return [number(group[at], f"{place}: {group[0]!r}, {MARKS[at - 1]}") for at in (3, 5, 7, 9)]
+
+
+def _is_state(token: str) -> bool:
+    """Whether it ends in a hyphen and one digit."""
+    return token[-2:-1] == "-" and token[-1] in "0123456789"
+
+
+def _looks_so(line: str) -> bool:
+    score = (split_words(line) or [""])[0]
+    digits = score.removeprefix("(").removesuffix(")").removeprefix("-")
+    return len(digits) + 2 <= len(score) and digits.isascii() and digits.isdecimal()

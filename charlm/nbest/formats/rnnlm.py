@@ -1,0 +1,40 @@
+"""Lists of the RNNLM toolkit: `id words`, and beside them a log10 a line, as `rnnlm -nbest` prints.
+
+An id that changes begins a new list; an id alone is a hypothesis without words.
+"""
+
+from charlm.errors import DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.beside import BesideFormat
+from charlm.nbest.formats.frames import Loose, Row
+from charlm.nbest.lines import Line
+from charlm.nbest.policies import plain_words
+from charlm.text.files import split_words
+
+
+class RnnlmFormat(BesideFormat):
+    """Lists without features. With new scores these are written, one log10 a line, in their order.
+
+    Detected where ids are whole numbers that do not fall, and one has several hypotheses; other
+    ids are read with --format.
+    """
+
+    name = "rnnlm"
+
+    def claims(self, sample: Sample) -> bool:
+        """The first words are whole numbers that do not fall, one of them twice; no `|||`."""
+        firsts = [(split_words(line) or [""])[0] for line in sample.lines]
+        if not all(first.isascii() and first.isdecimal() for first in firsts):
+            return False
+        if any("|||" in line for line in sample.lines):  # Moses, or something else that is none
+            return False
+        ids = [int(first[:18]) for first in firsts]
+        return len(set(ids)) < len(ids) and ids == sorted(ids)
+
+    def row(self, line: Line, key: str) -> Row | Loose:
+        """A hypothesis a line."""
+        words = split_words(line.text)
+        if not words:
+            raise DataError(f"{line.place}: found an empty line; expected an id and words")
+        _, _, text = line.text.lstrip(" \t").replace("\t", " ").partition(" ")
+        return Row(line, words[0], plain_words(text, line.place), {}, line.text)

@@ -1,0 +1,36 @@
+"""Plain sentences: each line is a list of its own with one hypothesis, called by its number."""
+
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.beside import BesideFormat
+from charlm.nbest.formats.frames import Loose, Row
+from charlm.nbest.lines import Line
+from charlm.nbest.policies import plain_words
+from charlm.text.files import split_words
+
+
+class TextFormat(BesideFormat):
+    """Sentences. With scores these are written, one log10 a line, so line n is that of sentence n.
+
+    A blank line is an empty sentence. Detected where no other format's marks stand and some line
+    does not begin with what may be an id.
+    """
+
+    name = "text"
+    keeps_ids = False  # numbers of lines come once, and a text may have very many
+
+    def claims(self, sample: Sample) -> bool:
+        """No TAB, no `|||`, no brace at the start, and a first word without digit and `(`."""
+        lines = [line for line in sample.lines if line.strip(" \t")]
+        if not lines or lines[0].startswith(("{", '["', "[{", "NBestList")):
+            return False
+        if lines[0].strip(" \t") == "[":  # JSON over many lines
+            return False
+        if any("\t" in line or "|||" in line for line in lines):
+            return False
+        firsts = [split_words(line)[0] for line in lines]
+        return any(not any(c.isdigit() or c == "(" for c in first) for first in firsts)
+
+    def row(self, line: Line, key: str) -> Row | Loose:
+        """A hypothesis a line."""
+        words = plain_words(line.text, line.place)
+        return Row(line, str(line.number), words, {}, line.text)

@@ -1,0 +1,242 @@
+"""Tables: a hypothesis a line, fields between TABs, the columns named by a header or by the user.
+
+Numbers are in nats, larger is better, unless a column's name says otherwise: `am:cost`, `lm:log10`.
+Without names the first column is the id, the last the text, a second one that counts lines from 0
+or 1 the rank, and numbers between them are features called by their place: c3, c4.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.nbest.contract import FEATURE, Sample, Source
+from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.lines import Line, Lines, OpenSource, lines_of
+from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
+
+IDS = ("id", "utt", "utt_id", "utterance")
+TEXTS = ("text", "hyp", "hypothesis")
+ROLES = (IDS, TEXTS, ("ref", "reference"), ("rank",), ("recording",))
+SKIPPED = "-"  # the name of a column that is none of the others
+UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # how many nats one is
+MISSING = "NA"
+MAX_RANK_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column is which; -1 where there is none."""
+
+    names: tuple[str, ...]
+    id: int
+    text: int
+    rank: int
+    reference: int
+    recording: int
+    features: tuple[tuple[int, str, float], ...]  # column, name, nats of one
+
+
+@dataclass(frozen=True)
+class _Cells:
+    fields: tuple[str, ...]
+    columns: Columns
+
+
+class TsvFormat(FramedFormat):
+    """A table; the new feature is a further column before the text, in nats, named in the header.
+
+    Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` (kept, without
+    meaning), and features. `NA` in all hypotheses of a list means that it lacks the feature; in
+    some, it is treated as NaN. Hypotheses are read in order of their ranks; re-ranked lines get the
+    ranks of the places where they go. Lines that begin with `#`, and blank ones, are comments.
+    """
+
+    name = "tsv"
+
+    def claims(self, sample: Sample) -> bool:
+        """Every line has as many TABs as the first, at least one, and columns can be told."""
+        lines = [line for line in sample.lines if not is_comment(line)]
+        if not lines or any(line.count("\t") != lines[0].count("\t") for line in lines):
+            return False
+        fields = lines[0].split("\t")
+        return len(fields) > 1 and not fields[0].startswith(("{", "["))
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an id.
+
+        Raises:
+            ConfigError: names of columns that do not fit, further files.
+            DataError: FILE:LINE of a line with other fields than the first, or without a number.
+        """
+        only(source, self.name, columns=True)
+        with lines_of(source) as lines:
+            rows = _rows(lines, source.columns, _sample(source, lines))
+            yield from Gathering(source, name=lines.name).lists(rows)
+
+    def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
+        """The line, the score a column before the text."""
+        original, there = hypothesis.original, at.original
+        assert isinstance(original, _Cells)
+        assert isinstance(there, _Cells)
+        fields, columns = list(original.fields), original.columns
+        if columns.rank >= 0:
+            fields[columns.rank] = there.fields[columns.rank]
+        if score is not None:
+            refuse_twice(hypothesis)
+            fields.insert(columns.text, written(score, hypothesis))
+        return "\t".join(fields)
+
+
+def _sample(source: Source, lines: Lines) -> tuple[str, ...]:
+    """The first lines; none of a pipe that nobody has looked at, since its end may be far off."""
+    if isinstance(source, OpenSource) and source.sample is not None:
+        return source.sample.lines
+    return () if str(source.path) == "-" else lines.sample()
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line of a table is none of its rows."""
+    return line.startswith("#") or not line.strip(" \t")
+
+
+def _rows(
+    lines: Iterator[Line], said: Sequence[str], sample: Sequence[str]
+) -> Iterator[Row | Loose]:
+    columns = columns_named(said, "columns", error=ConfigError) if said else None
+    begun = False
+    for line in lines:
+        if is_comment(line.text):
+            yield Loose(line)
+            continue
+        fields = line.text.split("\t")
+        if not begun:
+            begun = True
+            if is_header(fields):
+                columns = columns or columns_named(fields, line.place, error=DataError)
+                _check_width(fields, columns, line.place)
+                at = columns.text
+                yield Loose(line, "\t".join([*fields[:at], FEATURE, *fields[at:]]))
+                continue
+            columns = columns or guessed_columns(fields, line.place, sample=sample)
+        assert columns is not None  # the first line named them
+        _check_width(fields, columns, line.place)
+        yield _row(line, fields, columns)
+
+
+def _row(line: Line, fields: list[str], columns: Columns) -> Row:
+    if not fields[columns.id]:
+        raise DataError(f"{line.place}: found an empty id; expected the name of an utterance")
+    reference = fields[columns.reference] if columns.reference >= 0 else None
+    return Row(
+        line,
+        fields[columns.id],
+        plain_words(fields[columns.text], line.place),
+        {
+            name: nats * number(fields[column].strip(" "), f"{line.place}: column {name!r}")
+            for column, name, nats in columns.features
+            if fields[column] != MISSING
+        },
+        _Cells(tuple(fields), columns),
+        rank=_rank(fields[columns.rank], line.place) if columns.rank >= 0 else None,
+        recording=fields[columns.recording] if columns.recording >= 0 else "",
+        reference=None if reference is None else plain_words(reference, line.place),
+    )
+
+
+def _rank(field: str, place: str) -> int:
+    if not (field.isascii() and field.isdecimal() and len(field) < MAX_RANK_DIGITS):
+        raise DataError(
+            f"{place}: column 'rank': found {field[:40]!r}; expected a whole number; "
+            "name the columns with --columns, '-' for one without meaning"
+        )
+    return int(field)
+
+
+def _check_width(fields: Sequence[str], columns: Columns, place: str) -> None:
+    if len(fields) != len(columns.names):
+        raise DataError(
+            f"{place}: found {len(fields)} fields between TABs; expected {len(columns.names)} "
+            f"({','.join(columns.names)})"
+        )
+
+
+def is_header(fields: Sequence[str]) -> bool:
+    """Whether a first line names columns: one is called id or the like, another text."""
+    return any(name in fields for name in IDS) and any(name in fields for name in TEXTS)
+
+
+def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError]) -> Columns:
+    """The columns that are called so.
+
+    Raises:
+        CharlmError: of the type `error`: no id, no text, a name twice, an unit that there is not.
+    """
+    found: dict[str, int] = {}
+    features = []
+    for column, name in enumerate(names):
+        plain, mark, unit = name.partition(":")
+        role = next((synonyms[0] for synonyms in ROLES if plain in synonyms), plain)
+        if role == SKIPPED:
+            continue
+        if role in found or not role:
+            raise error(
+                f"{where}: found the column {name!r} twice or without a name; expected each once, "
+                f"{SKIPPED!r} for one without meaning"
+            )
+        found[role] = column
+        is_feature = all(role != synonyms[0] for synonyms in ROLES)
+        if mark and not (is_feature and unit in UNITS):
+            raise error(
+                f"{where}: found the column {name!r}; expected a unit among {', '.join(UNITS)}, "
+                "and after the name of a feature alone"
+            )
+        if is_feature:
+            features.append((column, plain, UNITS[unit or "ln"]))
+    for role in ("id", "text"):
+        if role not in found:
+            raise error(
+                f"{where}: found no column {role!r} among {','.join(names)!r:.80}; expected one"
+            )
+    return Columns(
+        tuple(names),
+        found["id"],
+        found["text"],
+        found.get("rank", -1),
+        found.get("ref", -1),
+        found.get("recording", -1),
+        tuple(features),
+    )
+
+
+def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str]) -> Columns:
+    """The columns of a table without names, from its first line; its first lines tell of ranks.
+
+    Raises:
+        DataError: a single field.
+    """
+    if len(fields) < 2:
+        raise DataError(
+            f"{place}: found no TAB; expected fields between TABs, the first an id, the last a text"
+        )
+    names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
+    for column, field in enumerate(fields[1:-1], 1):
+        if is_number(field.strip(" ")) or field == MISSING:
+            names[column] = f"c{column + 1}"
+    rows = [line.split("\t")[:2] for line in sample] or [list(fields[:2])]
+    if len(fields) > 2 and _are_ranks(rows):
+        names[1] = "rank"
+    return columns_named(names, place, error=DataError)
+
+
+def _are_ranks(pairs: Sequence[Sequence[str]]) -> bool:
+    """Whether second fields count the lines of each id from 0, or from 1; in any order."""
+    ranks: dict[str, list[int]] = {}
+    for key, *rest in pairs:
+        if rest and not is_comment(key):
+            if not (rest[0].isascii() and rest[0].isdecimal() and len(rest[0]) < MAX_RANK_DIGITS):
+                return False
+            ranks.setdefault(key, []).append(int(rest[0]))
+    firsts = {found[0] for found in ranks.values()}
+    return firsts in ({0}, {1}) and all(len(set(each)) == len(each) for each in ranks.values())

@@ -1,0 +1,101 @@
+"""The best paths through an expanded lattice, each sequence of words once.
+
+A* with the exact best future: paths come out in the order of their totals. Two ways to the same
+words at the same node are one from there on, so that pauses and pronunciations cost no time.
+"""
+
+import heapq
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import NamedTuple
+
+from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
+from charlm.nbest.lattices.histories import History
+
+THE_END = -1
+
+
+class BestPath(NamedTuple):
+    """A path, its words, and what it counts."""
+
+    words: tuple[str, ...]  # noise included
+    arcs: tuple[int, ...]  # of the expanded lattice
+    total: float
+    own: Answers  # the lattice's features, its end included
+    answers: Answers  # of the models, the end of the sentence included
+
+
+class _Step(NamedTuple):
+    before: "_Step | None"
+    arc: int
+
+
+def best_paths(expanded: ExpandedLattice, n_paths: int) -> list[BestPath]:
+    """The `n_paths` best, or as many as there are, the best first."""
+    return list(islice(_paths(expanded), n_paths))
+
+
+def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
+    future, leaving = _futures(expanded)
+    totals = [expanded.arc_total(arc) for arc in expanded.arcs]
+    labels, arcs = expanded.options.labels, expanded.lattice.arcs
+    number = count()  # of equal totals the path that was found first comes first
+    # What it may count in all, number, what it counts so far, node, words, how it came.
+    heap: list[tuple[float, int, float, int, History, _Step | None]] = []
+    heapq.heappush(heap, (-future[0], next(number), 0.0, 0, History(), None))
+    seen: set[tuple[int, History]] = set()
+    while heap:
+        _, _, total, node, text, step = heapq.heappop(heap)
+        if (node, text) in seen:
+            continue
+        seen.add((node, text))
+        if node == THE_END:
+            yield _path(expanded, text, step, total)
+            continue
+        if node in expanded.ends:
+            ended = total + expanded.end_total(node)
+            heapq.heappush(heap, (-ended, next(number), ended, THE_END, text, step))
+        for which in leaving[node]:
+            arc = expanded.arcs[which]
+            word = arcs[arc.arc].word
+            longer = text if labels.is_silent(word) else text.then(word)
+            onward = total + totals[which]
+            hope = -(onward + future[arc.target])
+            following = _Step(step, which)
+            heapq.heappush(heap, (hope, next(number), onward, arc.target, longer, following))
+
+
+def _futures(expanded: ExpandedLattice) -> tuple[list[float], list[list[int]]]:
+    """The best total from each node to the end, and the arcs that leave it."""
+    future = [float("-inf")] * len(expanded.nodes)
+    for node in expanded.ends:
+        future[node] = expanded.end_total(node)
+    leaving: list[list[int]] = [[] for _ in expanded.nodes]
+    for number, arc in enumerate(expanded.arcs):
+        leaving[arc.source].append(number)
+    for node in reversed(range(len(expanded.nodes))):
+        for number in leaving[node]:
+            arc = expanded.arcs[number]
+            future[node] = max(future[node], expanded.arc_total(arc) + future[arc.target])
+    return future, leaving
+
+
+def _path(expanded: ExpandedLattice, text: History, step: _Step | None, total: float) -> BestPath:
+    lattice = expanded.lattice
+    numbers: list[int] = []
+    while step is not None:
+        numbers.append(step.arc)
+        step = step.before
+    numbers.reverse()
+    arcs = [expanded.arcs[number] for number in numbers]
+    last = arcs[-1].target if arcs else 0
+    own = [lattice.arcs[arc.arc].values for arc in arcs]
+    own.append(lattice.finals[expanded.nodes[last]])
+    answers = [*(arc.answers for arc in arcs), expanded.ends[last]]
+    return BestPath(
+        words=tuple(text.words),
+        arcs=tuple(numbers),
+        total=total,
+        own=tuple(map(sum, zip(*own, strict=True))),
+        answers=tuple(map(sum, zip(*answers, strict=True))),
+    )

@@ -1,0 +1,133 @@
+"""A lattice whose nodes have one history each, and what a model gave to each arc there.
+
+Nodes are split and none is joined: an arc of the lattice may stand here several times, with other
+answers after other histories. Nodes are in topological order; the first is the start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.options import GRAPH, OLD, REST, LatticeOptions, Weighing, feature_names
+
+Answers = tuple[float, ...]  # log-probabilities in nats, one a model
+
+
+class ExpandedArc(NamedTuple):
+    """An arc between nodes with histories."""
+
+    source: int
+    target: int
+    arc: int  # which one of the lattice
+    answers: Answers
+
+
+@dataclass(frozen=True)
+class ExpandedLattice:
+    """What the search leaves."""
+
+    lattice: Lattice
+    models: tuple[str, ...]
+    options: LatticeOptions
+    weighing: Weighing
+    nodes: tuple[int, ...]  # the lattice's node of each
+    arcs: tuple[ExpandedArc, ...]
+    ends: Mapping[int, Answers]  # final nodes here: the end of the sentence
+    n_merged: int = 0  # arrivals that go on with another history than their own
+    n_pruned: int = 0  # nodes with a history that were left out by the beam
+    n_refused: int = 0  # the same, since a level held too many
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every path of the lattice is here with its own score."""
+        return not (self.n_merged or self.n_pruned or self.n_refused)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether nodes are others than those of the lattice, or fewer."""
+        return sorted(self.nodes) != list(range(len(self.lattice.nodes))) or len(self.arcs) != len(
+            self.lattice.arcs
+        )
+
+    @cached_property
+    def statics(self) -> tuple[float, ...]:
+        """What each arc of the lattice counts, whatever models say."""
+        return static_scores(self.lattice, self.weighing, options=self.options)
+
+    def arc_total(self, arc: ExpandedArc) -> float:
+        """What an arc counts."""
+        return self.statics[arc.arc] + dot(self.weighing.models, arc.answers)
+
+    def end_total(self, node: int) -> float:
+        """What ending at a final node counts."""
+        own = dot(self.weighing.own, self.lattice.finals[self.nodes[node]])
+        return own + dot(self.weighing.models, self.ends[node])
+
+    def features(self, own: Answers, answers: Answers) -> dict[str, float]:
+        """The features of a path by name: the sums of the lattice's own and of the models'."""
+        names = feature_names(self.lattice, self.models)
+        found = dict(zip(names, (*own, *answers), strict=True))
+        if REST in found:
+            found[REST] -= answers[self.models.index(OLD)]
+        return found
+
+
+@dataclass(frozen=True)
+class RescoredLattice:
+    """A rescored lattice and its best hypotheses, each with the score of its own history."""
+
+    expanded: ExpandedLattice
+    nbest: NbestList
+    totals: tuple[float, ...]  # Σ weight·feature of each hypothesis, falling
+
+    @property
+    def lattice(self) -> Lattice:
+        """What was rescored."""
+        return self.expanded.lattice
+
+    def to_dict(self) -> dict[str, str | int | float | bool | dict[str, float]]:
+        """What was done, for reports."""
+        expanded = self.expanded
+        return {
+            "id": self.lattice.id,
+            "nodes": len(self.lattice.nodes),
+            "arcs": len(self.lattice.arcs),
+            "useless_nodes": self.lattice.n_useless,
+            "expanded_nodes": len(expanded.nodes),
+            "expanded_arcs": len(expanded.arcs),
+            "merged": expanded.n_merged,
+            "pruned": expanded.n_pruned,
+            "refused": expanded.n_refused,
+            "exact": expanded.is_exact,
+            "recombine": expanded.options.recombine,
+            "beam": expanded.options.beam,
+            "weights": dict(expanded.weighing.weights),
+        }
+
+
+def dot(weights: Answers, values: Answers) -> float:
+    """Σ weight·value."""
+    return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
+
+def static_scores(
+    lattice: Lattice, weighing: Weighing, *, options: LatticeOptions
+) -> tuple[float, ...]:
+    """What each arc counts, whatever models say: its own features, and counts of words."""
+    labels = {arc.word for arc in lattice.arcs}
+    for_words, for_unknown = weighing.counts
+    counts = {}
+    for label in labels:
+        read = options.tokens(label) if options.labels.is_read(label) else ()
+        n_unknown = sum(not options.is_known(token) for token in read)
+        is_word = not options.labels.is_silent(label)
+        counts[label] = for_words * is_word + for_unknown * n_unknown
+    return tuple(dot(weighing.own, arc.values) + counts[arc.word] for arc in lattice.arcs)
+
+
+def language_value(lattice: Lattice, values: Answers) -> float:
+    """What a lattice's own language model makes of an arc; 0 everywhere where it has none."""
+    return values[lattice.names.index(GRAPH if GRAPH in lattice.names else OLD)]

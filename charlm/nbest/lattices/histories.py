@@ -1,0 +1,134 @@
+"""Histories: what was said before a word, as a tree, and models that answer for many at once.
+
+A model sees histories of whole lattices, many a call, and is told which of them may come back; the
+search knows nothing of its states. The word `</s>` stands for the end.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import DataError
+from charlm.nbest.scorer import Scorer
+
+LogProbs = npt.NDArray[np.float64]
+END_WORD = "</s>"
+
+
+class History:
+    """Words from the start of a sentence; the same words in one tree are the same object."""
+
+    __slots__ = ("_longer", "depth", "parent", "word")
+
+    def __init__(self, parent: "History | None" = None, word: str = "") -> None:
+        self.parent = parent
+        self.word = word
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self._longer: dict[str, History] = {}
+
+    def then(self, word: str) -> "History":
+        """This history and one word more."""
+        longer = self._longer.get(word)
+        if longer is None:
+            longer = self._longer[word] = History(self, word)
+        return longer
+
+    def tail(self, n_words: int) -> tuple[str, ...]:
+        """The last words, fewer at the start of a sentence; the last one first."""
+        words: list[str] = []
+        node = self
+        while node.parent is not None and len(words) < n_words:
+            words.append(node.word)
+            node = node.parent
+        return tuple(words)
+
+    @property
+    def words(self) -> list[str]:
+        """All of them in their order."""
+        return list(self.tail(self.depth))[::-1]
+
+
+Request = tuple[History, str]  # a word, or `</s>`, after a history
+
+
+class Histories(Protocol):
+    """A model that can be asked for words after histories."""
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """The log-probability of each request in nats, (N,)."""
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """Only these, and what begins with them, will be asked for again; roots always may be."""
+
+
+class ScorerHistories:
+    """Any scorer of sentences, asked for one whole sentence a history and word."""
+
+    def __init__(self, scorer: Scorer, *, memory: object = None) -> None:
+        self.scorer = scorer
+        self.memory = memory
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol says."""
+        distinct = list(dict.fromkeys(requests))
+        sentences = [
+            history.words if word == END_WORD else [*history.words, word]
+            for history, word in distinct
+        ]
+        scores = self.scorer.score(sentences, memory=self.memory)
+        found = {
+            request: score.log_probs[request[0].depth]
+            for request, score in zip(distinct, scores, strict=True)
+        }
+        return np.array([found[request] for request in requests], np.float64)
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """Nothing is kept."""
+
+
+class MixedHistories:
+    """A mixture of models, word by word."""
+
+    def __init__(self, parts: Sequence[Histories], weights: Sequence[float]) -> None:
+        self.parts = parts
+        self.weights = weights
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol says."""
+        answers = [part.log_probs(requests) for part in self.parts]
+        weighted = [
+            answer + np.log(weight)
+            for answer, weight in zip(answers, self.weights, strict=True)
+            if weight
+        ]
+        return np.asarray(np.logaddexp.reduce(weighted, axis=0), np.float64)
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """As the protocol says."""
+        kept = list(histories)
+        for part in self.parts:
+            part.keep(kept)
+
+
+def asked(models: Mapping[str, Histories], requests: Sequence[Request]) -> LogProbs:
+    """The answers of all models, (N, number of models).
+
+    Raises:
+        DataError: a model gives a word nothing at all.
+    """
+    answers = np.empty((len(requests), len(models)))
+    if not requests:
+        return answers
+    for column, (name, model) in enumerate(models.items()):
+        answers[:, column] = model.log_probs(requests)
+        lost = np.flatnonzero(~np.isfinite(answers[:, column]))
+        if len(lost):
+            word = requests[int(lost[0])][1]
+            raise DataError(
+                f"model {name!r}: gives {word!r:.60} the log-probability "
+                f"{answers[lost[0], column]}; expected a number; if the model lists no <unk>, "
+                "make one that does"
+            )
+    return answers

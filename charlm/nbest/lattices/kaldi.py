@@ -1,0 +1,249 @@
+"""Kaldi's lattices as text: Lattice and CompactLattice, one after another in an archive.
+
+Weights are costs, and only sums over whole paths mean anything: a graph cost is language model,
+transitions and lexicon together. A missing weight is 0. Which of the two kinds it is, the number of
+columns tells: a CompactLattice has one for labels, a Lattice has two.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.nbest.lattices.lattice import Arc, Lattice
+from charlm.nbest.lines import Line, Lines
+from charlm.text.files import display_name, read_lines, split_words
+
+NAMES = ("graph", "am")
+EPSILON = "<eps>"
+INTEGER = re.compile(r"[0-9]{1,9}")
+COST = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
+WEIGHT = re.compile(rf"(?P<graph>{COST}),(?P<am>{COST})(?:,(?P<alignment>[^,]*))?")
+COMPACT_COLUMNS, LATTICE_COLUMNS = (3, 4), (4, 5)
+HIGHEST_COST = 1e30  # sums of more are no numbers in Kaldi's own fp32
+
+Symbols = Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class KaldiOriginal:
+    """The lines of a lattice, and what stands where."""
+
+    lines: tuple[Line, ...]  # the utterance's id and the blank lines around it included
+    arcs: tuple[int, ...]  # the line of each arc
+    finals: Mapping[int, int]  # the line of each final node
+    word_column: int
+
+
+def claims(lines: tuple[str, ...]) -> bool:
+    """Whether a file that begins so holds Kaldi's lattices as text."""
+    rows = [split_words(line) for line in lines if line.strip(" \t")]
+    return len(rows) > 1 and len(rows[0]) == 1 and _is_row(rows[1])
+
+
+def _is_row(row: list[str]) -> bool:
+    if not 1 <= len(row) <= LATTICE_COLUMNS[1] or not INTEGER.fullmatch(row[0]):
+        return False
+    if len(row) > 2:
+        return INTEGER.fullmatch(row[1]) is not None
+    return len(row) == 1 or WEIGHT.fullmatch(row[1]) is not None
+
+
+def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
+    """The lattices, each when its blank line has come.
+
+    Raises:
+        DataError: FILE:LINE and what was expected there.
+    """
+    seen: set[str] = set()
+    while (block := _block(lines)) is not None:
+        lattice = _lattice(block, symbols)
+        if lattice.id in seen:
+            raise DataError(
+                f"{lattice.place}: utterance {lattice.id!r:.80} for the second time; expected each "
+                "once"
+            )
+        seen.add(lattice.id)
+        yield lattice
+    if not seen:
+        raise DataError(f"{lines.name}: no lattice; expected the id of an utterance and its states")
+
+
+def _block(lines: Lines) -> list[Line] | None:
+    """The lines of the next lattice with the blank ones before and behind it."""
+    block: list[Line] = []
+    is_inside = False
+    while (line := lines.peek()) is not None:
+        is_blank = not line.text.strip(" \t")
+        if is_inside and is_blank:
+            is_inside = False
+        elif not is_blank and not is_inside:
+            if any(each.text.strip(" \t") for each in block):
+                return block
+            is_inside = True
+        block.append(next(lines))
+    return block if any(line.text.strip(" \t") for line in block) else None
+
+
+def _lattice(block: list[Line], symbols: Symbols | None) -> Lattice:
+    rows = [(number, split_words(line.text)) for number, line in enumerate(block)]
+    rows = [(number, row) for number, row in rows if row]
+    first = block[rows[0][0]]
+    if len(rows[0][1]) != 1:
+        raise DataError(
+            f"{first.place}: found {len(rows[0][1])} fields; expected the id of an utterance alone "
+            "on its line; an archive written by lattice-copy ark:lat ark,t:-"
+        )
+    name = rows[0][1][0]
+    if len(rows) == 1:
+        raise DataError(
+            f"{first.place}: utterance {name!r:.80}: no state; expected a lattice; take it out"
+        )
+    column = _word_column(rows[1:], block)
+    builder = _Builder(block, column, symbols)
+    for number, row in rows[1:]:
+        builder.add(number, row)
+    builder.check_labels(name)
+    return Lattice(
+        id=name,
+        place=first.place,
+        names=NAMES,
+        nodes=tuple(builder.nodes),
+        start=0,
+        arcs=tuple(builder.arcs),
+        finals=builder.finals,
+        original=KaldiOriginal(tuple(block), tuple(builder.arc_lines), builder.final_lines, column),
+    )
+
+
+def _word_column(rows: list[tuple[int, list[str]]], block: list[Line]) -> int:
+    """2 in a CompactLattice, 3 in a Lattice."""
+    lengths = {len(row): number for number, row in rows}
+    if 3 in lengths and 5 in lengths:
+        raise DataError(
+            f"{block[max(lengths[3], lengths[5])].place}: rows of 3 and of 5 fields in one "
+            "lattice; expected a CompactLattice (source target word weight) or a Lattice (source "
+            "target label word weight)"
+        )
+    if 3 in lengths:
+        return 2
+    if 5 in lengths:
+        return 3
+    short = [row for _, row in rows if len(row) == 4]  # with a weight, or with two labels
+    has_labels = all(INTEGER.fullmatch(row[2]) for row in short)
+    has_weights = all(WEIGHT.fullmatch(row[3]) for row in short)
+    return 3 if has_labels and not has_weights else 2
+
+
+class _Builder:
+    """Takes the rows of one lattice."""
+
+    def __init__(self, block: list[Line], word_column: int, symbols: Symbols | None) -> None:
+        self.block = block
+        self.word_column = word_column
+        self.symbols = symbols
+        self.nodes: dict[str, int] = {}
+        self.arcs: list[Arc] = []
+        self.arc_lines: list[int] = []
+        self.finals: dict[int, tuple[float, ...]] = {}
+        self.final_lines: dict[int, int] = {}
+        self.has_symbols = False  # a digit that is a word has others beside it, or `<eps>`
+
+    def add(self, number: int, row: list[str]) -> None:
+        """A row of the file."""
+        place = self.block[number].place
+        if len(row) <= 2:
+            self._add_final(number, row)
+            return
+        if len(row) not in (self.word_column + 1, self.word_column + 2):
+            kind = "source target word [weight]"
+            if self.word_column == 3:
+                kind = "source target label word [weight]"
+            raise DataError(f"{place}: found {len(row)} fields; expected {kind}")
+        values = self._values(row[self.word_column + 1 :], place)
+        if not all(map(math.isfinite, values)):
+            raise DataError(f"{place}: an infinite cost; expected finite ones on arcs")
+        source, target = (self._node(text, place) for text in row[:2])
+        if self.word_column == 3 and not INTEGER.fullmatch(row[2]):
+            raise DataError(f"{place}: label {row[2]!r:.40}; expected a whole number before words")
+        word = self._word(row[self.word_column], place)
+        self.arcs.append(Arc(source, target, word, values))
+        self.arc_lines.append(number)
+
+    def _add_final(self, number: int, row: list[str]) -> None:
+        place = self.block[number].place
+        node = self._node(row[0], place)
+        values = self._values(row[1:], place)
+        if node in self.final_lines:
+            raise DataError(
+                f"{place}: state {row[0]} is final for the second time; expected one weight each"
+            )
+        self.final_lines[node] = number
+        if all(map(math.isfinite, values)):  # an infinite cost is Kaldi's way to say: not final
+            self.finals[node] = values
+
+    def _node(self, text: str, place: str) -> int:
+        if not INTEGER.fullmatch(text):
+            raise DataError(f"{place}: state {text!r:.40}; expected a whole number")
+        return self.nodes.setdefault(str(int(text)), len(self.nodes))
+
+    def _values(self, fields: list[str], place: str) -> tuple[float, ...]:
+        if not fields:
+            return (0.0, 0.0)
+        found = WEIGHT.fullmatch(fields[0])
+        if not found:
+            raise DataError(
+                f"{place}: weight {fields[0]!r:.60}; expected graph,acoustic or "
+                "graph,acoustic,alignment"
+            )
+        costs = [float(found[name]) for name in NAMES]
+        if any(cost == -math.inf or HIGHEST_COST < abs(cost) < math.inf for cost in costs):
+            raise DataError(f"{place}: weight {fields[0]!r:.60}; expected costs below 1e30")
+        return tuple(0.0 - cost for cost in costs)
+
+    def _word(self, label: str, place: str) -> str:
+        self.has_symbols = self.has_symbols or not INTEGER.fullmatch(label)
+        if self.symbols is None or not INTEGER.fullmatch(label):
+            return EPSILON if label == "0" else label
+        word = self.symbols.get(int(label))
+        if word is None:
+            raise DataError(
+                f"{place}: label {label}, which the symbol table does not list; expected the "
+                "words.txt of the decoding graph"
+            )
+        return EPSILON if int(label) == 0 else word
+
+    def check_labels(self, name: str) -> None:
+        """Refuse numbers for words."""
+        words = {arc.word for arc in self.arcs} - {EPSILON}
+        if self.symbols is None and words and not self.has_symbols:
+            raise DataError(
+                f"{self.block[self.arc_lines[0]].place}: utterance {name!r:.80}: all words are "
+                "numbers; expected words, or the decoding graph's words.txt (--words-txt)"
+            )
+
+
+def read_symbols(path: str | Path) -> dict[int, str]:
+    """A symbol table of Kaldi and OpenFst: `word number` a line.
+
+    Raises:
+        DataError: another layout, or a number for the second time.
+    """
+    symbols: dict[int, str] = {}
+    for number, line in read_lines(path):
+        row = split_words(line)
+        if not row:
+            continue
+        if len(row) != 2 or not INTEGER.fullmatch(row[1]):
+            raise DataError(
+                f"{display_name(path)}:{number}: {line!r:.60}; expected a word and its number"
+            )
+        if int(row[1]) in symbols:
+            raise DataError(
+                f"{display_name(path)}:{number}: number {row[1]} for the second time; expected "
+                "each once"
+            )
+        symbols[int(row[1])] = row[0]
+    return symbols

@@ -1,0 +1,124 @@
+"""How lattices are rescored, and how much each feature counts.
+
+A total is Σ weight·feature over a path. A beam is measured in nats of the language models: it is
+multiplied by the sum of their weights, so that one number serves lattices of any scales.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from charlm.errors import ConfigError
+from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.lattices.lattice import Lattice
+
+OLD = "old_lm"  # the model that the lattice was made with, where it stands apart
+GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and what is left of it without the old model
+COUNTS = ("words", "oov")
+KALDI_AM = 0.1  # Kaldi's own default of --acoustic-scale
+
+
+def one_token(word: str) -> tuple[str, ...]:
+    """The word as it is."""
+    return (word,)
+
+
+def always_known(token: str) -> bool:
+    """Every word is one of the vocabulary."""
+    return True
+
+
+@dataclass(frozen=True)
+class LatticeOptions:
+    """How lattices are rescored."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)  # all; empty: as the lattice says
+    overrides: Mapping[str, float] = field(default_factory=dict)  # instead of some of those
+    beam: float = 16.0  # nats of the language models below the best of a level; 0: none
+    recombine: int = 4  # histories that share so many last words are one; 0: never
+    max_pairs: int = 10_000  # of nodes and histories a level; the best ones stay
+    n_best: int = 100  # hypotheses that are given back; 0: none
+    labels: Labels = field(default_factory=Labels)
+    tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
+    is_known: Callable[[str], bool] = always_known  # whether a token is in the vocabulary
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for numbers that make no search."""
+        for name, least in (("beam", 0), ("recombine", 0), ("max_pairs", 1), ("n_best", 0)):
+            value = getattr(self, name)
+            if not value >= least:
+                raise ConfigError(f"{name}: found {value}; expected {least} or more")
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """The weights of a search: of the lattice's own features, of counts, and of models."""
+
+    weights: Mapping[str, float]  # as the user means them
+    own: tuple[float, ...]  # of the lattice's features
+    counts: tuple[float, float]  # of words and unknown words
+    models: tuple[float, ...]  # of the answers of each model
+    language: float  # of all language models together: the unit of the beam
+
+
+def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
+    """What a path is weighed by, `words` and `oov` aside."""
+    names = [REST if name == GRAPH and OLD in models else name for name in lattice.names]
+    return (*names, *models)
+
+
+def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]:
+    """The lattice's own scales; of the language model's, models have half, in equal parts.
+
+    Where a lattice says nothing, Kaldi's acoustic scale is 0.1 and every other scale 1.
+    """
+    is_kaldi = GRAPH in lattice.names
+    old = OLD if OLD in (*lattice.names, *models) else GRAPH
+    scale = lattice.scales.get(OLD, 1.0)
+    new = [name for name in models if name != OLD]
+    weights = {"am": lattice.scales.get("am", KALDI_AM if is_kaldi else 1.0)}
+    if is_kaldi and OLD in models:
+        weights[REST] = 1.0
+    weights[old] = scale / 2 if new else scale
+    weights.update({name: scale / 2 / len(new) for name in new})
+    if "pron" in lattice.names:
+        weights["pron"] = lattice.scales.get("pron", 1.0)
+    if "words" in lattice.scales:
+        weights["words"] = lattice.scales["words"]
+    return weights
+
+
+def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions) -> Weighing:
+    """How a lattice's paths are weighed.
+
+    Raises:
+        ConfigError: a weight of a feature that is not there, or an old model for the second time.
+    """
+    if OLD in models and OLD in lattice.names:
+        raise ConfigError(
+            f"--old-lm: {lattice.place}: the lattice has the old model's scores already; expected "
+            "one whose graph scores hold more (Kaldi); leave it out"
+        )
+    weights = {**(options.weights or default_weights(lattice, models)), **options.overrides}
+    names = feature_names(lattice, models)
+    for name in weights:
+        if name not in (*names, *COUNTS):
+            raise ConfigError(
+                f"weight {name!r:.60}: no such feature in {lattice.place}; expected "
+                f"{', '.join((*names, *COUNTS))}"
+            )
+    rest = weights.get(REST, 0.0)
+    own = tuple(weights.get(name, 0.0) for name in names[: len(lattice.names)])
+    counted = [weights.get(name, 0.0) for name in models]
+    if REST in names:  # what the old model takes out of the sum comes back by its own weight
+        counted = [
+            weight - rest if name == OLD else weight
+            for name, weight in zip(models, counted, strict=True)
+        ]
+    language = {OLD, GRAPH, "ngram", *models}
+    return Weighing(
+        weights=weights,
+        own=own,
+        counts=(weights.get("words", 0.0), weights.get("oov", 0.0)),
+        models=tuple(counted),
+        language=sum(abs(weights.get(name, 0.0)) for name in language) or 1.0,
+    )

@@ -1,0 +1,148 @@
+"""The fields of HTK's lattice files: `name=value`, quoted or not, in any order, long or short.
+
+A word that begins with a quote is quoted only if it ends with the same: HTK escapes the others by a
+backslash, SRILM writes them as they are. Bytes above 127 may come as octal numbers.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+from charlm.errors import DataError
+from charlm.nbest.lines import Line
+
+# A field is its name, `=`, and a value: in quotes up to a blank, or whatever holds no blank.
+FIELD = re.compile(
+    r"""([^ \t=]+)=("(?:[^"\\]|\\.)*"(?![^ \t])|'(?:[^'\\]|\\.)*'(?![^ \t])|[^ \t]*)"""
+)
+ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LARGEST = 1e30
+SHORT = {  # of the fields that can be written either way
+    "VERSION": "V",
+    "UTTERANCE": "U",
+    "SUBLAT": "S",
+    "NODES": "N",
+    "LINKS": "L",
+    "WORD": "W",
+    "START": "S",
+    "END": "E",
+    "time": "t",
+    "var": "v",
+    "div": "d",
+    "acoustic": "a",
+    "ngram": "n",
+    "language": "l",
+}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a line, by their short names."""
+
+    line: Line
+    values: dict[str, str]  # still quoted
+    spans: dict[str, tuple[int, int]]  # where each value stands in the line
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """A field that is a number.
+
+        Raises:
+            DataError: something else.
+        """
+        text = self.values.get(name)
+        if text is None:
+            return default
+        if not NUMBER.fullmatch(text) or abs(float(text)) > LARGEST:
+            raise DataError(f"{self.line.place}: {name}={text!r:.60}; expected a number")
+        return float(text)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A field that is text, its quotes and escapes undone.
+
+        Raises:
+            DataError: octal bytes that are no UTF-8.
+        """
+        return unquoted(self.values.get(name, default), where=f"{self.line.place}: {name}")
+
+
+def fields_of(line: Line) -> Fields:
+    """The fields of a line; other names than HTK's stay what they are.
+
+    Raises:
+        DataError: something that is no field, or a field for the second time.
+    """
+    values: dict[str, str] = {}
+    spans: dict[str, tuple[int, int]] = {}
+    end = 0
+    for found in FIELD.finditer(line.text):
+        between = line.text[end : found.start()]
+        if between.strip(" \t") or (end and not between):
+            break
+        name = SHORT.get(found[1], found[1])
+        if name in values:
+            raise DataError(f"{line.place}: field {name} for the second time; expected it once")
+        values[name] = found[2]
+        spans[name] = found.span(2)
+        end = found.end()
+    rest = line.text[end:].strip(" \t")
+    if rest:
+        raise DataError(
+            f"{line.place}: {rest!r:.60}; expected fields such as W=word, blanks between them"
+        )
+    return Fields(line, values, spans)
+
+
+def unquoted(text: str, *, where: str) -> str:
+    """A value without its quotes and escapes.
+
+    Raises:
+        DataError: octal bytes that are no UTF-8, or that a word cannot hold.
+    """
+    if len(text) > 1 and text[0] in "\"'" and text[0] == text[-1]:
+        text = text[1:-1]
+    if "\\" not in text:
+        return text
+    plain = ESCAPE.sub(_unescaped, text.encode())
+    try:
+        value = plain.decode()
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{where}: {text!r:.60} is no UTF-8; expected UTF-8 in octal numbers; convert the file"
+        ) from None
+    if any(char <= " " for char in value):
+        raise DataError(
+            f"{where}: {text!r:.60} holds blanks or control characters; expected a word"
+        )
+    return value
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    digits = found[1]
+    return bytes([int(digits, 8)]) if len(digits) > 1 else digits
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a file's log-probabilities are in nats."""
+
+    base: float  # of the logarithm; 0: probabilities
+
+    def nats(self, value: float, *, place: str) -> float:
+        """A value of the file in nats.
+
+        Raises:
+            DataError: a probability of 0 or less.
+        """
+        if self.base:
+            return value * math.log(self.base)
+        if value <= 0:
+            raise DataError(
+                f"{place}: probability {value:g} where base=0; expected more than 0; take the arc "
+                "out"
+            )
+        return math.log(value)
+
+    def written(self, nats: float) -> str:
+        """Nats as the file has them."""
+        return f"{nats / math.log(self.base) if self.base else math.exp(nats):.7g}"

@@ -1,0 +1,167 @@
+"""What every format does about the cases that tools disagree on.
+
+Marks of a sentence's start and end go at its ends and are an error within. A feature that is no
+finite number is an error that names the utterance, or the worst finite value of its list. An id
+comes once, and one that becomes the name of a file stays within its folder.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite, log, nan
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import FEATURE, OnNan, Source
+from charlm.nbest.hypotheses import Hypothesis
+from charlm.text.corpus import without_marks
+from charlm.text.files import split_words
+
+LN10 = log(10)
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE
+)
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def is_number(text: str) -> bool:
+    """Whether `number` takes it."""
+    return NUMBER.fullmatch(text) is not None
+
+
+def number(text: str, where: str) -> float:
+    """What a field holds; NaN and infinity are numbers here, `settled` sees to them.
+
+    Raises:
+        DataError: something else; `where` stands before it.
+    """
+    if not is_number(text):
+        raise DataError(f"{where}: found {text[:40]!r}; expected a number")
+    return float(text)
+
+
+def written(score: float, hypothesis: Hypothesis) -> str:
+    """A score as text, six decimals.
+
+    Raises:
+        DataError: NaN or infinity.
+    """
+    if not isfinite(score):
+        raise DataError(
+            f"{hypothesis.place}: the score of this hypothesis is {score}; expected a finite "
+            "number, since the list is to hold it; score it with a model that knows no zero"
+        )
+    return f"{score:.6f}"
+
+
+def only(
+    source: Source,
+    name: str,
+    *,
+    columns: bool = False,
+    features: bool = False,
+    length_penalty: bool = False,
+) -> None:
+    """Refuses what a user says of a list that its format has no use for.
+
+    Raises:
+        ConfigError: names of columns, further files, a length penalty, each unless taken.
+    """
+    for said, taken, what in (
+        (source.columns, columns, "names of columns"),
+        (source.features, features, "files of features"),
+        (source.length_penalty, length_penalty, "a length penalty"),
+    ):
+        if said and not taken:
+            raise ConfigError(f"format {name!r}: found {what}; expected none; leave it out")
+
+
+def plain_words(text: str, place: str) -> tuple[str, ...]:
+    """The words of a hypothesis: what stands between blanks and TABs, without marks at the ends.
+
+    Raises:
+        DataError: `<s>` or `</s>` within, or what a line of text cannot hold.
+    """
+    if "\n" in text or "\0" in text:
+        raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
+    return tuple(without_marks(split_words(text), where=place))
+
+
+def ids_once() -> Callable[[str, str], None]:
+    """A check to be called with the id of each list and its place; it keeps the ids.
+
+    Raises:
+        DataError: an id that came before.
+    """
+    seen: set[str] = set()
+
+    def check(key: str, place: str) -> None:
+        if key in seen:
+            raise DataError(
+                f"{place}: found the id {key[:80]!r} again after others; expected its hypotheses "
+                "together; sort the list, or give the lists different ids"
+            )
+        seen.add(key)
+
+    return check
+
+
+def refuse_twice(hypothesis: Hypothesis) -> None:
+    """Refuses to add the feature `charlm` to a list that has it.
+
+    Raises:
+        DataError: it has.
+    """
+    if FEATURE in hypothesis.features:
+        raise DataError(
+            f"{hypothesis.place}: found a feature {FEATURE!r} already; expected none; rename it"
+        )
+
+
+def settled(
+    key: str,
+    features: Sequence[Mapping[str, float]],
+    *,
+    places: Sequence[str],
+    on_nan: OnNan,
+    ragged: bool = False,
+) -> list[dict[str, float]]:
+    """The features of a list's hypotheses, all finite, or as their user wants those that are not.
+
+    What some hypotheses lack is like NaN, unless lists may be `ragged`; what all lack, none has.
+
+    Raises:
+        DataError: one that is not finite and is to be an error, or a list that has no finite one.
+    """
+    names = list(dict.fromkeys(name for found in features for name in found))
+    results = [dict(found) for found in features]
+    for name in names:
+        values = [found.get(name, nan) for found in features]
+        bad = [
+            i
+            for i, value in enumerate(values)
+            if not isfinite(value) and (name in features[i] or not ragged)
+        ]
+        finite = [value for value in values if isfinite(value)]
+        if bad and (on_nan == "error" or not finite):
+            value = features[bad[0]].get(name, "missing")
+            raise DataError(
+                f"{places[bad[0]]}: utterance {key[:80]!r}: the feature {name!r} is {value}; "
+                "expected a finite number; "
+                + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
+            )
+        for i in bad:
+            results[i][name] = min(finite)
+    return results
+
+
+def safe_name(key: str, place: str) -> str:
+    """`key`, which becomes the name of a file.
+
+    Raises:
+        DataError: it is empty, leaves its folder, or holds control characters.
+    """
+    if key in ("", ".", "..") or "/" in key or CONTROL.search(key):
+        raise DataError(
+            f"{place}: the id {key[:80]!r} cannot be the name of a file; expected one without "
+            "slashes and control characters; rename it"
+        )
+    return key

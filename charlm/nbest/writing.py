@@ -1,0 +1,124 @@
+"""Where lists go that have been written down: a stream, a file, or a folder of files.
+
+A file appears when all of it is there, so one that is read may be written over. Packed files are
+written by the ending of their name. What is piped on is not kept: a stream gets each list at once.
+"""
+
+import bz2
+import gzip
+import lzma
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import Piece
+from charlm.nbest.policies import CONTROL
+from charlm.text.files import atomic_write
+
+PACKERS: dict[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+MAX_OPEN = 64  # files of a folder at a time; systems allow 256 and more
+
+
+def write_stream(pieces: Iterable[Piece], write: Callable[[str], object]) -> None:
+    """Gives `write` the text of each piece when it comes.
+
+    Raises:
+        ConfigError: a piece for a file, where there is no folder.
+    """
+    for piece in pieces:
+        write(_unnamed(piece))
+
+
+def write_file(pieces: Iterable[Piece], path: str | Path) -> None:
+    """Replaces `path` by the pieces, whole or not at all; packed if its name ends so.
+
+    Raises:
+        ConfigError: a piece for a file of its own, where there is no folder.
+        DataError: `path` is a folder, a device or a pipe.
+    """
+    if Path(path).is_dir():
+        raise DataError(f"{path}: is a folder; expected a file or a new name")
+    with _packed(Path(path)) as file:
+        for piece in pieces:
+            file.write(_unnamed(piece).encode())
+
+
+def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> None:
+    """Writes each piece to the file of its name in `folder`; those without a name to `main`.
+
+    Files are collected beside their place and replaced at the end, each whole or not at all.
+
+    Raises:
+        DataError: a name that would leave the folder, or two that are file and folder at once.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder}: is a file; expected a folder or a new name")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".charlm-") as scratch:
+        names = _collected(pieces, Path(scratch), main)
+        for name, collected in names.items():
+            place = folder / name
+            if place.is_dir():
+                raise DataError(f"{place}: is a folder; expected a file or a new name")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with open(collected, "rb") as source, _packed(place) as file:
+                shutil.copyfileobj(source, file)
+
+
+def _collected(pieces: Iterable[Piece], scratch: Path, main: str) -> dict[str, Path]:
+    """The pieces in files without names of their own, and where each name's are."""
+    files: dict[str, Path] = {}
+    with ExitStack() as stack:
+        opened: dict[str, BinaryIO] = {}
+        for piece in pieces:
+            name = piece.name or main
+            if name not in files:
+                files[_within(name)] = scratch / str(len(files))
+            if name not in opened:
+                if len(opened) == MAX_OPEN:
+                    opened.clear()
+                    stack.close()
+                opened[name] = stack.enter_context(open(files[name], "ab"))
+            opened[name].write(piece.text.encode())
+    return files
+
+
+def _within(name: str) -> str:
+    """The name of a file within a folder.
+
+    Raises:
+        DataError: it would leave the folder, or holds control characters.
+    """
+    parts = name.split("/")
+    if any(part in ("", ".", "..") for part in parts) or CONTROL.search(name):
+        raise DataError(
+            f"{name[:80]!r}: cannot be the name of a file in the folder of the output; expected "
+            "one that stays within it, without control characters; rename the utterance"
+        )
+    return name
+
+
+def _unnamed(piece: Piece) -> str:
+    if piece.name:
+        raise ConfigError(
+            f"format of several files: {piece.name[:80]!r} is one of them; expected a folder to "
+            "write to; give one with --out"
+        )
+    return piece.text
+
+
+@contextmanager
+def _packed(path: Path) -> Iterator[BinaryIO]:
+    """A writer that replaces `path` at the end, and packs what its name says is packed."""
+    with atomic_write(path) as file:
+        packer = PACKERS.get(path.suffix)
+        if packer is None:
+            yield file
+            return
+        with cast(BinaryIO, packer(file, "wb")) as packed:
+            yield packed

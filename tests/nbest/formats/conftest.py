@@ -1,0 +1,53 @@
+"""Lists that are read from, and written to, nothing but memory."""
+
+import io
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from charlm.nbest.contract import Format
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lines import Lines, OpenSource
+
+NAME = "a.list"  # how messages call what is read
+
+Read = Callable[..., list[NbestList]]
+Write = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def read() -> Read:
+    """The lists in a text; what its user says of it by name."""
+
+    def read(reader: Format, content: str | bytes, **said: object) -> list[NbestList]:
+        raw = content.encode() if isinstance(content, str) else content
+        lines = Lines(io.BytesIO(raw), NAME)
+        return list(reader.read(OpenSource(NAME, lines=lines, **said)))  # type: ignore[arg-type]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def write() -> Write:
+    """The main stream that a writer gives, with scores and orders where there are some."""
+
+    def write(
+        writer: Format,
+        lists: Sequence[NbestList],
+        *,
+        scores: Sequence[Sequence[float]] = (),
+        orders: Sequence[Sequence[int]] = (),
+    ) -> str:
+        items = [
+            Rescored(
+                nbest,
+                tuple(scores[i]) if scores else (),
+                order=tuple(orders[i]) if orders else (),
+            )
+            for i, nbest in enumerate(lists)
+        ]
+        pieces = list(writer.write(items, reranked=bool(orders)))
+        assert {piece.name for piece in pieces} <= {""}
+        return "".join(piece.text for piece in pieces)
+
+    return write

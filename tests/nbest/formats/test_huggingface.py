@@ -1,0 +1,92 @@
+"""Hugging Face's sequences as JSON, with the penalty for length undone."""
+
+import json
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.formats.huggingface import HuggingFaceFormat
+from charlm.nbest.formats.hyporadise import HyporadiseFormat
+
+ROW = {
+    "id": "u-1",
+    "sequences": ["we know", "we"],
+    "sequences_scores": [-0.5, -0.75],
+    "lengths": [4, 2],
+    "beam_indices": [[0, 1], [1, 1]],
+    "reference": "we know",
+}
+TEXT = json.dumps(ROW) + "\n" + '{"sequences": [""], "seen": [true], "logprobs": [-1e-3]}\n'
+
+
+def test_sequences_and_scores_are_read(read, write) -> None:
+    chosen = HuggingFaceFormat()
+    first, second = found = read(chosen, TEXT)
+    assert (first.id, second.id) == ("u-1", "2")
+    assert [h.words for h in first.hypotheses] == [("we", "know"), ("we",)]
+    assert [h.features for h in first.hypotheses] == [{"score": -0.5}, {"score": -0.75}]
+    assert first.reference == ("we", "know")
+    assert (second.hypotheses[0].words, second.hypotheses[0].features) == ((), {"logprobs": -0.001})
+    assert write(chosen, found) == TEXT
+
+
+def test_an_array_of_lists_is_read_as_lines_are(read) -> None:
+    text = "[" + ",\n".join(TEXT.splitlines()) + "]"
+    assert [each.id for each in read(HuggingFaceFormat(), text)] == ["u-1", "2"]
+
+
+def test_reranked_all_arrays_of_the_list_move_together(read, write) -> None:
+    chosen = HuggingFaceFormat()
+    found = read(chosen, TEXT)
+    after = write(chosen, found, scores=[(-9, -3), (-1,)], orders=[(1, 0), (0,)])
+    assert json.loads(after.split("\n")[0]) == {
+        "id": "u-1",
+        "sequences": ["we", "we know"],
+        "sequences_scores": [-0.75, -0.5],
+        "lengths": [2, 4],
+        "beam_indices": [[1, 1], [0, 1]],
+        "reference": "we know",
+        "charlm": [-3, -9],
+    }
+    (first, _) = again = read(chosen, after)
+    assert [h.features["charlm"] for h in first.hypotheses] == [-3, -9]
+    with pytest.raises(DataError, match="found a feature 'charlm' already; expected none"):
+        write(chosen, again, scores=[(0, 0), (0,)])
+
+
+@pytest.mark.parametrize(("penalty", "sums"), [(1.0, [-2.0, -1.5]), (2.0, [-8.0, -3.0])])
+def test_a_penalty_is_undone_with_the_numbers_of_tokens(penalty, sums, read) -> None:
+    (found,) = read(HuggingFaceFormat(), TEXT.split("\n")[0], length_penalty=penalty)
+    assert [h.features["score"] for h in found.hypotheses] == sums
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sequences": [[1, 2], [3]]}, "found a sequence that is no text; expected texts; decode"),
+        ({"sequences": "we"}, "found no array 'sequences'; expected one of texts"),
+        ({"sequences": []}, "found no hypothesis of 'u-1'; expected at least one"),
+        ({"sequences_scores": [1]}, "found 1 numbers in 'sequences_scores' for 2 hypotheses"),
+        ({"sequences_scores": [1, "x"]}, "'sequences_scores': found 'x'; expected a number"),
+        ({"sequences_scores": [1, None]}, "utterance 'u-1': the feature 'score' is nan; expected"),
+        ({"lengths": [1]}, "found no array 'lengths' of 2 numbers; expected those of the tokens"),
+        ({"lengths": [1, 0]}, "found the length 0.0; expected 1 or more"),
+        ({"reference": 1}, "'reference': found 1; expected a string"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_with_its_line(change, message, read) -> None:
+    text = "\n" + json.dumps({**ROW, **change})
+    with pytest.raises(DataError) as caught:
+        read(HuggingFaceFormat(), text, length_penalty=1.0)
+    assert str(caught.value).startswith("a.list:2: ")
+    assert message in str(caught.value)
+
+
+def test_an_id_that_comes_twice_is_refused(read) -> None:
+    with pytest.raises(DataError, match="a.list:2: found the id 'u-1' again after others"):
+        read(HuggingFaceFormat(), f"{json.dumps(ROW)}\n{json.dumps(ROW)}\n")
+
+
+def test_a_penalty_where_there_is_none_is_refused(read) -> None:
+    with pytest.raises(ConfigError, match="format 'hyporadise': found a length penalty; expected"):
+        read(HyporadiseFormat(), "[]", length_penalty=1.0)

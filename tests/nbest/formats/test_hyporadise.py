@@ -1,0 +1,89 @@
+"""HyPoradise's sets: arrays of inputs, with scores or without, and the later layout."""
+
+import json
+import re
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.formats.hyporadise import HyporadiseFormat
+
+# As the first sets are written, with scores; as others are, without ids.
+SPREAD = """\
+[
+    {
+      "input": [
+        "saatchi officials said",
+        "sachi officials said"
+      ],
+      "output": "saatchi officials said",
+      "score": [
+        -0.19051286753486185,
+        -0.1960289546421596
+      ]
+    },
+    {
+      "input": ["<UNK>", "<UNK> a"], "output": "<UNK>", "am_score": [-1, -2]
+    }
+]
+"""
+
+
+def test_inputs_scores_and_references_are_read(read, write) -> None:
+    chosen = HyporadiseFormat()
+    first, second = found = read(chosen, SPREAD)
+    assert [each.id for each in found] == ["1", "2"]
+    assert [h.words[0] for h in first.hypotheses] == ["saatchi", "sachi"]
+    assert [h.features["score"] for h in first.hypotheses] == [
+        -0.19051286753486185,
+        -0.1960289546421596,
+    ]
+    assert first.reference == ("saatchi", "officials", "said")
+    assert first.hypotheses[1].place == "a.list:2: hypothesis 2"
+    assert second.hypotheses[0].place == "a.list:13: hypothesis 1"
+    assert [h.words for h in second.hypotheses] == [(), ("<UNK>", "a")]
+    assert second.hypotheses[1].features == {"am_score": -2.0}
+    assert second.reference == ()
+    assert write(chosen, found) == SPREAD
+
+
+def test_scores_are_an_array_more_and_other_lines_as_they_were(read, write) -> None:
+    chosen = HyporadiseFormat()
+    after = write(chosen, read(chosen, SPREAD), scores=[(-1.5, -2.5), (-3, -4)])
+    assert json.loads(after)[0]["charlm"] == [-1.5, -2.5]
+    assert re.sub(r',\s*"charlm": \[[-0-9., ]+\]', "", after) == SPREAD
+
+
+def test_the_later_layout_has_the_best_apart(read, write) -> None:
+    chosen = HyporadiseFormat()
+    text = '[{"id": 7, "input2": ["b", "c"], "input1": "a", "output": "a"}]'
+    (found,) = read(chosen, text)
+    assert found.id == "7"
+    assert [h.words for h in found.hypotheses] == [("a",), ("b",), ("c",)]
+    after = write(chosen, [found], orders=[(2, 0, 1)])
+    assert after == '[{"id": 7, "input2": ["a", "b"], "input1": "c", "output": "a"}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[\n{"output": "a"}]', "a.list:2: found no array 'input'; expected the hypotheses, each"),
+        ('[{"input1": "a", "input2": "b . c"}]', "a.list:1: found no array 'input2'; expected"),
+        ('[{"input": ["a", 1]}]', "a.list:1: hypothesis 2: found 1; expected a string"),
+        ('[{"input": ["a"], "output": 1}]', "a.list:1: 'output': found 1; expected a string"),
+        ('[{"input": []}]', "a.list:1: found no hypothesis of '1'; expected at least one"),
+        ('[{"input": ["a <s> b"]}]', "a.list:1: hypothesis 1: found <s> within"),
+    ],
+)
+def test_what_is_no_set_is_refused_with_its_line(text: str, message: str, read) -> None:
+    with pytest.raises(DataError) as caught:
+        read(HyporadiseFormat(), text)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_list_without_inputs_is_passed_on_if_it_may_be_missing(read, write) -> None:
+    chosen = HyporadiseFormat()
+    text = '[{"input": []}, {"input": ["a"]}, {"input": [ ]}]\n'
+    (found,) = read(chosen, text, allow_missing=True)
+    assert found.id == "2"
+    assert write(chosen, [found]) == text

@@ -1,0 +1,113 @@
+"""Lists of translation systems; the real ones leave out the blank after the id."""
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.moses import MosesFormat
+
+OLD = "0 ||| das ist ein haus ||| d: 0 -5.56 lm: -36.1 w: -7 ||| -9.2298 ||| 0-0 1-1\n"
+NEW = "2||| ok  ||| LM0= -33.0 w= -6 ||| -9.9001\n"
+
+
+def test_a_label_owns_all_numbers_up_to_the_next(read) -> None:
+    (found,) = read(MosesFormat(), OLD)
+    assert found.id == "0"
+    assert found.hypotheses[0].words == ("das", "ist", "ein", "haus")
+    assert found.hypotheses[0].features == {
+        "d_1": 0.0,
+        "d_2": -5.56,
+        "lm": -36.1,
+        "w": -7.0,
+        "total": -9.2298,
+    }
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ("F0= -1.23", {"F0": -1.23}),
+        ("tm_pt_0=-3 lm_0=-12.5", {"tm_pt_0": -3.0, "lm_0": -12.5}),
+        ("-1 -2", {"f_1": -1.0, "f_2": -2.0}),
+        ("swd_a=b= 1", {"swd_a=b": 1.0}),
+        ("", {}),
+    ],
+)
+def test_labels_are_written_in_several_ways(features, expected, read) -> None:
+    (found,) = read(MosesFormat(), f"0 ||| ok ||| {features}\n")
+    assert found.hypotheses[0].features == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "scored"),
+    [
+        (OLD, OLD.replace("w: -7", "w: -7 charlm: -1.500000")),
+        (NEW, NEW.replace("w= -6", "w= -6 charlm= -1.500000")),
+        ("0 |||  ||| F0= 1 ||| 2\r\n", "0 |||  ||| F0= 1 charlm= -1.500000 ||| 2\r\n"),
+        ("0 ||| a |||  ||| 2", "0 ||| a ||| charlm= -1.500000  ||| 2"),
+        ("0 ||| a ||| F0= 1", "0 ||| a ||| F0= 1 charlm= -1.500000"),
+    ],
+)
+def test_the_score_is_the_last_feature_labelled_like_the_others(line, scored, read, write) -> None:
+    found = read(MosesFormat(), line)
+    assert write(MosesFormat(), found, scores=[(-1.5,)]) == scored
+    (again,) = read(MosesFormat(), scored)
+    assert again.hypotheses[0].features["charlm"] == -1.5
+    assert again.hypotheses[0].words == found[0].hypotheses[0].words
+
+
+def test_the_total_is_what_ranked_the_list() -> None:
+    assert MosesFormat.weights == {"total": 1.0}
+
+
+def test_blank_lines_mean_nothing_and_are_kept(read, write) -> None:
+    text = OLD + "\n" + NEW + " \n"
+    found = read(MosesFormat(), text)
+    assert [each.id for each in found] == ["0", "2"]
+    assert write(MosesFormat(), found) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 ||| ok\n", "a.list:1: found 2 fields between '|||'; expected at least 3"),
+        (" ||| ok ||| F0= 1\n", "a.list:1: found no id before the first '|||'; expected a number"),
+        ("0 ||| ok ||| F0= x\n", "a.list:1: feature 'F0': found 'x'; expected a number"),
+        ("0 ||| ok ||| F0= 1 ||| x\n", "a.list:1: feature 'total': found 'x'; expected a num"),
+        (
+            "0 ||| ok ||| d= 1 w= 2 d= 3\n",
+            "a.list:1: found the label 'd' twice; expected each once",
+        ),
+        ("0 ||| a ||| total= 1 ||| 2\n", "a.list:1: found the feature 'total' twice; expected"),
+        ("0 ||| a ||| f= nan\n", "a.list:1: utterance '0': the feature 'f' is nan; expected a fin"),
+        (f"{OLD}{NEW}{OLD}", "a.list:3: found the id '0' again after others; expected its"),
+    ],
+)
+def test_what_is_no_such_line_is_said_with_its_place(text, message, read) -> None:
+    with pytest.raises(DataError) as caught:
+        read(MosesFormat(), text)
+    assert message in str(caught.value)
+
+
+def test_two_features_of_one_name_are_refused(read) -> None:
+    with pytest.raises(DataError, match="a.list:1: found the feature 'd_1' twice; expected each"):
+        read(MosesFormat(), "0 ||| ok ||| d= 1 2 d_1= 3\n")
+
+
+def test_it_has_no_use_for_columns(read) -> None:
+    with pytest.raises(ConfigError, match="format 'moses': found names of columns; expected none"):
+        read(MosesFormat(), OLD, columns=("id", "text"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "claimed"),
+    [
+        ((OLD[:-1], NEW[:-1]), True),
+        (("1462 ||| 0 ||| a reference ||| a hypothesis",), False),
+        (("u ||| ok ||| F0= 1 ||| 1",), False),
+        (("0 ||| ok",), False),
+        ((), False),
+    ],
+)
+def test_a_list_is_told_by_bars_numbers_and_labels(lines, claimed) -> None:
+    assert MosesFormat().claims(Sample("-", lines, ())) is claimed

@@ -1,0 +1,222 @@
+"""Tables: columns by a header, by the user, or guessed; units by the name of a column."""
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import Sample
+from charlm.nbest.formats.tsv import TsvFormat
+from charlm.nbest.lines import Lines, OpenSource
+
+LN10 = 2.302585092994046
+HEADED = "id\trank\tam:cost\tlm:log10\ttext\nu\t1\t12.5\t-2\twe know\nu\t2\t13\t-1.5\twe do\n"
+
+
+def features_of(lists):
+    return [[dict(hypothesis.features) for hypothesis in each.hypotheses] for each in lists]
+
+
+def test_a_header_names_columns_and_their_units(read) -> None:
+    (found,) = read(TsvFormat(), HEADED)
+    assert found.id == "u"
+    assert [hypothesis.words for hypothesis in found.hypotheses] == [("we", "know"), ("we", "do")]
+    assert features_of([found]) == [
+        [
+            {"am": -12.5, "lm": pytest.approx(-2 * LN10)},
+            {"am": -13.0, "lm": pytest.approx(-1.5 * LN10)},
+        ]
+    ]
+    assert found.hypotheses[1].place == "a.list:3"
+
+
+def test_a_scored_table_names_its_new_column_in_the_header(read, write) -> None:
+    found = read(TsvFormat(), HEADED)
+    assert write(TsvFormat(), found, scores=[(-1.25, -3.0)]) == (
+        "id\trank\tam:cost\tlm:log10\tcharlm\ttext\n"
+        "u\t1\t12.5\t-2\t-1.250000\twe know\nu\t2\t13\t-1.5\t-3.000000\twe do\n"
+    )
+
+
+def test_without_a_header_numbers_are_called_by_their_column(read) -> None:
+    found = read(TsvFormat(), "u-1\t1\t-0.5\tsystem\t-7\twe know\nu-1\t2\t-1\tother\t-8\t\n")
+    assert [each.id for each in found] == ["u-1"]
+    assert features_of(found) == [[{"c3": -0.5, "c5": -7.0}, {"c3": -1.0, "c5": -8.0}]]
+    assert found[0].hypotheses[1].words == ()
+
+
+def test_a_second_column_that_does_not_count_lines_is_a_feature(read) -> None:
+    found = read(TsvFormat(), "u\t0\twe know\nu\t-3.5\twe do\n")
+    assert features_of(found) == [[{"c2": 0.0}, {"c2": -3.5}]]
+
+
+def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns() -> None:
+    class Endless:
+        """A pipe whose third line never comes."""
+
+        def __init__(self) -> None:
+            self.lines = [b"v\t1\tyes\n", b"u\t1\twe know\n"]
+
+        def readline(self) -> bytes:
+            assert self.lines, "read on"
+            return self.lines.pop()
+
+    lines = Lines(Endless(), "-")  # type: ignore[arg-type]
+    found = next(iter(TsvFormat().read(OpenSource("-", lines=lines))))
+    assert found.id == "u"
+    assert found.hypotheses[0].features == {}
+
+
+def test_columns_that_the_user_names_hold_over_a_guess(read) -> None:
+    found = read(TsvFormat(), "we know\tx\t3\tu\n", columns=("text", "-", "am:log2", "id"))
+    assert found[0].id == "u"
+    assert features_of(found) == [[{"am": pytest.approx(3 * 0.6931471805599453)}]]
+
+
+def test_hypotheses_come_in_order_of_their_ranks_and_stay_where_they_are(read, write) -> None:
+    text = "u\t1\t-1\ta\nu\t10\t-1\tc\nu\t2\t-1\tb\n"
+    found = read(TsvFormat(), text)
+    assert [hypothesis.words for hypothesis in found[0].hypotheses] == [("a",), ("b",), ("c",)]
+    assert write(TsvFormat(), found) == text
+
+
+def test_reranked_lines_get_the_ranks_of_their_places(read, write) -> None:
+    found = read(TsvFormat(), "u\t1\t-1\ta\nu\t10\t-3\tc\nu\t2\t-2\tb\n")
+    reranked = write(TsvFormat(), found, orders=[(2, 0, 1)])
+    assert reranked == "u\t1\t-3\tc\nu\t10\t-2\tb\nu\t2\t-1\ta\n"
+    again = read(TsvFormat(), reranked)
+    assert [hypothesis.words for hypothesis in again[0].hypotheses] == [("c",), ("a",), ("b",)]
+
+
+def test_comments_and_blank_lines_stay_between_lines_that_move(read, write) -> None:
+    text = "\ufeff# made by hand\r\n\r\nu\t-1\ta\r\n# between\r\nu\t-2\tb\r\nv\t-3\tc\r\n# end"
+    found = read(TsvFormat(), text)
+    assert [each.id for each in found] == ["u", "v"]
+    assert write(TsvFormat(), found) == text
+    moved = write(TsvFormat(), found, orders=[(1, 0), (0,)])
+    assert moved == text.replace("u\t-1\ta", "?").replace("u\t-2\tb", "u\t-1\ta").replace(
+        "?", "u\t-2\tb"
+    )
+
+
+def test_a_feature_that_is_na_in_a_whole_list_is_not_there(read) -> None:
+    found = read(TsvFormat(), "u\tNA\ta\nu\tNA\tb\nv\t-1\tc\n")
+    assert features_of(found) == [[{}, {}], [{"c2": -1.0}]]
+
+
+def test_na_among_numbers_is_refused_or_the_worst_of_its_list(read) -> None:
+    text = "u\t-2\ta\nu\tNA\tb\nu\t-5\tc\n"
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), text)
+    assert str(caught.value) == (
+        "a.list:2: utterance 'u': the feature 'c2' is missing; expected a finite number; "
+        "mend it, or give --on-nan worst"
+    )
+    found = read(TsvFormat(), text, on_nan="worst")
+    assert features_of(found) == [[{"c2": -2.0}, {"c2": -5.0}, {"c2": -5.0}]]
+
+
+@pytest.mark.parametrize("value", ["nan", "-inf", "1e999"])
+def test_a_feature_that_is_not_finite_names_its_utterance(value, read) -> None:
+    with pytest.raises(
+        DataError, match=r"a.list:1: utterance 'u': the feature 'am' is (nan|-?inf)"
+    ):
+        read(TsvFormat(), f"u\t{value}\ta\nu\t-1\tb\n", columns=("id", "am", "text"))
+
+
+def test_a_list_without_a_finite_number_has_no_worst_one(read) -> None:
+    with pytest.raises(DataError, match="no hypothesis of it has one"):
+        read(TsvFormat(), "u\tnan\ta\n", on_nan="worst")
+
+
+def test_the_worst_cost_is_the_largest(read) -> None:
+    text = "id\tam:cost\ttext\nu\tinf\ta\nu\t3\tb\nu\t9\tc\n"
+    found = read(TsvFormat(), text, on_nan="worst")
+    assert [features["am"] for features in features_of(found)[0]] == [-9.0, -3.0, -9.0]
+
+
+def test_references_and_recordings_are_columns(read) -> None:
+    (found,) = read(TsvFormat(), "id\trecording\ttext\tref\nu\ttape 1\ta b\t<s> a c </s>\n")
+    assert found.recording == "tape 1"
+    assert found.reference == ("a", "c")
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "error", "message"),
+    [
+        ("u\t1\ta\nu\tb\n", {}, DataError, "a.list:2: found 2 fields between TABs; expected 3 "),
+        (
+            "u\t-1\ta\nu\tx\tb\n",
+            {},
+            DataError,
+            "a.list:2: column 'c2': found 'x'; expected a number",
+        ),
+        (
+            "u\t1_0\ta\n",
+            {"columns": ("id", "am", "text")},
+            DataError,
+            "found '1_0'; expected a num",
+        ),
+        ("nothing\n", {}, DataError, "a.list:1: found no TAB; expected fields between TABs"),
+        ("\t-1\ta\n", {}, DataError, "a.list:1: found an empty id; expected the name of an utt"),
+        ("u\t-1\ta\nv\t-1\ta\nu\t-1\tb\n", {}, DataError, "a.list:3: found the id 'u' again after"),
+        ("u\t-1\ta <s> b\n", {}, DataError, "a.list:1: found <s> within a line"),
+        (
+            "id\trank\ttext\nu\tx\ta\n",
+            {},
+            DataError,
+            "a.list:2: column 'rank': found 'x'; expected",
+        ),
+        ("id\tam:km\ttext\n", {}, DataError, "a.list:1: found the column 'am:km'; expected a unit"),
+        ("id\ttext:ln\ttext\n", {}, DataError, "a.list:1: found the column 'text:ln'; expected a"),
+        ("id\tam\tam:ln\ttext\n", {}, DataError, "a.list:1: found the column 'am:ln' twice"),
+        ("id\t\ttext\n", {}, DataError, "a.list:1: found the column '' twice or without a name"),
+        ("id\ttext\n# end\n", {}, DataError, "a.list: found no hypothesis; expected at least one"),
+        (
+            "u\ta\n",
+            {"columns": ("id", "am")},
+            ConfigError,
+            "columns: found no column 'text' among ",
+        ),
+        ("u\ta\n", {"columns": ("am", "text")}, ConfigError, "columns: found no column 'id' among"),
+        ("u\ta\n", {"features": {"am": "x"}}, ConfigError, "format 'tsv': found files of features"),
+        ("u\ta\n", {"length_penalty": 1.0}, ConfigError, "format 'tsv': found a length penalty;"),
+        (b"u\t\xff\n", {}, DataError, "a.list:1: invalid UTF-8"),
+        (b"u\t\0\n", {}, DataError, "a.list:1: found a NUL byte"),
+    ],
+)
+def test_what_is_no_table_is_said_with_its_line(text, said, error, message, read) -> None:
+    with pytest.raises(error) as caught:
+        read(TsvFormat(), text, **said)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_second_score_of_ours_is_refused(read, write) -> None:
+    once = write(TsvFormat(), read(TsvFormat(), "id\ttext\nu\ta\n"), scores=[(-1.0,)])
+    with pytest.raises(
+        DataError, match="a.list:2: found a feature 'charlm' already; expected none"
+    ):
+        write(TsvFormat(), read(TsvFormat(), once), scores=[(-1.0,)])
+
+
+def test_a_score_that_is_no_number_is_not_written(read, write) -> None:
+    with pytest.raises(DataError, match="a.list:1: the score of this hypothesis is -inf; expected"):
+        write(TsvFormat(), read(TsvFormat(), "u\ta\n"), scores=[(float("-inf"),)])
+
+
+def test_nothing_but_an_empty_file_has_no_lists(read) -> None:
+    assert read(TsvFormat(), "") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "claimed"),
+    [
+        (("u\t-1\twe know", "u\t-2\twe"), True),
+        (("# a table", "", "u\twe know"), True),
+        (("u\t-1\twe know", "u\twe"), False),
+        (("we know",), False),
+        (('{"id":\t"u"}',), False),
+        ((), False),
+    ],
+)
+def test_a_table_is_told_by_its_tabs(lines, claimed) -> None:
+    assert TsvFormat().claims(Sample("-", lines, ())) is claimed

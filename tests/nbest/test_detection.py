@@ -1,0 +1,115 @@
+"""Which format a list is of: told from its beginning, or said by its user."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.contract import Sample, Source
+from charlm.nbest.formats import FORMATS, detect, format_of, reading
+
+
+def test_every_format_is_called_as_its_class_says() -> None:
+    assert {name: kind.name for name, kind in FORMATS.items()} == {name: name for name in FORMATS}
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (["utt-A-1 we know", "utt-A-2 we do know", "utt-A-3"], "kaldi"),
+        (["utt-A-1 we", "utt-A-10 we", "utt-A-2 we", "b-c-1"], "kaldi"),
+        (["1272-128104-0000 mister quilter", "1272-128104-0001 nor is"], None),
+        (["utt-2 we know", "utt-3 we do"], None),
+        (['{"utts": {"u": {"output": []}}}'], "espnet1"),
+        (['{"alternatives": [{"confidence": 1, "text": "a"}]}'], "vosk"),
+        (['{"partial": "a"}', "{", '  "alternatives" : [{'], "vosk"),
+        (['{"id": "u", "sequences": ["a"], "sequences_scores": [1]}'], "huggingface"),
+        (["[", " {", '  "input": [', '   "a"', "  ],", '  "output": "a"'], "hyporadise"),
+        (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
+        (['[{"input1": "a", "input2": ["b"], "output": "a"}]'], "hyporadise"),
+        (['{"u": {"hyp_1": {"score": 1, "text": "a"}, "ref": "a"}}'], "mlm-scoring"),
+        (['{"id": "u", "hyps": [{"text": "a", "am": 1}]}'], "jsonl"),
+        (['{"id": "u", "rank": 1, "text": "a", "scores": {"am": 1}}'], "jsonl"),
+        (["0 ||| das ist ||| d: 0 lm: -1 ||| -9.2 ||| 0-0", "0 ||| das ||| d: 0 ||| -1"], "moses"),
+        (["-1792.12 -16.0727 3 -pau- we know", "-1 -2 0"], "srilm"),
+        (["NBestList1.0", "(-15234) i think"], "nbestlist1"),
+        (["NBestList2.0", "(-1) i ( st: 0.10 et: 0.18 g: -120 a: -3450 )"], "nbestlist2"),
+        (["1 WE KNOW", "1 WE DO KNOW", "2 YES"], "rnnlm"),
+        (["0 2750.14 -6.03843 2 <s> HERE YEAH </s>", "0 1 -2 0 <s> </s>"], "cued"),
+        (["utt1\t-12.3\twe know", "utt1\t-12.9\twe do know"], "tsv"),
+        (["the cat sat", "on the mat"], "text"),
+        (['{"weights": [1, 2]}'], None),
+        (["[", " 1,", " 2"], None),
+    ],
+)
+def test_a_beginning_shows_its_format(lines: list[str], name: str | None) -> None:
+    sample = Sample("a.list", tuple(lines), ())
+    claims = [each for each in FORMATS if FORMATS[each]().claims(sample)]
+    if name is None:
+        assert "kaldi" not in claims
+        assert set(claims) <= {"text", "tsv"}
+    else:
+        assert detect(sample).name == name
+
+
+@pytest.mark.parametrize(
+    ("names", "name"),
+    [
+        (("acwt", "lmwt", "words.txt"), "kaldi"),
+        (("ali", "lmwt.nolm", "words_text.gz"), "kaldi"),
+        (("asr.log", "logdir/output.1/1best_recog/text"), "espnet"),
+    ],
+)
+def test_the_names_in_a_folder_show_its_format(
+    names: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    for each in names:
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).touch()
+    assert detect(Sample(tmp_path, (), names)).name == name
+
+
+def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("moses", "srilm"):
+        monkeypatch.setattr(FORMATS[name], "claims", lambda self, sample: True)
+    with pytest.raises(ConfigError) as caught:
+        detect(Sample("a.list", ("x",), ()))
+    assert str(caught.value) == (
+        "a.list: found what could be moses or srilm; expected one; name it with --format"
+    )
+
+
+def test_what_no_format_claims_is_refused_with_the_names() -> None:
+    with pytest.raises(DataError) as caught:
+        detect(Sample("a.list", ('{"weights": [1]}',), ()))
+    assert str(caught.value).startswith(
+        "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
+    )
+
+
+@pytest.mark.parametrize("lines", [(), ("", " \t")])
+def test_an_empty_list_is_refused(lines: tuple[str, ...]) -> None:
+    with pytest.raises(DataError, match="standard input: found nothing in it; expected lists"):
+        detect(Sample("-", lines, ()))
+
+
+def test_a_binary_archive_is_refused_with_a_way_out() -> None:
+    with pytest.raises(DataError, match=r"a.ark:1: found a NUL byte; .*\(ark,t:-\)"):
+        detect(Sample("a.ark", ("utt-1 \0BCM",), ()))
+
+
+def test_a_format_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ConfigError, match="format 'srlm': no such format; expected one of kaldi,"):
+        format_of("srlm")
+
+
+@pytest.mark.parametrize("name", ["", "kaldi"])
+def test_a_pipe_is_detected_and_read_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BufferedReader(io.BytesIO(b"u-1 we know\nu-2 we\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    with reading(Source("-"), name=name) as (chosen, lists):
+        assert chosen.name == "kaldi"
+        (found,) = lists
+    assert [hypothesis.words for hypothesis in found.hypotheses] == [("we", "know"), ("we",)]

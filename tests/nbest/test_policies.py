@@ -1,0 +1,62 @@
+"""What every format does about NaN, marks, ids and options without use."""
+
+import math
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.policies import is_number, number, plain_words, safe_name, settled
+
+
+@pytest.mark.parametrize("text", ["1", "-1.", "+.5", "1e-3", "nan", "-INF", "Infinity"])
+def test_numbers_are_ascii_digits_nan_and_infinity(text: str) -> None:
+    assert is_number(text)
+    assert number(text, "here") == float(text) or math.isnan(float(text))
+
+
+@pytest.mark.parametrize("text", ["", ".", "1_0", " 1", "١", "0x1", "1e", "--1", "1,5", "infinit"])
+def test_what_python_takes_beyond_that_is_none(text: str) -> None:
+    assert not is_number(text)
+    with pytest.raises(DataError, match="^here: found .*; expected a number$"):
+        number(text, "here")
+
+
+def test_marks_go_at_the_ends_and_other_blanks_stay_in_words() -> None:
+    assert plain_words("<s> a\xa0b \t c\u2028d </s>", "here") == ("a\xa0b", "c\u2028d")
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\0b"])
+def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="^here: found a line end or NUL in a hypothesis; expected"):
+        plain_words(text, "here")
+
+
+def test_what_some_lack_is_like_nan_unless_lists_may_be_ragged() -> None:
+    features = [{"am": -1.0}, {"am": -2.0, "lm": -3.0}]
+    kept = settled("u", features, places=["1", "2"], on_nan="error", ragged=True)
+    assert kept == features
+    filled = settled("u", features, places=["1", "2"], on_nan="worst")
+    assert filled == [{"am": -1.0, "lm": -3.0}, {"am": -2.0, "lm": -3.0}]
+    with pytest.raises(DataError, match="^1: utterance 'u': the feature 'lm' is missing; expected"):
+        settled("u", features, places=["1", "2"], on_nan="error")
+
+
+def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
+    features = [{"am": math.inf}, {"am": -2.0}, {"am": math.nan}, {"am": -7.0}, {"am": -math.inf}]
+    settled_features = settled("u", features, places=["x"] * 5, on_nan="worst")
+    assert [each["am"] for each in settled_features] == [-7.0, -2.0, -7.0, -7.0, -7.0]
+
+
+@pytest.mark.parametrize("key", ["", ".", "..", "../a", "/etc/a", "a/b", "a\0", "a\nb", "\udc80"])
+def test_an_id_that_would_leave_its_folder_is_refused(key: str) -> None:
+    with pytest.raises(DataError) as caught:
+        safe_name(key, "here")
+    assert str(caught.value) == (
+        f"here: the id {key!r} cannot be the name of a file; expected one without slashes and "
+        "control characters; rename it"
+    )
+
+
+@pytest.mark.parametrize("key", ["sw-1", "a b", "...", "ž", ".a"])
+def test_other_ids_are_names(key: str) -> None:
+    assert safe_name(key, "here") == key

@@ -13,12 +13,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.insight.neighbours import Neighbourhood, neighbours_in, vectors_in
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
+from charlm.scoring.drawing import Shape
 from charlm.scoring.nll import FormVectors, sentence_nlls
+from charlm.scoring.positions import SentencePlan
+from charlm.scoring.sampling import (
+    SampledSentence,
+    prefix_words,
+    require_seed,
+    sampled_sentences,
+)
 from charlm.settings import Settings
 from charlm.text.corpus import FormIds, encode_sentences, without_marks
 from charlm.text.files import split_words
@@ -120,6 +128,36 @@ class Model:
             ConfigError: as `charlm.neighbours`.
         """
         return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
+
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        no_unk: bool = False,
+        prefix: str = "",
+        max_length: int = 200,
+        seed: int = 1,
+    ) -> list[SampledSentence]:
+        """`n` sentences drawn from the model, as `charlm.sample` draws them.
+
+        Raises:
+            ConfigError: as `charlm.sample`.
+        """
+        if n < 1:
+            raise ConfigError(f"n {n}: expected 1 or more")
+        require_seed(seed)
+        plan = SentencePlan(
+            seed=seed,
+            shape=Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),
+            prefix=prefix_words(prefix, run=self._run, max_length=max_length),
+            max_length=max_length,
+            spell=None,
+        )
+        drawn = sampled_sentences(self._vectors, plan, n=n, batch_size=n, source=self.path)
+        return list(drawn)
 
     @cached_property
     def _vectors(self) -> FormVectors:

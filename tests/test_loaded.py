@@ -189,3 +189,15 @@ def test_a_score_as_json_names_its_parts() -> None:
         "log10_probs": [-1.0, -2.0, -0.5],
         "log10_prob": -3.5,
     }
+
+
+def test_sampling_draws_what_the_command_draws(tiny_run: Path) -> None:
+    drawn = charlm.load(tiny_run).sample(3, temperature=0.8, prefix="the", seed=5)
+    assert drawn == list(
+        charlm.sample(tiny_run, n=3, temperature=0.8, prefix="the", seed=5).sentences
+    )
+
+
+def test_no_sentence_is_an_error(tiny_run: Path) -> None:
+    with pytest.raises(ConfigError, match="n 0: expected 1 or more"):
+        charlm.load(tiny_run).sample(0)

@@ -1,0 +1,64 @@
+"""Probabilities that are set one by one become a model again: back-offs that let all sum to 1.
+
+A context's back-off is what its n-grams leave over what the order below leaves when it is asked for
+the same words. Where n-grams claim all of it or more, they are scaled down first.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.closure import Closure
+from charlm.ngram.words import START
+
+# The largest share of a context that its n-grams may have, while any word is left to back off to.
+MOST = 0.999
+
+
+def renormalised(closure: Closure, log10_probs: Sequence[Log10s], *, source: str) -> BackoffModel:
+    """The model that has these probabilities, by order, and back-offs that make it sum to 1.
+
+    Unigrams are divided by their sum, without `<s>`, which is never predicted.
+    """
+    unigrams = 10.0 ** log10_probs[0]
+    unigrams[START] = 0.0
+    unigrams /= unigrams.sum()
+    probs = [unigrams]
+    backoffs = []
+    for n in range(2, closure.order + 1):
+        scaled, left = _shares(closure, 10.0 ** log10_probs[n - 1], below=probs[-1], n=n)
+        probs.append(scaled)
+        backoffs.append(left)
+    backoffs.append(np.empty(0))
+    orders = []
+    for level, order_probs, order_backoffs in zip(closure.levels, probs, backoffs, strict=True):
+        orders.append(Grams(level.keys, _log10(order_probs), _log10(order_backoffs)))
+    orders[0].log10_probs[START] = 0.0  # as lmplz writes it
+    return BackoffModel(closure.words, tuple(orders), source=source)
+
+
+def _shares(closure: Closure, probs: Log10s, *, below: Log10s, n: int) -> tuple[Log10s, Log10s]:
+    """The probabilities of order `n`, scaled where they are too many, and contexts' back-offs.
+
+    Contexts without n-grams have back-off 1.
+    """
+    contexts = closure.contexts(n)
+    n_contexts = len(closure.levels[n - 2])
+    lower = below[closure.levels[n - 1].suffixes]
+    claimed = np.bincount(contexts, probs, minlength=n_contexts)
+    asked = np.bincount(contexts, lower, minlength=n_contexts)
+    n_words = np.bincount(contexts, minlength=n_contexts)
+    is_full = n_words == len(closure.words) - 1  # no word is left to back off to
+    most = np.where(is_full, 1.0, MOST)
+    wanted = np.where(is_full, 1.0, np.minimum(claimed, most))
+    factors = np.divide(wanted, claimed, out=np.ones(n_contexts), where=claimed > 0)
+    free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)
+    left = np.where(is_full | (n_words == 0), 1.0, 1.0 - wanted)
+    return probs * factors[contexts], left / free
+
+
+def _log10(values: Log10s) -> Log10s:
+    with np.errstate(divide="ignore"):
+        results: Log10s = np.log10(values)
+    return results

@@ -1,0 +1,1 @@
+"""N-gram approximations of neural models: sampled text, averaged probabilities, one ARPA file."""

@@ -1,0 +1,100 @@
+"""What `charlm export` prints, and that a model has to be said."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.export import export
+from charlm.scoring.export import export as library
+from charlm.scoring.export.export import Export
+
+TABLE = """\
+part     weight  valid ppl
+train     0.570     151.20
+sample    0.001     250.00
+average   0.429    1155.12
+file          -     138.90
+"""
+MADE_UP = Export(
+    model=Path("exp/a"),
+    arpa=Path("a.arpa"),
+    n_sampled=1_999_000,
+    sizes=(10_001, 2_000_000, 3_000_000),
+    n_bytes=12_345_678,
+    weights={"train": 0.57, "sample": 0.0012, "average": 0.4288},
+    valid_ppls={"train": 151.2, "sample": 250.0, "average": 1155.119, "file": 138.9},
+    seconds=61.7,
+)
+SMALL = ["--tokens", "200", "--order", "2", "--followers", "2", "--device", "cpu", "--threads", "1"]
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["export", *arguments])
+
+
+def test_the_parts_and_the_file_stand_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "export", lambda **_: MADE_UP)
+    result = ask("--arpa", "a.arpa", "--data", "d", "--model", "exp/a")
+    sizes = "10,001 + 2,000,000 + 3,000,000"
+    assert result.exit_code == 0
+    assert result.stdout == f"{TABLE}a.arpa: {sizes} n-grams, 12,345,678 bytes\n"
+    assert result.stderr == "1,999,000 tokens drawn, 62 s\n"
+
+
+def test_json_is_one_object_with_what_the_library_returns(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    arpa = tmp_path / "a.arpa"
+    options = ["--arpa", str(arpa), "--data", str(corpus_dir), "--model", str(tiny_run), *SMALL]
+    result = ask(*options, "--json")
+    assert result.exit_code == 0
+    value = json.loads(result.stdout)
+    again = charlm.export(
+        tiny_run,
+        arpa=arpa,
+        data=corpus_dir,
+        tokens=200,
+        order=2,
+        followers=2,
+        device="cpu",
+        threads=1,
+    )
+    assert {**value, "seconds": 0} == {**again.to_dict(), "seconds": 0}
+    assert "drawn: 200 of 200 tokens" in result.stderr
+
+
+def test_the_example_in_the_help_works(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/ptb")
+    shutil.copytree(corpus_dir, "ptb")
+    (example,) = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
+    result = ask(*shlex.split(example), *SMALL)
+    assert result.exit_code == 0
+    n_bytes = Path("ptb.arpa.gz").stat().st_size
+    assert re.search(rf"^ptb.arpa.gz: 17 \+ \d+ n-grams, {n_bytes} bytes$", result.stdout, re.M)
+
+
+def test_the_newest_run_is_not_taken(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/ptb")
+    result = ask("--arpa", "a.arpa", "--data", str(corpus_dir))
+    message = "charlm: no model was said; use --model RUN or set CHARLM_MODEL\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
+    assert not Path("a.arpa").exists()
+
+
+def test_an_export_without_a_place_is_a_usage_error(corpus_dir: Path) -> None:
+    result = ask("--data", str(corpus_dir))
+    assert result.exit_code == 2
+    assert "--arpa" in result.stderr

@@ -1,0 +1,85 @@
+"""What `charlm sample` prints: sentences on stdout, everything else on stderr."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.sample import sample
+
+
+@pytest.fixture
+def run(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A trained run under exp/ of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    return Path("exp/first")
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["sample", "--device", "cpu", "--threads", "1", *arguments])
+
+
+def test_sentences_stand_one_a_line_and_cut_ones_are_counted(run: Path) -> None:
+    result = ask("-n", "20", "--max-length", "6", "--batch-size", "3", "--seed", "5")
+    drawn = charlm.sample(run, n=20, max_length=6, seed=5, device="cpu", threads=1)
+    assert result.exit_code == 0
+    assert result.stdout == "".join(" ".join(each.words) + "\n" for each in drawn.sentences)
+    assert result.stderr == (
+        f"model: exp/first\n{drawn.n_cut} of 20 sentences were cut at 6 words (--max-length)\n"
+    )
+
+
+def test_json_is_one_object_with_what_the_library_returns(run: Path) -> None:
+    options = ["--temperature", "0.8", "--top-k", "7", "--top-p", "0.9", "--no-unk"]
+    result = ask("-n", "4", *options, "--prefix", "the cat", "--model", str(run), "--json")
+    drawn = charlm.sample(
+        run,
+        n=4,
+        temperature=0.8,
+        top_k=7,
+        top_p=0.9,
+        no_unk=True,
+        prefix="the cat",
+        device="cpu",
+        threads=1,
+    )
+    value = json.loads(result.stdout)
+    assert (value, result.stderr) == (drawn.to_dict(), "")
+    assert list(value) == ["model", "seed", "n_cut", "sentences"]
+    assert list(value["sentences"][0]) == ["words", "log10_prob", "log10_probs", "is_finished"]
+    assert all(each["words"][:2] == ["the", "cat"] for each in value["sentences"])
+
+
+def test_the_example_in_the_help_works(run: Path) -> None:
+    (example,) = re.findall(r"^ *charlm sample (.*)$", sample.__doc__ or "", re.M)
+    arguments = [word.replace("the company", "the cat") for word in shlex.split(example)]
+    result = ask(*arguments)
+    assert result.exit_code == 0
+    assert len(re.findall(r"^the cat ?", result.stdout, re.M)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n", "0"], "-n 0: expected 1 or more"),
+        (["--temperature", "0"], "--temperature 0: expected a number above 0"),
+        (["--top-p", "1.1"], "--top-p 1.1: expected more than 0 and at most 1"),
+        (
+            ["--prefix", "zebra"],
+            "--prefix 'zebra': 'zebra' is no word of exp/first; expected its words; write <unk> "
+            "there",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line_and_status_1(
+    run: Path, arguments: list[str], message: str
+) -> None:
+    result = ask("--model", "exp/first", *arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")

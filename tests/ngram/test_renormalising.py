@@ -1,0 +1,191 @@
+"""Unions of models, back-offs that make them sum to 1 again, and entropy pruning.
+
+Each is held against a slow version that knows n-grams as tuples of words.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.closure import Closure, spread, union
+from charlm.ngram.estimation import estimate
+from charlm.ngram.pruning import worth_keeping
+from charlm.ngram.renormalising import MOST, renormalised
+from charlm.ngram.words import END, MARKS, START, encode
+from charlm.ngram.words import WordIds as Ids
+
+WORDS = (*MARKS, "a", "b", "c", "d")
+ONE = ["a b c", "a b d", "b a", "a b c a", "", "d d d"]
+OTHER = ["c a b", "a b c", "b b", "d c b a", "c a d d"]
+
+Gram = tuple[int, ...]
+Table = dict[Gram, tuple[float, float]]  # probability and back-off
+
+
+def model_of(sentences: list[str], *, order: int = 3) -> BackoffModel:
+    ids = encode([each.split() for each in sentences], Ids(WORDS, closed=True))
+    return estimate(ids, words=WORDS, order=order).model
+
+
+def table_of(model: BackoffModel) -> Table:
+    """Every n-gram of a model with its probability and its back-off."""
+    table: Table = {}
+    for n, grams in enumerate(model.orders, 1):
+        columns = model.ngram_words(n, slice(None))
+        for row, gram in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            backoff = 10 ** grams.log10_backoffs[row] if n < model.order else 1.0
+            table[gram] = (10 ** grams.log10_probs[row], float(backoff))
+    return table
+
+
+def prob(table: Table, gram: Gram) -> float:
+    """P(last | those before), backing off as the definition has it."""
+    if gram in table:
+        return table[gram][0]
+    _, backoff = table.get(gram[:-1], (0.0, 1.0))
+    return backoff * prob(table, gram[1:])
+
+
+def contexts(n_words: int, *, longest: int) -> Iterator[Gram]:
+    """All contexts, `<s>` at their begin alone and `</s>` nowhere."""
+    inner = [number for number in range(n_words) if number not in (START, END)]
+    for length in range(longest + 1):
+        for rest in product(inner, repeat=length):
+            yield rest
+            if length:
+                yield (START, *rest[1:])
+
+
+def sums(model: BackoffModel) -> list[float]:
+    """Σ_w P(w | h) for every context that there can be."""
+    table, n_words = table_of(model), len(model.words)
+    predicted = [number for number in range(n_words) if number != START]
+    return [
+        sum(prob(table, (*context, word)) for word in predicted)
+        for context in contexts(n_words, longest=model.order - 1)
+    ]
+
+
+def mixed(weight: float) -> tuple[Closure, list[np.ndarray], BackoffModel, BackoffModel]:
+    one, other = model_of(ONE), model_of(OTHER)
+    closure = union([one, other])
+    spreads = [spread(closure, one), spread(closure, other)]
+    log10s = [
+        np.log10(weight * 10.0**a + (1 - weight) * 10.0**b) for a, b in zip(*spreads, strict=True)
+    ]
+    return closure, log10s, one, other
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0])
+def test_a_union_has_the_mixed_probability_of_each_n_gram_of_either(weight: float) -> None:
+    closure, log10s, one, other = mixed(weight)
+    table = table_of(renormalised(closure, log10s, source="x"))
+    tables = table_of(one), table_of(other)
+    assert set(table) == set(tables[0]) | set(tables[1])
+    for gram, (found, _) in table.items():
+        if gram != (START,):
+            expected = weight * prob(tables[0], gram) + (1 - weight) * prob(tables[1], gram)
+            assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_every_context_of_a_renormalised_union_sums_to_1() -> None:
+    closure, log10s, _, _ = mixed(0.25)
+    found = sums(renormalised(closure, log10s, source="x"))
+    assert len(found) > 50
+    assert found == pytest.approx([1.0] * len(found), abs=1e-9)
+
+
+def test_a_union_with_itself_is_the_model() -> None:
+    model = model_of(ONE)
+    closure = union([model, model])
+    same = renormalised(closure, spread(closure, model), source="x")
+    for found, expected in zip(same.orders, model.orders, strict=True):
+        assert found.keys.tolist() == expected.keys.tolist()
+        assert found.log10_probs == pytest.approx(expected.log10_probs, abs=1e-9)
+        seen = np.isin(np.arange(len(expected.log10_backoffs)), [START, END], invert=True)
+        assert found.log10_backoffs[seen[: len(found.log10_backoffs)]] == pytest.approx(
+            expected.log10_backoffs[seen], abs=1e-6
+        )
+
+
+def test_n_grams_that_claim_more_than_all_are_scaled_down() -> None:
+    closure, log10s, _, _ = mixed(0.5)
+    log10s = [log10s[0], *(np.minimum(each + 2, 0.0) for each in log10s[1:])]
+    model = renormalised(closure, log10s, source="x")
+    found = sums(model)
+    assert found == pytest.approx([1.0] * len(found), abs=1e-9)
+    shares = np.bincount(closure.contexts(3), 10.0 ** model.orders[2].log10_probs)
+    assert max(shares) == pytest.approx(MOST)
+
+
+def test_a_context_that_all_words_follow_has_no_word_to_back_off_to() -> None:
+    model = model_of(["a a", "a b", "a c", "a d", "a", "a <unk>"], order=2)
+    closure = union([model])
+    log10s = spread(closure, model)
+    same = renormalised(closure, log10s, source="x")
+    follows_a = closure.contexts(2) == WORDS.index("a")
+    assert follows_a.sum() == len(WORDS) - 1
+    assert (10.0 ** same.orders[1].log10_probs[follows_a]).sum() == pytest.approx(1.0)
+    assert np.isfinite(same.orders[0].log10_backoffs).all()
+
+
+def test_models_of_other_words_have_no_union() -> None:
+    with pytest.raises(ValueError, match="other words"):
+        union([model_of(ONE), model_of(ONE, order=2)])
+
+
+def slow_losses(table: Table, *, n_words: int, order: int) -> dict[Gram, float]:
+    """Stolcke's equation 5 for every n-gram above order 1, from its definition.
+
+    The relative entropy between the model and the one without that n-gram, over all words.
+    """
+    predicted = [word for word in range(n_words) if word != START]
+    losses = {}
+    for gram in table:
+        if len(gram) < 2:
+            continue
+        context, word = gram[:-1], gram[-1]
+        listed = [w for w in predicted if (*context, w) in table and w != word]
+        left = 1 - sum(table[*context, w][0] for w in listed)
+        free = 1 - sum(prob(table, (*context[1:], w)) for w in listed)
+        shorter = {**table, context: (table[context][0], left / free)}
+        del shorter[gram]
+        history = prob(table, (END,) if context[0] == START else context[:1])
+        for length in range(2, len(context) + 1):
+            history *= table[context[:length]][0]
+        losses[gram] = history * sum(
+            p * math.log(p / prob(shorter, (*context, w)))
+            for w in predicted
+            if (p := prob(table, (*context, w))) > 0
+        )
+    return losses
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1e-4, 1e-3, 1e-2, 1e9])
+def test_what_is_worth_keeping_agrees_with_relative_entropies_over_all_words(
+    threshold: float,
+) -> None:
+    closure, log10s, _, _ = mixed(0.5)
+    model = renormalised(closure, log10s, source="x")
+    losses = slow_losses(table_of(model), n_words=len(WORDS), order=3)
+    wanted = {gram for gram, loss in losses.items() if math.expm1(loss) > threshold}
+    for gram in sorted(wanted, key=len, reverse=True):
+        for part in (gram[:-1], gram[1:]):
+            if len(part) > 1:
+                wanted.add(part)
+    kept = worth_keeping(closure, model, threshold=threshold)
+    smaller = closure.kept(kept)
+    pruned = renormalised(
+        smaller, [each[rows] for each, rows in zip(log10s, kept, strict=True)], source="x"
+    )
+    assert {gram for gram in table_of(pruned) if len(gram) > 1} == wanted
+    assert sums(pruned) == pytest.approx([1.0] * len(sums(pruned)), abs=1e-9)
+    before = table_of(model)
+    assert all(
+        found == pytest.approx(before[gram][0], rel=1e-9)
+        for gram, (found, _) in table_of(pruned).items()
+    )

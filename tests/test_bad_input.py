@@ -124,7 +124,7 @@ EVAL = [
     ("", "found neither files nor --data; expected one of them; give either"),
 ]
 NN = [
-    ("cat --at top", "at: found 'top'; expected one of char-cnn, transform, highway"),
+    ("cat --at top", "at: found 'top'; expected one of char-cnn, transform, highway, output"),
     ("''", "word '': is read as nothing; expected one word"),
     (
         "'\x1b[31mx\x1b[0m y'",
@@ -257,7 +257,7 @@ def test_bad_input_is_one_line_and_status_1(world: Path, command: str, line: str
         ("train --data corpus --lr nan", "Invalid value for '--lr': …"),
         ("train --data corpus --precision fp8", "Invalid value for '--precision': …"),
         ("nn -k 0 cat", "Invalid value for '-k': …"),
-        ("nn", "Missing argument 'WORD'."),
+        ("nn", "Invalid value: nothing is asked; give a WORD, or one of the options."),
         ("eval --state all", "Invalid value for '--state': …"),
         ("vocab --size many", "Invalid value for '--size': …"),
     ],

@@ -22,8 +22,8 @@ from charlm.text.inventory import END, UNK, Inventory
 MAX_EXPONENT = 700.0  # exp of more is beyond a float
 FORMS_AT_ONCE = 2048
 LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
-CHUNK_POSITIONS = 1024  # positions of a chunk: 40 MB of scores for a vocabulary of 10,000
-CHUNK_SCORES = 1 << 25  # scores of a chunk: fewer positions where the vocabulary is large
+CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
+CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
 SENTENCES_AT_ONCE = 64
 
 Nlls = npt.NDArray[np.float32]

@@ -26,7 +26,7 @@ ENDINGS = (".gz", ".Z", ".bz2", ".xz", ".score", ".nbest")  # no part of an utte
 class BesideFormat(FramedFormat):
     """A format whose lines hold what its tool reads and nothing else."""
 
-    keeps_ids: ClassVar[bool] = True  # to refuse one that comes again
+    is_alone: ClassVar[bool] = False  # whether every line is a list
 
     @abstractmethod
     def row(self, line: Line, key: str) -> Row | Loose:
@@ -73,7 +73,7 @@ class BesideFormat(FramedFormat):
             beside = {
                 feature: stack.enter_context(open_lines(path)) for feature, path in features.items()
             }
-            gathering = Gathering(source, name=name, file=file, once=self.keeps_ids)
+            gathering = Gathering(source, name=name, file=file, is_alone=self.is_alone)
             yield from gathering.lists(_with_features(rows, beside, name))
 
 

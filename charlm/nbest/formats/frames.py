@@ -83,7 +83,10 @@ def frame_of(item: Rescored) -> Frame:
 
 
 class Gathering:
-    """Rows on their way to lists: those of one id stand together, whatever else between them."""
+    """Rows on their way to lists: those of one id stand together, whatever else between them.
+
+    `is_alone`: every row is a list, which is handed on at once, and its id is not kept.
+    """
 
     def __init__(
         self,
@@ -92,11 +95,11 @@ class Gathering:
         name: str,
         ragged: bool = False,
         file: str = "",
-        once: bool = True,
+        is_alone: bool = False,
     ) -> None:
         self._on_nan, self._name = source.on_nan, name
         self._ragged, self._file = ragged, file
-        self._once = ids_once() if once else None
+        self._once = None if is_alone else ids_once()
         self._rows: list[Row] = []
         self._gaps: list[str] = []
         self._end = ""  # of the last hypothesis' line
@@ -104,7 +107,7 @@ class Gathering:
         self._scored_gap: str | None = None
 
     def lists(self, rows: Iterable[Row | Loose]) -> Iterator[NbestList]:
-        """The lists, each when the next begins.
+        """The lists, each when the next begins, or at once.
 
         Raises:
             DataError: an id that comes again later, a feature without a number, no hypothesis.
@@ -118,6 +121,8 @@ class Gathering:
             if self._rows and self._rows[-1].id != row.id:
                 yield self._closed()
             self._open(row)
+            if self._once is None:
+                yield self._closed()
         if self._rows:
             self._end += self._loose
             yield self._closed()

@@ -33,9 +33,9 @@ PACKED = (".gz", ".bz2", ".xz")
 # What the files of Kaldi's rescoring scripts are called, and what stands in them.
 COSTS = {
     "acwt": "am",
-    "lmwt": "lm",  # language model, transitions and lexicon together
-    "lmwt.withlm": "lm",
-    "lmwt.nolm": "graph",  # without the language model
+    "lmwt": "graph",  # language model, transitions and lexicon together
+    "lmwt.withlm": "graph",
+    "lmwt.nolm": "graph_nolm",  # without the language model
     "lmwt.lmonly": "old_lm",
     FEATURE: FEATURE,
 }

@@ -16,7 +16,7 @@ class TextFormat(BesideFormat):
     """
 
     name = "text"
-    keeps_ids = False  # numbers of lines come once, and a text may have very many
+    is_alone = True
 
     def claims(self, sample: Sample) -> bool:
         """No TAB, no `|||`, no brace at the start, and a first word without digit and `(`."""

@@ -50,9 +50,9 @@ def test_hypotheses_are_in_order_of_their_ranks_and_costs_turned_round(folder: P
         ("we", "do", "know"),
     ]
     assert [dict(hypothesis.features) for hypothesis in first.hypotheses] == [
-        {"am": -2434.05, "graph": -2434.05},
-        {"am": 0.0, "graph": 0.0},
-        {"am": -2431.77, "graph": -2431.77},
+        {"am": -2434.05, "graph_nolm": -2434.05},
+        {"am": 0.0, "graph_nolm": 0.0},
+        {"am": -2431.77, "graph_nolm": -2431.77},
     ]
     assert second.hypotheses[0].words == ("a\u00a0b",)
     assert second.hypotheses[0].features["am"] == 100.0

@@ -1,0 +1,173 @@
+"""Rescoring: the tree of prefixes against batches of like length that share nothing.
+
+Form vectors are made beforehand for both, so that what is compared is the model's own work. What a
+tree can save at best is the list's sharing: tokens over distinct prefixes.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.bench.timing import Timing, in_turns
+from charlm.errors import DataError
+from charlm.nbest.contract import Source
+from charlm.nbest.formats import reading
+from charlm.nbest.hypotheses import NbestList
+from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import pick_device, pick_precision, set_threads
+from charlm.scoring.form_cache import FormCache
+from charlm.scoring.hypothesis_text import HypothesisText
+from charlm.scoring.neural_scorer import NeuralScorer
+from charlm.scoring.nll import FormVectors, sentence_nlls
+from charlm.scoring.paths import Walker
+from charlm.scoring.score_job import as_names
+from charlm.text.corpus import Ids
+from charlm.text.inventory import END
+
+Floats = npt.NDArray[np.float64]
+
+SHARED, APART, BF16 = "prefix tree", "batches by length", "prefix tree, bf16"
+
+
+@dataclass(frozen=True)
+class ScoreBench:
+    """What was measured of one list."""
+
+    source: str
+    model: str
+    n_lists: int
+    n_hypotheses: int
+    n_tokens: int  # ends of sentences included
+    sharing: float  # tokens over distinct prefixes
+    sharing_of_distinct: float  # the same, each text of a list counted once
+    threads: int
+    timings: dict[str, Timing]
+    largest_difference: float  # of a sentence's score between the two ways, in nats
+    bf16_deviation: float  # largest of a sentence's score from fp32, in nats
+    bf16_mean_deviation: float
+
+    @property
+    def speed_up(self) -> float:
+        """Of the tree over batches that share nothing."""
+        return self.timings[APART].median / self.timings[SHARED].median
+
+    def tokens_per_second(self, path: str) -> float:
+        """Of the list's tokens, shared or not."""
+        return self.n_tokens / self.timings[path].median
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        own = {k: v for k, v in vars(self).items() if k != "timings"}
+        paths = {
+            name: {
+                "seconds": list(timing.seconds),
+                "tokens_per_second": self.tokens_per_second(name),
+                "peak_bytes": timing.peak_bytes,
+            }
+            for name, timing in self.timings.items()
+        }
+        return {**own, "paths": paths, "speed_up": self.speed_up}
+
+
+def bench_score(
+    path: str | Path,
+    *,
+    model: str | Path | None = None,
+    format: str = "auto",
+    columns: str | Sequence[str] = (),
+    max_hypotheses: int = 0,
+    repetitions: int = 3,
+    device: str = "auto",
+    threads: int | None = None,
+) -> ScoreBench:
+    """Measure how fast the hypotheses of a list are scored; `max_hypotheses` 0 takes all.
+
+    Raises:
+        ConfigError, DataError: as `charlm.score`.
+    """
+    n_threads = set_threads(threads)
+    run = load_run(which_run(model), device=pick_device(device))
+    forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
+    source = Source(path, columns=as_names(columns))
+    text = HypothesisText(run.inventory.normalisation)
+    with reading(source, name="" if format == "auto" else format) as found:
+        lists = _lists(found.lists, text, forms=forms, most=max_hypotheses)
+    if not any(lists):
+        raise DataError(f"{path}: no hypothesis; expected a list of some")
+    race = _Race(run, forms, [each for one in lists for each in one])
+    timings = in_turns(race.paths, repetitions=repetitions)
+    exact, rough, apart = race.totals()
+    sharing = race.scorer.n_tokens / race.scorer.n_prefixes
+    n_tokens = sum(map(len, race.closed))
+    return ScoreBench(
+        source=str(path),
+        model=str(run.path),
+        n_lists=len(lists),
+        n_hypotheses=len(race.ids),
+        n_tokens=n_tokens,
+        sharing=sharing,
+        sharing_of_distinct=sharing * _n_distinct_tokens(lists) / n_tokens,
+        threads=n_threads,
+        timings=timings,
+        largest_difference=float(np.abs(exact - apart).max()),
+        bf16_deviation=float(np.abs(rough - exact).max()),
+        bf16_mean_deviation=float(np.abs(rough - exact).mean()),
+    )
+
+
+class _Race:
+    """The ways to score some hypotheses, ready to run: all form vectors are there."""
+
+    def __init__(self, run: LoadedRun, forms: FormCache, ids: Sequence[Ids]) -> None:
+        self.ids = ids
+        self.closed = [np.append(each, END).astype(np.int32) for each in ids]
+        self.vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+        self.spellings = forms.form_ids.spellings
+        forms.vectors(np.unique(np.concatenate([*ids, [END]])))
+        self.scorer = NeuralScorer(Walker(forms))
+        precision = pick_precision("auto", forms.device)
+        self.coarse = NeuralScorer(Walker(forms), precision=precision)
+
+    @property
+    def paths(self) -> dict[str, Callable[[], object]]:
+        """By the names that a result has."""
+        return {
+            SHARED: lambda: self.scorer.score_ids(self.ids),
+            APART: self._apart,
+            BF16: lambda: self.coarse.score_ids(self.ids),
+        }
+
+    def totals(self) -> tuple[Floats, Floats, Floats]:
+        """Of the sentences: through the tree, in bf16, and without sharing."""
+        exact, rough = (_totals(each.score_ids(self.ids)) for each in (self.scorer, self.coarse))
+        return exact, rough, -_totals(self._apart())
+
+    def _apart(self) -> Sequence[npt.NDArray[np.floating]]:
+        return sentence_nlls(self.vectors, self.closed, spellings=self.spellings)
+
+
+def _lists(
+    lists: Iterable[NbestList], text: HypothesisText, *, forms: FormCache, most: int
+) -> list[list[Ids]]:
+    """The form ids of the hypotheses of whole lists, until there are `most`; 0: of all."""
+    found: list[list[Ids]] = []
+    n_hypotheses = 0
+    for nbest in lists:
+        found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
+        n_hypotheses += len(nbest.hypotheses)
+        if most and n_hypotheses >= most:
+            break
+    return found
+
+
+def _n_distinct_tokens(lists: Sequence[Sequence[Ids]]) -> int:
+    """Tokens, ends of sentences included, of each list's different texts."""
+    return sum(len(text) + 1 for one in lists for text in {tuple(each.tolist()) for each in one})
+
+
+def _totals(scores: Sequence[npt.NDArray[np.floating]]) -> Floats:
+    return np.array([each.sum(dtype=np.float64) for each in scores])

@@ -1,0 +1,78 @@
+"""Running paths in turns, their medians, and the memory that each needs at its peak."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+RESET_PEAK = "5"  # Linux: the peak of resident memory begins anew
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What the repetitions of one path took."""
+
+    seconds: tuple[float, ...]
+    peak_bytes: int  # of the whole process while it ran; since its start where that cannot be told
+    processor_seconds: tuple[float, ...] = ()  # of all its threads: what others' load moves less
+
+    @property
+    def median(self) -> float:
+        return median(self.seconds)
+
+    @property
+    def median_processor(self) -> float:
+        return median(self.processor_seconds)
+
+    def to_dict(self, n_tokens: int) -> dict[str, object]:
+        """As JSON, for a path that went over so many tokens."""
+        return {
+            "seconds": list(self.seconds),
+            "processor_seconds": list(self.processor_seconds),
+            "tokens_per_second": n_tokens / self.median,
+            "peak_bytes": self.peak_bytes,
+        }
+
+
+def in_turns(
+    paths: Mapping[str, Callable[[], object]], *, repetitions: int, warm_up: bool = True
+) -> dict[str, Timing]:
+    """Each path once for warming up, then all of them in turns, so many times."""
+    if warm_up:
+        for run in paths.values():
+            run()
+    seconds: dict[str, list[float]] = {name: [] for name in paths}
+    processor: dict[str, list[float]] = {name: [] for name in paths}
+    peaks = dict.fromkeys(paths, 0)
+    for _ in range(repetitions):
+        for name, run in paths.items():
+            reset_peak()
+            began, began_cpu = time.perf_counter(), time.process_time()
+            run()
+            seconds[name].append(time.perf_counter() - began)
+            processor[name].append(time.process_time() - began_cpu)
+            peaks[name] = max(peaks[name], peak_bytes())
+    return {
+        name: Timing(tuple(seconds[name]), peaks[name], tuple(processor[name])) for name in paths
+    }
+
+
+def reset_peak() -> None:
+    """Let the peak begin anew, where the system can."""
+    with suppress(OSError):
+        CLEAR.write_text(RESET_PEAK)
+
+
+def peak_bytes() -> int:
+    """Resident memory at its peak since the last reset."""
+    if STATUS.exists():
+        for line in STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10

@@ -1,0 +1,205 @@
+"""Lattices as a format of lists: reading one searches it, and its list are the best paths.
+
+The models are asked while a lattice is searched, so that its hypotheses come with their scores, and
+nothing is left to do but to weigh them again. Each lattice has scales of its own, which are its
+weights unless the user says others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from charlm.errors import ConfigError
+from charlm.nbest.contract import Format, Piece, Sample, Source
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lattices.expanded import RescoredLattice
+from charlm.nbest.lattices.histories import (
+    END_WORD,
+    Histories,
+    History,
+    LogProbs,
+    MixedHistories,
+    Request,
+    ScorerHistories,
+)
+from charlm.nbest.lattices.options import OLD, LatticeOptions
+from charlm.nbest.lattices.reading import read_lattices
+from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
+from charlm.nbest.lattices.writing import rescored_text
+from charlm.nbest.scorer import Scorer
+from charlm.scoring.first_best import with_first
+from charlm.scoring.lattices import NeuralHistories
+from charlm.scoring.neural_scorer import NeuralScorer
+from charlm.scoring.open_vocabulary import OpenVocabulary
+from charlm.scoring.scorers import Scorers
+from charlm.text.files import split_words
+from charlm.text.inventory import UNK_WORD, form_of
+
+
+@dataclass(frozen=True)
+class LatticeWishes:
+    """What the options say of lattices alone."""
+
+    beam: float = 16.0
+    recombine: int = 4
+    n_best: int = 100
+    words_txt: str | Path | None = None
+
+
+@dataclass
+class LatticeCounts:
+    """What the search did to the lattices so far."""
+
+    n_exact: int = 0  # in which every path kept its own history
+    n_merged: int = 0  # arrivals that went on with another history than their own
+    n_pruned: int = 0  # nodes with a history that were left out
+    n_useless: int = 0  # nodes that no path to the end goes through
+
+    def count(self, found: RescoredLattice) -> None:
+        """One lattice more."""
+        expanded = found.expanded
+        self.n_exact += expanded.is_exact
+        self.n_merged += expanded.n_merged
+        self.n_pruned += expanded.n_pruned + expanded.n_refused
+        self.n_useless += found.lattice.n_useless
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return dict(vars(self))
+
+
+@dataclass
+class LatticeLists(Format):
+    """Lattices that are searched when they are read."""
+
+    name: ClassVar[str] = "lattice"
+
+    form: str  # of lattices
+    models: Mapping[str, Histories]
+    options: LatticeOptions
+    at_once: int
+    words_txt: str | Path | None = None
+    counts: LatticeCounts = field(default_factory=LatticeCounts)
+
+    def claims(self, sample: Sample) -> bool:
+        """Nothing: lattices are told apart before lists are looked at."""
+        return False
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """What was best in each lattice as it came, and the best paths now, the best first."""
+        lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
+        for found in rescore_with(
+            lattices, self.models, options=self.options, at_once=self.at_once
+        ):
+            self.counts.count(found)
+            yield replace(with_first(found, self.models), original=found)
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """The expanded lattices with their new scores."""
+        for item in lists:
+            yield rescored_text(lattice_of(item.nbest))
+
+
+def lattice_lists(
+    form: str,
+    scorers: Scorers,
+    *,
+    wishes: LatticeWishes,
+    weights: Mapping[str, float],
+    overrides: Mapping[str, float],
+    old_lm: Scorer | None,
+    one_by_one: bool,
+) -> LatticeLists:
+    """Lattices of a format as lists; `overrides` lie over the weights, or over a lattice's own.
+
+    Raises:
+        ConfigError: models that are not to be asked in fp32.
+    """
+    for scorer in scorers.neural:
+        if scorer.precision != "fp32":
+            raise ConfigError(
+                f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
+            )
+    options = LatticeOptions(
+        weights=weights,
+        overrides=overrides,
+        beam=wishes.beam,
+        recombine=wishes.recombine,
+        n_best=wishes.n_best,
+        tokens=_tokens_of(scorers),
+        is_known=scorers.is_known,
+    )
+    return LatticeLists(
+        form,
+        _histories(scorers, old_lm),
+        options,
+        1 if one_by_one else LATTICES_AT_ONCE,
+        wishes.words_txt,
+    )
+
+
+def lattice_of(nbest: NbestList) -> RescoredLattice:
+    """The lattice whose best paths a list holds."""
+    assert isinstance(nbest.original, RescoredLattice)
+    return nbest.original
+
+
+class SpelledHistories:
+    """A model whose unknown words have a probability of their own, by their spelling."""
+
+    def __init__(self, histories: Histories, vocabulary: OpenVocabulary) -> None:
+        self.histories = histories
+        self.vocabulary = vocabulary
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol of histories says."""
+        log_probs = self.histories.log_probs(requests)
+        known = self.vocabulary.inventory.word_ids
+        words = [word for _, word in requests]
+        spelled = [
+            place
+            for place, word in enumerate(words)
+            if word not in known and word not in (END_WORD, UNK_WORD)
+        ]
+        if not spelled:
+            return log_probs
+        spellings = self.vocabulary.log_probs([form_of(words[place]) for place in spelled])
+        added = np.zeros(len(words))
+        added[spelled] = spellings
+        return log_probs + added
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """As the protocol of histories says."""
+        self.histories.keep(histories)
+
+
+def _histories(scorers: Scorers, old_lm: Scorer | None) -> dict[str, Histories]:
+    named: dict[str, Histories] = {
+        part.name: NeuralHistories(part.walker)
+        if isinstance(part, NeuralScorer)
+        else ScorerHistories(part)
+        for part in scorers.parts
+    }
+    if scorers.mixture:
+        parts: Sequence[Histories] = list(named.values())
+        named = {scorers.parts[0].name: MixedHistories(parts, list(scorers.mixture.values()))}
+    if scorers.vocabulary is not None:
+        spelled = scorers.vocabulary
+        named = {name: SpelledHistories(each, spelled) for name, each in named.items()}
+    if old_lm is not None:
+        named[OLD] = ScorerHistories(old_lm)
+    return named
+
+
+def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:
+    rules = scorers.normalisation
+
+    @cache
+    def tokens(word: str) -> tuple[str, ...]:
+        return (word,) if rules is None else tuple(split_words(rules(word)))
+
+    return tokens

@@ -1,0 +1,44 @@
+"""Any lists, and the best paths of lattices, as JSON lines that charlm reads again.
+
+Features are in nats, the best hypothesis comes first, and its words are those of the list. What a
+format had besides that is gone: to keep it, lists are written in the format that they came in.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from charlm.nbest.contract import FEATURE, Piece
+from charlm.nbest.hypotheses import Hypothesis, Rescored
+from charlm.nbest.policies import written
+
+TOTAL = "charlm_total"  # Σ weight·feature
+
+
+def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
+    """`{"id": …, "hyps": [{"text": …, "scores": {"am": …, "charlm": …, "charlm_total": …}}, …]}`.
+
+    Raises:
+        DataError: a score that is no finite number.
+    """
+    for item in lists:
+        nbest = item.nbest
+        value: dict[str, object] = {"id": nbest.id}
+        if nbest.recording:
+            value["recording"] = nbest.recording
+        value["hyps"] = [_hypothesis(item, index) for index in item.ranking]
+        if nbest.reference is not None:
+            value["ref"] = " ".join(nbest.reference)
+        yield Piece("", json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
+    hypothesis = item.nbest.hypotheses[index]
+    scores = dict(hypothesis.features)
+    for name, values in ((FEATURE, item.scores), (TOTAL, item.totals)):
+        if values:
+            scores[name] = _number(values[index], hypothesis)
+    return {"text": " ".join(hypothesis.words), "scores": scores}
+
+
+def _number(value: float, hypothesis: Hypothesis) -> float:
+    return float(written(value, hypothesis))

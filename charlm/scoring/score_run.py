@@ -1,0 +1,224 @@
+"""Running what `charlm score` was asked for: first the tuning, then the lists that are written."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.nbest.best import write_best
+from charlm.nbest.contract import Format, Piece
+from charlm.nbest.explain import Explanation
+from charlm.nbest.fingerprint import check_not_reported
+from charlm.nbest.formats import format_of
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.metrics import metric_named
+from charlm.nbest.report import RateReport, report
+from charlm.nbest.tuning import Tuned, parse_ranges, tune
+from charlm.nbest.writing import write_file, write_folder, write_stream
+from charlm.scoring.lattice_lists import LatticeCounts, LatticeLists
+from charlm.scoring.list_job import Job
+from charlm.scoring.list_pass import Pass
+from charlm.scoring.nbest_lines import write_nbest
+from charlm.scoring.rescoring import ScoredList
+from charlm.scoring.score_job import SAME_FORMAT, Asked, Given, Out, Tuning, Write
+from charlm.scoring.serving import JSONL, Server
+from charlm.scoring.why import Why
+
+
+def tuned_on(job: Job, wanted: Tuning) -> Tuned:
+    """Weights for the lists of a tuning.
+
+    Raises:
+        ConfigError, DataError: as `tune`, and as the reader of the lists.
+    """
+    scored: list[ScoredList] = []
+    with ExitStack() as stack:
+        form, lists = job.open(wanted.lists, given=None, stack=stack)
+        way = job.list_pass(form, given=None, on_list=lambda each, _: scored.append(each))
+        for _ in way.run(lists):
+            pass
+    references = job.references(wanted.refs, [each.nbest for each in scored])
+    scored = [each for each in scored if each.nbest.id in references]
+    start = {} if way.weights is None else way.weights.values
+    return tune(
+        [each.nbest for each in scored],
+        [each.table for each in scored],
+        references=references,
+        metric=metric_named(job.metric),
+        features=wanted.features or None,
+        start={k: v for k, v in start.items() if k in (wanted.features or start)},
+        ranges=parse_ranges(wanted.ranges),
+        restarts=wanted.restarts,
+        folds=wanted.folds,
+        seed=wanted.seed,
+    )
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done to the lists that were written."""
+
+    form: str
+    way: Pass
+    kept: list[tuple[NbestList, Rescored]]  # for a report; none where none was asked for
+    explanation: Explanation | None = None
+    lattices: LatticeCounts | None = None
+    n_errors: int = 0  # lines that could not be served
+
+
+def written(
+    job: Job,
+    lists: str | Path,
+    *,
+    given: Given,
+    out: Out,
+    layout: Write,
+    keep: bool,
+    why: Why | None = None,
+) -> Done:
+    """Score the lists and write them.
+
+    Raises:
+        ConfigError: weights that do not fit; a file for a format of several.
+        DataError: as the reader of the lists.
+    """
+    kept: list[tuple[NbestList, Rescored]] = []
+
+    def on_list(scored: ScoredList, result: Rescored) -> None:
+        if keep:
+            kept.append((scored.nbest, result))
+        if why is not None:
+            assert way.weights is not None  # chosen for this list
+            why.look(scored, result, weights=way.weights)
+
+    with ExitStack() as stack:
+        form, found = job.open(lists, given=given, stack=stack)
+        way = job.list_pass(form, given=given, on_list=on_list)
+        _write(way.run(found), form, out=out, layout=layout, lists=lists)
+    explanation = None if why is None else why.found()
+    counts = form.counts if isinstance(form, LatticeLists) else None
+    return Done(form.name, way, kept, explanation, counts)
+
+
+def _write(
+    rescored: Iterator[Rescored], form: Format, *, out: Out, layout: Write, lists: str | Path
+) -> None:
+    if out is None or layout == "none":
+        for _ in rescored:
+            pass
+        return
+    pieces: Iterable[Piece]
+    if layout in SAME_FORMAT:
+        pieces = form.write(rescored, reranked=layout == "ranked")
+    else:
+        pieces = write_nbest(rescored) if layout == "nbest" else write_best(rescored, layout)
+    if callable(out):
+        write_stream(pieces, out)
+    elif _is_folder(out, lists=lists, layout=layout):
+        name = "lists" if str(lists) == "-" else Path(lists).name
+        write_folder(pieces, out, main=name)  # where the format does not say
+    else:
+        write_file(pieces, out)
+
+
+def _is_folder(out: str | Path, *, lists: str | Path, layout: Write) -> bool:
+    """Whether a path is that of a folder: a new one is, where the lists come from one."""
+    if Path(out).exists():
+        return Path(out).is_dir()
+    is_one = layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
+    return is_one or str(out).endswith("/")
+
+
+def served(job: Job, *, given: Given, out: Callable[[str], object], layout: Write) -> Done:
+    """Answer the JSON lines of standard input until it ends.
+
+    Raises:
+        DataError: standard input is packed, and broken.
+    """
+    way = job.list_pass(format_of(JSONL), given=given, on_list=lambda scored, result: None)
+    server = Server(way, job.reading.source("-"), layout)
+    server.answer(out)
+    return Done(JSONL, way, [], n_errors=server.n_errors)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rates, and how many lists they leave out since these have no reference."""
+
+    report: RateReport
+    n_left_out: int
+
+
+def measured(job: Job, done: Done, *, refs: str | Path, where: str, allow: bool) -> Measured:
+    """The rates of what was written; `where` names the weights.
+
+    Raises:
+        ConfigError: the weights were tuned on these lists, unless that is allowed.
+        DataError: a list without reference.
+    """
+    lists = [nbest for nbest, _ in done.kept]
+    references = job.references(refs, lists)
+    kept = [pair for pair in done.kept if pair[0].id in references]
+    lists = [nbest for nbest, _ in kept]
+    weights = done.way.weights
+    if weights is not None and weights.origin is not None:
+        check_not_reported(
+            weights.origin.lists, lists, references=references, where=where, allow=allow
+        )
+    rates = report(
+        lists,
+        [result for _, result in kept],
+        references=references,
+        metric=metric_named(job.metric),
+    )
+    return Measured(rates, len(done.kept) - len(kept))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to do by a job: tune, then write or serve, then measure."""
+
+    asked: Asked
+    tuning: Tuning | None
+    allow_test_tuning: bool
+
+    def run(self, job: Job) -> tuple[Tuned | None, Done | None, Measured | None]:
+        """Do it.
+
+        Raises:
+            ConfigError: options that do not fit the lists or models.
+            DataError: lists or references that are not what was expected.
+        """
+        asked = self.asked
+        tuned: Tuned | None = None
+        given: Given = asked.weights
+        if self.tuning is not None:
+            tuned = tuned_on(job, self.tuning)
+            given = tuned.weights
+            job = replace(job, overrides=())  # they were where the search began
+            if asked.weights is not None:
+                tuned.weights.save(asked.weights)
+        done = self._done(job, given=given)
+        refs = asked.own_refs
+        if done is None or refs is None:
+            return tuned, done, None
+        where = "--tune" if tuned is not None else str(asked.weights)
+        allow = self.allow_test_tuning
+        return tuned, done, measured(job, done, refs=refs, where=where, allow=allow)
+
+    def _done(self, job: Job, *, given: Given) -> Done | None:
+        asked = self.asked
+        if asked.serve:
+            if not callable(asked.out):
+                raise ConfigError("--serve: answers go to standard output; drop --out")
+            return served(job, given=given, out=asked.out, layout=asked.write)
+        if asked.lists is None:
+            return None
+        names = tuple(each.name for each in job.scorers.scorers)
+        why = None if asked.explain is None else Why(asked.explain, names=names)
+        keep = asked.own_refs is not None
+        layout = asked.write
+        return written(
+            job, asked.lists, given=given, out=asked.out, layout=layout, keep=keep, why=why
+        )

@@ -1,0 +1,241 @@
+"""What `charlm score` prints: lists to stdout, and what is told of them to stderr."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.score import score
+
+LISTS = "id\tam\ttext\nu\t-1\tthe cat\nu\t-2\tthe Dog\nu\t-3\t\nu\t-3\tthe cat\nv\t-1\ta bird sat\n"
+REFS = "u the Dog\nv a bird sat\n"
+
+
+@pytest.fixture
+def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with lists, references and the run `exp/first`."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    Path("lists.tsv").write_text(LISTS)
+    Path("refs").write_text(REFS)
+    return tmp_path
+
+
+def ask(*arguments: str) -> Result:
+    options = ["--device", "cpu", "--threads", "1"]
+    return CliRunner().invoke(app, ["score", *arguments, *options])
+
+
+def timeless(text: str) -> str:
+    return re.sub(r"[0-9.]+ s$", "T s", text, flags=re.M)
+
+
+TOLD = """\
+lists: 2, 5 hypotheses, 9 words; format tsv; T s
+words: 0.00% changed by the model's text rules, 22.22% unknown to the model
+most frequent unknown: Dog 1, bird 1
+empty hypotheses: 1, scored as the end of a sentence
+texts that their list had before: 1, scored once
+sharing: 2.00 tokens a prefix
+another hypothesis is the best one now: 1 lists
+nn: exp/first
+weights: am -1
+without a weight: nn, words, oov; --tune finds some
+"""
+RATES = """\
+             rate  sub  del  ins  of
+first-best  20.00 %    1    0    0   5
+"""
+
+
+def test_the_lists_go_to_stdout_and_what_is_told_to_stderr(at_home: Path) -> None:
+    result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=-1", "--weight", "nn=0")
+    assert result.exit_code == 0
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert ["\t".join([*line[:2], line[3]]) for line in lines] == LISTS.splitlines()
+    assert all(float(line[2]) < 0 for line in lines[1:])
+    assert timeless(result.stderr) == TOLD
+
+
+def test_what_is_told_goes_to_stdout_where_the_lists_do_not(at_home: Path) -> None:
+    chosen = ["--weight", "am=-1", "--weight", "nn=0", "--refs", "refs", "--out", "out.trn"]
+    result = ask("lists.tsv", "--model", "exp/first", *chosen, "--write", "trn")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert Path("out.trn").read_text() == "(u)\na bird sat (v)\n"
+    told, _, rates = timeless(result.stdout).partition("without a weight")
+    assert f"{told}without a weight{rates.partition(chr(10))[0]}\n" == TOLD
+    table = [re.split("  +", line) for line in rates.splitlines()[1:]]
+    assert table[:3] == [
+        ["", "rate", "sub", "del", "ins", "of"],
+        ["first-best", "20.00 %", "1", "0", "0", "5"],
+        ["rescored", "40.00 %", "0", "2", "0", "5"],
+    ]
+    oracles = {row[0]: row[1] for row in table if row[0].startswith(("oracle", "worst"))}
+    assert oracles == {"oracle of 1": "20.00 %", "oracle": "0.00 %", "worst": "40.00 %"}
+    assert "share of the gap from first-best to oracle that was recovered: -100.0%" in rates
+    assert "lists: 0 better, 1 worse, 2 in all" in rates
+    assert rates.splitlines()[-1].startswith("metric: wer|")
+
+
+def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> None:
+    Path("a.txt").write_text("the cat\nlooooook at the Dog\n")
+    result = ask("a.txt", "--model", "exp/first")
+    assert [float(line) < 0 for line in result.stdout.splitlines()] == [True, True]
+    assert timeless(result.stderr).splitlines() == [
+        "sentences: 2, 6 words; format text; T s",
+        "words: 0.00% changed by the model's text rules, 33.33% unknown to the model",
+        "most frequent unknown: looooook 1, Dog 1",
+        "nn: exp/first",
+    ]
+
+
+def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) -> None:
+    Path("a.txt").write_text("THE CAT\nA DOG SAT XX\n")
+    hint = "case: 83% of the unknown words are known in lower case; give --lower"
+    assert hint in ask("a.txt", "--model", "exp/first").stderr.splitlines()
+    assert "case:" not in ask("a.txt", "--model", "exp/first", "--lower").stderr
+
+
+def test_a_ranking_by_the_new_scores_alone_is_pointed_out(at_home: Path) -> None:
+    result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
+    assert result.stderr.splitlines()[-1] == (
+        "ranked by nn alone: am of the list count nothing; --tune finds weights, --weight sets one"
+    )
+
+
+def test_tuning_tells_its_weights_and_whether_it_pays(at_home: Path) -> None:
+    dev = "".join(f"{i}\t-1\ta dog\n{i}\t-{i % 2}\tthe cat\n" for i in range(8))
+    Path("dev.tsv").write_text(dev)
+    Path("dev.refs").write_text("".join(f"{i} {['a dog', 'the cat'][i // 4]}\n" for i in range(8)))
+    options = ["--tune", "dev.tsv", "--refs", "dev.refs", "--weights", "w.json", "--folds", "4"]
+    result = ask(*options, "--model", "exp/first", "--tuned", "c2,nn")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["feature", "weight", "flat", "from", "to"]
+    assert lines[1].split()[0] == "c2"
+    assert lines[3].startswith("tuned on 8 lists: 50.00 % first, ")
+    assert any(line.startswith("tuning does not pay: lists that it has not seen") for line in lines)
+    assert lines[-1] == "nn: exp/first"
+    assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
+
+
+def test_why_is_a_table(at_home: Path) -> None:
+    result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=9", "--explain", "u:1,2")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "u: hypothesis 1 against 2; log10"
+    assert lines[2].split() == ["winner", "other", "nn", "winner", "nn", "other", *DIFFERENCES]
+    assert [line.split()[0] for line in lines[3:8]] == ["am", "(features)", "the", "cat", "</s>"]
+    assert re.fullmatch(r"decided by .*; the difference is [0-9.]+", lines[-1])
+
+
+DIFFERENCES = ["difference", "so", "far"]
+
+
+def test_lattices_say_how_they_were_searched(at_home: Path) -> None:
+    Path("a.lat").write_text("utt\n0\t1\tthe\t1,10\n0\t1\ta\t2,11\n1\t2\tcat\t1,5\n2\n\n")
+    result = ask("a.lat", "--model", "exp/first", "--write", "nbest")
+    assert [hyp["text"] for hyp in json.loads(result.stdout)["hyps"]] != []
+    told = result.stderr.splitlines()
+    assert "lattices: 1 of 1 searched exactly; 0 histories merged, 0 pruned" in told
+    assert told[-1].startswith("graph: language model, transitions and lexicon of the lists togeth")
+
+
+def test_json_is_what_the_library_returns(at_home: Path) -> None:
+    result = ask("lists.tsv", "--model", "exp/first", "--write", "none", "--json")
+    found, again = json.loads(result.stdout), charlm.score("lists.tsv", model="exp/first").to_dict()
+    assert found | {"seconds": 0} == again | {"seconds": 0}
+
+
+def test_the_example_in_the_help_works(at_home: Path) -> None:
+    (example,) = re.findall(r"^ *charlm score (.*)$", score.__doc__ or "", re.M)
+    assert ask(*shlex.split(example)).exit_code == 0
+    assert len(Path("ranked.tsv").read_text().splitlines()) == len(LISTS.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 1, "charlm: found neither LIST nor --tune; expected lists to score; name a file\n"),
+        (
+            ["lists.tsv"],
+            1,
+            "charlm: found neither --model nor --lm; expected a model that scores the list\n",
+        ),
+        (["none.tsv", "--model", "exp/first"], 1, "charlm: none.tsv: "),
+        (
+            ["lists.tsv", "--model", "exp/first", "--weight", "ab=1"],
+            1,
+            "charlm: weight 'ab': no such feature; this list has am, nn, words, oov\n",
+        ),
+        (
+            ["lists.tsv", "--model", "exp/first", "--json"],
+            2,
+            "--json: the lists go to standard output; give --out FILE",
+        ),
+        (["lists.tsv", "--write", "html"], 2, "Invalid value for '--write'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_a_status(
+    at_home: Path, arguments: list[str], status: int, message: str
+) -> None:
+    result = ask(*arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    if status == 1:
+        assert result.stderr.startswith(message)
+        assert result.stderr.count("\n") == 1
+    else:
+        assert message in re.sub(r"[\s│]+", " ", result.stderr)
+
+
+def start(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "charlm", "score", *arguments, "--model", "exp/first"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_a_service_answers_at_once_goes_on_after_an_error_and_ends_by_ctrl_c(
+    at_home: Path,
+) -> None:
+    process = start("--serve")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for line, key in (('{"id": "u", "text": "the cat"}', "charlm"), ("[", "error")):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        assert key in json.loads(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "charlm: interrupted\n")
+
+
+NESTED = '{"id": "u", "hyps": [{"text": "the cat"}]}\n'
+
+
+def test_a_filter_whose_reader_is_gone_ends_silently(at_home: Path) -> None:
+    process = start("-", "--format", "jsonl", "--line-buffered")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(NESTED)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == "u"
+    process.stdout.close()
+    process.stdin.write(NESTED.replace("u", "v"))
+    process.stdin.close()
+    errors = process.stderr.read()
+    assert (process.wait(timeout=60), errors) == (-signal.SIGPIPE, "")

@@ -1,0 +1,54 @@
+"""Lists as JSON lines, whatever they came as."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.contract import Source
+from charlm.nbest.formats import reading
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.scoring.nbest_lines import write_nbest
+
+FOUND = (
+    Hypothesis(("we", "é"), {"am": -2.5, "lm": 1.0}, "f:1"),
+    Hypothesis((), {"am": -1.0, "lm": 2.0}, "f:2"),
+)
+LIST = NbestList("u", FOUND, recording="tape", reference=("we",))
+
+
+def test_the_best_comes_first_with_its_features_and_scores() -> None:
+    item = Rescored(LIST, scores=(-7.0, -8.0), totals=(-1.5, 3.0), order=(1, 0))
+    (piece,) = write_nbest([item])
+    assert piece.name == ""
+    assert json.loads(piece.text) == {
+        "id": "u",
+        "recording": "tape",
+        "hyps": [
+            {"text": "", "scores": {"am": -1.0, "lm": 2.0, "charlm": -8.0, "charlm_total": 3.0}},
+            {
+                "text": "we é",
+                "scores": {"am": -2.5, "lm": 1.0, "charlm": -7.0, "charlm_total": -1.5},
+            },
+        ],
+        "ref": "we",
+    }
+    assert "é" in piece.text
+
+
+def test_the_lines_are_lists_again(tmp_path: Path) -> None:
+    path = tmp_path / "lists.jsonl"
+    path.write_text("".join(piece.text for piece in write_nbest([Rescored(LIST)])))
+    with reading(Source(path)) as found:
+        (again,) = found.lists
+    assert found.format.name == "jsonl"
+    assert [h.words for h in again.hypotheses] == [("we", "é"), ()]
+    assert [dict(h.features) for h in again.hypotheses] == [dict(h.features) for h in FOUND]
+    assert (again.id, again.recording, again.reference) == ("u", "tape", ("we",))
+
+
+def test_a_score_that_is_no_number_is_refused() -> None:
+    with pytest.raises(DataError, match="f:1: the score of this hypothesis is -inf; expected"):
+        list(write_nbest([Rescored(LIST, scores=(-math.inf, 0.0))]))

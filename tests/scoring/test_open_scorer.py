@@ -1,0 +1,87 @@
+"""Unknown words with a probability of their own, whatever the scorer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.model.speller import Speller
+from charlm.nbest.scorer import SentenceScore, Words
+from charlm.run.speller import RunSpeller
+from charlm.scoring.open_scorer import OpenScorer
+from charlm.scoring.open_vocabulary import OpenVocabulary
+from charlm.text.inventory import Inventory
+
+INVENTORY = Inventory(("</s>", "<unk>", "a", "bb"), (1,) * 4, ("a", "b"))
+
+
+class Halves:
+    """Every word and end has probability 1/2; it knows some words."""
+
+    name = "kn"
+
+    def __init__(self, *known: str) -> None:
+        self.known = known
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+        return [
+            SentenceScore(
+                np.full(len(words) + 1, np.log(0.5)),
+                np.array([w in self.known for w in words], np.bool_),
+            )
+            for words in sentences
+        ]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        return ("remembered", memory)
+
+
+@pytest.fixture
+def vocabulary() -> OpenVocabulary:
+    torch.manual_seed(4)
+    speller = Speller(INVENTORY, dim=3, hidden_dim=4)
+    return OpenVocabulary(RunSpeller(speller, 0.25, 1.0, "x"), INVENTORY)
+
+
+def test_unknown_words_get_their_spelling_and_others_nothing(vocabulary: OpenVocabulary) -> None:
+    scorer = OpenScorer(Halves("a", "bb"), vocabulary)
+    ((log_probs, known), empty) = scorer.score([["a", "ab", "<unk>", "<unk>:b"], []])
+    ab, b = vocabulary.log_probs(["ab", "b"])
+    expected = np.log(0.5) + np.array([0.0, ab, 0.0, b, 0.0])
+    assert log_probs == pytest.approx(expected)
+    assert known.tolist() == [True, False, False, False]
+    assert empty.log_prob == pytest.approx(np.log(0.5))
+
+
+def test_probabilities_of_spellings_within_unk_sum_to_at_most_one(
+    vocabulary: OpenVocabulary,
+) -> None:
+    speller_mass = np.exp(vocabulary.speller.log_probs(["a", "bb"]).double().numpy()).sum()
+    true = OpenVocabulary(RunSpeller(vocabulary.speller, float(speller_mass), 1.0, "x"), INVENTORY)
+    scorer = OpenScorer(Halves("a", "bb"), true)
+    words = [w for n in range(1, 9) for w in strings(n) if w not in ("a", "bb")]
+    total = sum(
+        np.exp(score.log_probs[0] - np.log(0.5)) for score in scorer.score([[w] for w in words])
+    )
+    assert 0.2 < total < 1  # the rest has longer words and unknown characters
+
+
+def strings(n: int) -> list[str]:
+    return [""] if n == 0 else [letter + rest for letter in "ab" for rest in strings(n - 1)]
+
+
+def test_a_scorer_of_other_words_is_refused(vocabulary: OpenVocabulary) -> None:
+    with pytest.raises(ConfigError) as caught:
+        OpenScorer(Halves("a"), vocabulary).score([["a", "bb"]])
+    assert str(caught.value) == (
+        "kn: does not know 'bb', a word of the run's vocabulary; --open-vocabulary expects the "
+        "same words of all models; estimate it with --vocab RUN"
+    )
+
+
+def test_it_goes_by_the_scorers_name_and_memory(vocabulary: OpenVocabulary) -> None:
+    scorer = OpenScorer(Halves("a"), vocabulary)
+    assert scorer.name == "kn"
+    assert scorer.remember(["a"], memory=1) == ("remembered", 1)

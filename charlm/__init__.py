@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
+    from charlm.insight.info import info
     from charlm.insight.neighbours import neighbours
+    from charlm.insight.report.make import report
     from charlm.loaded import load
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.comparison.compare import compare_kn
     from charlm.scoring.evaluation import evaluate
+    from charlm.scoring.export.export import export
     from charlm.scoring.mix import mix
+    from charlm.scoring.sampling import sample
+    from charlm.scoring.score import score
     from charlm.text.prep import prepare
     from charlm.text.vocabulary import build_vocabulary
     from charlm.training.train import train
@@ -29,11 +34,16 @@ __all__ = [
     "build_vocabulary",
     "compare_kn",
     "evaluate",
+    "export",
+    "info",
     "load",
     "mix",
     "neighbours",
     "ngram_baseline",
     "prepare",
+    "report",
+    "sample",
+    "score",
     "train",
 ]
 
@@ -45,11 +55,16 @@ _HOMES = {
     "build_vocabulary": "charlm.text.vocabulary",
     "compare_kn": "charlm.scoring.comparison.compare",
     "evaluate": "charlm.scoring.evaluation",
+    "export": "charlm.scoring.export.export",
+    "info": "charlm.insight.info",
     "load": "charlm.loaded",
     "mix": "charlm.scoring.mix",
     "neighbours": "charlm.insight.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
     "prepare": "charlm.text.prep",
+    "report": "charlm.insight.report.make",
+    "sample": "charlm.scoring.sampling",
+    "score": "charlm.scoring.score",
     "train": "charlm.training.train",
 }
 

@@ -1,4 +1,4 @@
-"""The machine: device, precision, threads and seeds.
+"""The machine: device, precision, threads, seeds, and the processes that work on one thing.
 
 `prepare_threads` must come before torch is imported: OpenMP reads how its threads wait only once.
 Two trainings that share two cores ran 25 times slower with the default (spin) than with a passive
@@ -8,10 +8,14 @@ wait, while a training alone lost a quarter with it: hence a short spin before a
 import os
 import platform
 import re
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +27,9 @@ PRECISIONS = ("auto", "fp32", "bf16")
 SPIN_COUNT = "10000"
 MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
+# A process that dies is noticed at once, by its connections: this is for one that stands still.
+SILENCE = timedelta(minutes=10)
+MEETING = "CHARLM_MEETING"  # the file over which the processes of one machine find each other
 
 
 def prepare_threads() -> None:
@@ -108,3 +115,73 @@ def versions() -> dict[str, str]:
         "machine": platform.machine(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
     }
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which of several processes this one is."""
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0  # among those of its machine
+
+    def device_name(self, name: str) -> str:
+        """The device that `name` means here: where none has a number, a GPU each."""
+        import torch
+
+        is_open = name == "cuda" or (name == "auto" and torch.cuda.is_available())
+        return f"cuda:{self.local_rank}" if is_open and self.size > 1 else name
+
+
+def place_of_process() -> Place:
+    """What torchrun, or a process of charlm's, has put into the environment; else alone.
+
+    Raises:
+        ConfigError: no numbers there.
+    """
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    found = [os.environ.get(name) for name in names]
+    if found[0] is None or found[1] is None:
+        return Place()
+    numbers = [int(text) if text and text.isdecimal() else -1 for text in found]
+    rank, size, local_rank = numbers
+    if not 0 <= rank < size or local_rank < 0:
+        said = ", ".join(f"{name}={text}" for name, text in zip(names, found, strict=True))
+        raise ConfigError(
+            f"environment: found {said}; expected a rank below the number of processes, as "
+            "torchrun sets them; unset them to train in one process"
+        )
+    return Place(rank, size, local_rank)
+
+
+@contextmanager
+def process_group(place: Place, *, meeting: Path | None = None) -> Iterator[None]:
+    """While it lasts the processes can talk: by gloo from the CPU, by NCCL from a GPU.
+
+    They meet at the file `meeting`, else where the environment says. A group that exists is used.
+    NCCL has not been run yet: no machine with several GPUs was at hand.
+
+    Raises:
+        TrainingError: they do not all come.
+    """
+    from torch import distributed
+
+    if distributed.is_initialized():
+        yield
+        return
+    where = None if meeting is None else f"file://{meeting}"
+    backend = "cpu:gloo,cuda:nccl" if distributed.is_nccl_available() else "gloo"
+    try:
+        distributed.init_process_group(
+            backend, init_method=where, rank=place.rank, world_size=place.size, timeout=SILENCE
+        )
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TrainingError(
+            f"process {place.rank} of {place.size}: did not find the others ({reason}); expected "
+            "all to start within 10 minutes; start them again"
+        ) from None
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()

@@ -11,13 +11,19 @@ import typer
 
 from charlm import __version__
 from charlm.cli import output
+from charlm.cli.bench import bench
 from charlm.cli.boundary import Commands, die_of_closed_pipes
 from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
+from charlm.cli.export import export
+from charlm.cli.info import info
 from charlm.cli.mix import mix
 from charlm.cli.ngram import ngram
 from charlm.cli.nn import nn
 from charlm.cli.prep import prep
+from charlm.cli.report import report
+from charlm.cli.sample import sample
+from charlm.cli.score import score
 from charlm.cli.train import train
 from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_threads
@@ -59,13 +65,22 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train,
     "eval": eval_command,
     "nn": nn,
+    "info": info,
+    "report": report,
     "ngram": ngram,
     "compare-kn": compare_kn,
     "mix": mix,
+    "score": score,
+    "sample": sample,
+    "export": export,
 }
+
+GROUPS: dict[str, typer.Typer] = {"bench": bench}  # of commands of their own
 
 for name, command in COMMANDS.items():
     app.command(name)(command)
+for name, group in GROUPS.items():
+    app.add_typer(group, name=name)
 
 
 def main() -> None:

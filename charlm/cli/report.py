@@ -99,7 +99,7 @@ def report(
 
     \b
     charlm report exp/first exp/second --data corpus --out report.html
-    charlm report exp/first --picture ngrams --out ngrams.svg --data-out ngrams.tsv
+    charlm report exp/first --picture words --out words.svg --data-out words.tsv
     """
     chosen = {name: value for name, value in locals().items() if name != "as_json"}
     from charlm.insight.report.make import report as make_report

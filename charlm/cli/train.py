@@ -1,19 +1,23 @@
 """`charlm train`: a corpus directory to a run directory, with a bar while it runs."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from charlm.cli import options, output
-from charlm.runtime import MAX_SEED
+from charlm.errors import TrainingError
+from charlm.runtime import MAX_SEED, place_of_process
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from charlm.training.estimate import Estimate
     from charlm.training.loop import Trainer
+    from charlm.training.train import TrainResult
 
 Arch = Annotated[
     str | None,
@@ -60,6 +64,21 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PART.OPTION=VALUE", help="Any other setting; may be repeated."),
 ]
+Gpus = Annotated[
+    str | None,
+    typer.Option(
+        metavar="0,1,…",
+        help="GPUs to train on together, a process each; the batch is divided among them.",
+    ),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="As --gpus, but so many processes on the CPU, a share of the cores each.",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, max=MAX_SEED, help="Seed of every random draw; else 3435."),
@@ -103,6 +122,8 @@ def train(
     threads: options.Threads = None,
     max_time: MaxTime = None,
     device: options.Device = "auto",
+    gpus: Gpus = None,
+    processes: Processes = None,
     precision: options.Precision = "auto",
     speller: Speller = False,
     spellings: Spellings = None,
@@ -119,7 +140,8 @@ def train(
     """
     from charlm.training.train import train as train_model
 
-    with _Bar() as bar:
+    is_first = place_of_process().rank == 0
+    with _Bar() as bar, _one_voice(is_first=is_first):
         result = train_model(
             data=data,
             arch=arch,
@@ -136,11 +158,29 @@ def train(
             threads=threads,
             max_time=max_time,
             device=device,
+            gpus=gpus,
+            processes=processes,
             precision=precision,
             speller=speller,
             spellings=spellings,
             watcher=bar,
         )
+    if is_first:
+        _tell(result, as_json=as_json)
+
+
+@contextmanager
+def _one_voice(*, is_first: bool) -> Iterator[None]:
+    """Of several processes the first tells what all of them run into."""
+    try:
+        yield
+    except TrainingError:
+        if is_first:
+            raise
+        raise typer.Exit(1) from None
+
+
+def _tell(result: "TrainResult", *, as_json: bool) -> None:
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -189,6 +229,7 @@ class _Bar:
             f"about {_time(cost.seconds)} for epochs {trainer.position.epoch + 1} to "
             f"{trainer.recipe.epochs}, {cost.memory_bytes / 1e9:.1f} GB of memory; "
             f"{trainer.device}, {trainer.precision}"
+            + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
 
     def stepped(self, trainer: "Trainer") -> None:

@@ -53,7 +53,7 @@ def lacking(run: LoadedRun, what: str, *, wanted: str) -> ConfigError:
     kind = run.settings["encoder"]["type"]
     return ConfigError(
         f"{run.path}: its encoder {kind!r} has no {what.removeprefix('a ')}; expected one with "
-        f"{wanted}; choose another run or picture"
+        f"{wanted}; choose another run"
     )
 
 

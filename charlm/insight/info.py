@@ -12,17 +12,15 @@ from typing import Any
 from charlm.errors import DataError
 from charlm.insight.info_choice import Choice, choice
 from charlm.insight.vectors import Vectors
-from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RunInfo, load_info
-from charlm.run.history import best_record, total_seconds
+from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
+from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.store import LoadedRun, empty_model, load_run, load_words
 from charlm.settings import Settings
-from charlm.text.files import parse_json, read_lines
 from charlm.text.inventory import END_WORD, N_MARKERS, Inventory
 from charlm.text.perplexity import HASH_DIGITS, joined_signature, normalisation_name
 
 N_PUBLISHED_MARKERS = N_MARKERS - 1  # the papers have no unknown character
 LICENCE_KEYS = ("licence", "license")
-RECORD = {"epoch": int, "valid_ppl": float, "n_tokens": int, "seconds": float}
 
 
 @dataclass(frozen=True)
@@ -157,29 +155,6 @@ def _training(info: RunInfo, history: list[dict[str, Any]]) -> TrainingFacts:
         versions={"charlm": info.charlm, **{k: str(v) for k, v in info.versions.items()}},
         command=tuple(map(str, info.command)),
     )
-
-
-def history_of(folder: Path) -> list[dict[str, Any]]:
-    """The records of a run's finished epochs; none before the first.
-
-    Raises:
-        DataError: not what `charlm train` writes.
-    """
-    path = folder / LOG
-    if not path.is_file():
-        return []
-    records = []
-    for number, line in read_lines(path):
-        record = parse_json(line, f"{path}:{number}")
-        if not isinstance(record, dict) or not all(
-            type(record.get(key)) in (int, kind) for key, kind in RECORD.items()
-        ):
-            raise DataError(
-                f"{path}:{number}: no record of an epoch; expected {', '.join(RECORD)}; the run is "
-                "damaged"
-            )
-        records.append(record)
-    return records
 
 
 def _state(folder: Path) -> str:

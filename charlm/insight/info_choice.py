@@ -49,7 +49,7 @@ def choice() -> Choice:
     said = os.environ.get(VARIABLE)
     if said:
         lack = "" if (Path(said) / RUN).is_file() else f", but {RUN} is missing there"
-        return Choice(said, f"${VARIABLE} names it{lack}", known)
+        return Choice(str(Path(said)), f"${VARIABLE} names it{lack}", known)
     try:
         run = which_run(None)
     except ConfigError as error:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from charlm.errors import ConfigError
 from charlm.insight.encoding import (
     Piece,
     character_encoder,
@@ -22,6 +23,8 @@ from charlm.insight.encoding import (
     words_at,
 )
 from charlm.model.encoders.char_cnn import CharCNN
+from charlm.model.encoders.char_lstm import CharLSTM
+from charlm.model.encoders.char_ngram import CharNgrams
 from charlm.run.store import LoadedRun
 from charlm.text.inventory import UNK, WORD_END, WORD_START
 
@@ -87,20 +90,30 @@ def ngram_map(run: LoadedRun) -> NgramMap:
     """All character n-grams that stand in two words or more, as the character encoder sees them.
 
     That is before any highway layer. They are as long as the widest filter, or shorter; the
-    characters that begin and end a word count.
+    characters that begin and end a word count. An encoder that is not told where a word begins and
+    ends sees `{un` as it sees `un`.
 
     Raises:
-        ConfigError: the run has no character encoder.
+        ConfigError: the run has no character encoder; no two words share an n-gram.
         DataError: a model that gives no numbers.
     """
     encoder = character_encoder(run)
     longest = encoder.widest if isinstance(encoder, CharCNN) else LONGEST
-    counts = pieces_of(run.inventory, longest=longest)
+    shortest = encoder.orders.start if isinstance(encoder, CharNgrams) else 1
+    counts = pieces_of(run.inventory, longest=longest, shortest=shortest)
     pieces = [piece for piece, count in counts.items() if count >= LEAST_WORDS]
     pieces.sort(key=lambda piece: (-counts[piece], piece))
+    if not pieces:
+        raise ConfigError(
+            f"{run.path}: no character n-gram stands in two of its words; expected some; choose "
+            "a run of more words"
+        )
     kept = pieces[:MOST_NGRAMS]
     device = next(encoder.parameters()).device
-    vectors_NE = encoded_pieces(kept, by=encoder.eval(), device=device)
+    # It takes a form's first and last characters for markers, and reads neither.
+    is_unmarked = isinstance(encoder, CharLSTM) and not encoder.markers
+    read = list(map(_as_word, kept)) if is_unmarked else kept
+    vectors_NE = encoded_pieces(read, by=encoder.eval(), device=device)
     require_numbers(run, vectors_NE)
     ngrams = tuple(shown(piece, run.inventory) for piece in kept)
     return NgramMap(
@@ -110,6 +123,12 @@ def ngram_map(run: LoadedRun) -> NgramMap:
         plane=principal_plane(vectors_NE),
         n_left_out=len(pieces) - len(kept),
     )
+
+
+def _as_word(piece: Piece) -> Piece:
+    """The letters of a piece between the markers of a word."""
+    letters = (letter for letter in piece if letter not in (WORD_START, WORD_END))
+    return (WORD_START, *letters, WORD_END)
 
 
 def _kind(piece: Piece, ngram: str) -> Kind:

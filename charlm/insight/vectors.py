@@ -82,7 +82,8 @@ class Reader:
         if not self.run.model.encoder.reads_spelling:
             raise ConfigError(
                 f"word {form!r}: not in the vocabulary of {self.run.path}, which does "
-                f"not read spellings; expected one of its {inventory.n_words} words"
+                f"not read spellings; expected one of its {inventory.n_words:,} words, or a run "
+                "with a character encoder"
             )
         if self._letters.isdisjoint(form):
             raise ConfigError(
@@ -167,7 +168,7 @@ class Vectors:
         """What to tell who asked for a form where it has no vector of its own."""
         return (
             f"word {reading.form!r}: not in the vocabulary of {self.run.path}, and {tap!r} "
-            f"reads no spellings; expected one of its {self.run.inventory.n_words} words, or "
+            f"reads no spellings; expected one of its {self.run.inventory.n_words:,} words, or "
             "another tap"
         )
 

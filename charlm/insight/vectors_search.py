@@ -59,8 +59,9 @@ class Search:
         for row, ids in enumerate(left_out):
             scores_QV[row, list(ids)] = -torch.inf
             wanted.append(min(k, len(self.words) - len(set(ids))))
-        highest_QK = scores_QV.topk(max(wanted), dim=1).values
-        lowest_Q1 = torch.stack([highest_QK[row, n - 1 : n] for row, n in enumerate(wanted)])
+        highest_QK = scores_QV.topk(max(1, *wanted), dim=1).values
+        lasts_Q1 = torch.tensor([[max(0, n - 1)] for n in wanted])  # 0 are wanted of three words
+        lowest_Q1 = highest_QK.gather(1, lasts_Q1)
         is_candidate_QV = scores_QV >= lowest_Q1 - 2 * ERROR
         is_zero_Q = ~queries_QE.any(dim=1)
         is_candidate_QV[is_zero_Q] = False  # all words are equally far: no need to encode them

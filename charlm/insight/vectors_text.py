@@ -51,9 +51,11 @@ def write_vectors(
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 
     Raises:
-        ConfigError: as `neighbours`; several taps; a word twice.
+        ConfigError: as `neighbours`; several taps; a word twice; a folder in place of the file.
         DataError: a run that is not what was expected; a device in place of the file.
     """
+    if Path(path).is_dir():
+        raise ConfigError(f"--vectors {path}: is a folder; expected the name of a file")
     run = load_run(which_run(model), device=pick_device(device))
     vectors = Vectors(run)
     taps = vectors.taps(at)

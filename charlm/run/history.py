@@ -1,9 +1,39 @@
 """The records of a training's epochs, as log.jsonl holds them, and what follows from them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from charlm.errors import DataError
+from charlm.run.folder import LOG
+from charlm.text.files import parse_json, read_lines
+
+# What is read of a record; a number without a fraction may stand as a whole one.
+FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
 PRETRAINING = "pretraining"  # 1 in the record of an epoch that read one side of a mixture alone
+
+
+def history_of(run: Path) -> list[dict[str, Any]]:
+    """The records of a run's finished epochs; none before the first.
+
+    Raises:
+        DataError: not what `charlm train` writes.
+    """
+    path = run / LOG
+    if not path.is_file():
+        return []
+    records = []
+    for number, line in read_lines(path):
+        record = parse_json(line, f"{path}:{number}")
+        if not isinstance(record, dict) or not all(
+            type(record.get(key)) in (int, kind) for key, kind in FIELDS.items()
+        ):
+            raise DataError(
+                f"{path}:{number}: no record of an epoch; expected {', '.join(FIELDS)}; the run is "
+                "damaged"
+            )
+        records.append(record)
+    return records
 
 
 def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:

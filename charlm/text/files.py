@@ -168,11 +168,13 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     then renamed over it. After a crash at any moment `path` holds the old content or the new.
 
     Raises:
-        DataError: `path` is a device or a pipe, which a rename would take away.
+        DataError: `path` is a folder, or a device or pipe, which a rename would take away.
         OSError: as the system gave it; `path` is untouched and the neighbour removed.
     """
     path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected a file or a new name")
+    if path.exists() and not path.is_file():
         raise DataError(f"{path}: is a device or a pipe; expected a file or a new name")
     partial = path.with_name(f".{path.name}.partial")
     try:

@@ -18,19 +18,42 @@ from charlm.model.forms import Forms, FormTable
 from charlm.scoring.streams import as_words
 from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import UNK, Inventory
+from charlm.training.ranks import ALONE, Ranks
 
 Bools = npt.NDArray[np.bool_]
 
 
+class Counts(NamedTuple):
+    """Sizes of a batch, over all processes: what a loss is divided by must not depend on them."""
+
+    streams: int  # or sentences
+    tokens: int
+    pairs: int  # of neighbours that are both to be predicted
+
+    @classmethod
+    def of(cls, targets: Ids) -> "Counts":
+        """Those of form ids to predict (−1: none), (T, B)."""
+        exists = targets >= 0
+        n_pairs = int((exists[1:] & exists[:-1]).sum())
+        return cls(targets.shape[1], int(exists.sum()), n_pairs)
+
+
 class Batch(NamedTuple):
-    """One chunk of all streams, or some sentences side by side."""
+    """One chunk of all streams, or some sentences side by side; of several processes, its share."""
 
     forms: Forms  # the distinct ones, N
     where_TB: Tensor  # rows of `forms`: what is fed in
     words_TB: Tensor  # what is to be predicted; -1: nothing
     n_tokens: int
+    n_pairs: int  # of neighbours that are both to be predicted
+    whole: Counts
     resets_TB: Tensor | None = None  # where the state begins anew before reading; None: nowhere
     is_fresh: bool = False  # whether no state is carried into it
+
+    @property
+    def temporal_weight(self) -> float:
+        """How many tokens a mean over the share's neighbours stands for."""
+        return self.whole.tokens * self.n_pairs / max(self.whole.pairs, 1)
 
     def to(self, device: torch.device) -> "Batch":
         """On a device; the resets stay on the CPU, where the loop over them reads them."""
@@ -51,6 +74,7 @@ class Source:
     bptt: int
     oov_input: str
     seed: int
+    ranks: Ranks = ALONE  # which share of a batch is made
 
     def generator(self, epoch: int) -> np.random.Generator:
         """For what is drawn anew each epoch."""
@@ -82,12 +106,16 @@ class FormBatches:
 
     def __init__(self, source: Source) -> None:
         self.n_words = source.inventory.n_words
+        self.columns = source.ranks.columns
         self.by_spelling = source.oov_input == "spelling"
         further = source.text.spellings if self.by_spelling else ()
         self.table = FormTable(source.inventory, (*source.inventory.words, *further))
 
     def batch(self, inputs: Ids, targets: Ids) -> Batch:
         """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
+        whole = Counts.of(targets)
+        inputs, targets = self._share(inputs, targets)
+        own = Counts.of(targets)
         if not self.by_spelling:
             inputs = np.where(inputs < self.n_words, inputs, UNK).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)
@@ -95,5 +123,13 @@ class FormBatches:
             forms=self.table.forms(distinct),
             where_TB=torch.from_numpy(where.reshape(inputs.shape).astype(np.int64)),
             words_TB=torch.from_numpy(as_words(targets, self.n_words)),
-            n_tokens=int((targets >= 0).sum()),
+            n_tokens=own.tokens,
+            n_pairs=own.pairs,
+            whole=whole,
         )
+
+    def _share(self, inputs: Ids, targets: Ids) -> tuple[Ids, Ids]:
+        """This process's columns; one without anything to predict where it has none."""
+        if inputs[:, self.columns].size:
+            return inputs[:, self.columns], targets[:, self.columns]
+        return inputs[:, :1], np.full_like(targets[:, :1], -1)

@@ -73,7 +73,7 @@ class StreamBatches(Batches):
         if not self.reset:
             return batch
         resets = self._resets(inputs, first=first)
-        return batch._replace(resets_TB=torch.from_numpy(resets))
+        return batch._replace(resets_TB=torch.from_numpy(resets[:, self.source.ranks.columns]))
 
     def _resets(self, inputs: Ids, *, first: int) -> Bools:
         """Where `</s>` is fed in and the draw says so."""

@@ -17,7 +17,8 @@ from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, MODEL, RESUME
 from charlm.run.weights import check_header, check_values, read_tensors, write_tensors
 from charlm.text.files import write_bytes
-from charlm.training.loop import Position, Trainer
+from charlm.training.loop import Trainer
+from charlm.training.position import Position
 
 MAX_COUNT = (1 << 63) - 1
 MAX_FLOAT = sys.float_info.max
@@ -38,11 +39,14 @@ def save_position(trainer: Trainer, folder: Path) -> None:
 def _write_position(trainer: Trainer, folder: Path) -> None:
     tensors = _weights(trainer)
     for number, leaf in enumerate(state_leaves(trainer.state)):
-        tensors[f"state.{number}"] = leaf
+        tensors[f"state.{number}"] = trainer.ranks.whole(leaf)
     for number, average in enumerate(trainer.averages.values):
         tensors[f"average.{number}"] = average
     for name, value in trainer.generator_states().items():
-        tensors[f"generator.{name}"] = value
+        for rank, each in enumerate(trainer.ranks.gathered(value)):
+            tensors[f"generator.{_numbered(name, rank)}"] = each
+    if not trainer.ranks.is_first:
+        return
     optimiser = trainer.optimiser.state_dict()["state"]
     meta: dict[str, Any] = {"position": asdict(trainer.position), "optimiser": {}}
     for index, slots in optimiser.items():
@@ -52,6 +56,11 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
             elif value is not None:
                 meta["optimiser"][f"{index}.{slot}"] = value
     write_tensors(folder / RESUME, tensors, meta=meta)
+
+
+def _numbered(name: str, rank: int) -> str:
+    """The first process's generators have plain names, as where it is alone."""
+    return f"{name}.{rank}" if rank else name
 
 
 def _refuse_broken(trainer: Trainer) -> None:
@@ -73,8 +82,10 @@ def _weights(trainer: Trainer) -> dict[str, Tensor]:
     }
 
 
-def restore_position(trainer: Trainer, folder: Path) -> None:
-    """Put a trainer where `save_position` left it.
+def restore_position(trainer: Trainer, folder: Path) -> int:
+    """Put a trainer where `save_position` left it; the number of processes that it was one of.
+
+    Where they are others now, each has its streams' state, and some draw dropout from elsewhere.
 
     Raises:
         DataError: a checkpoint that is damaged or of another model.
@@ -94,12 +105,13 @@ def restore_position(trainer: Trainer, folder: Path) -> None:
         position = _position(meta["position"], n_steps=len(trainer.batches))
         trainer.state = _state(trainer, tensors)
         trainer.averages.values = _averages(trainer, tensors, n_averaged=position.n_averaged)
-        trainer.set_generator_states(_under("generator.", tensors))
+        _restore_generators(trainer, _under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
     trainer.position = position
+    return sum(name.startswith("generator.cpu") for name in tensors)
 
 
 def _position(value: dict[str, Any], *, n_steps: int) -> Position:
@@ -140,7 +152,8 @@ def _is_record(record: Any) -> bool:
 
 
 def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
-    expected = state_leaves(trainer.state)
+    whole = trainer.model.context.initial_state(trainer.recipe.batch_size)
+    expected = state_leaves(whole)
     leaves = [tensors[f"state.{i}"].to(trainer.device) for i in range(len(expected))]
     if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in expected]:
         raise ValueError("its state has other shapes")
@@ -148,7 +161,7 @@ def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
         raise ValueError("its state has other number formats")
     if not all(bool(leaf.isfinite().all()) for leaf in leaves):
         raise ValueError("its state holds NaN or infinity")
-    return with_leaves(trainer.state, leaves)
+    return with_leaves(trainer.state, [leaf[trainer.ranks.columns] for leaf in leaves])
 
 
 def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) -> list[Tensor]:
@@ -165,6 +178,15 @@ def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def _restore_generators(trainer: Trainer, states: dict[str, Tensor]) -> None:
+    """Draw on from this process's; from its own seed where the run had fewer processes."""
+    rank = trainer.ranks.rank
+    names = {name: _numbered(name, rank) for name in trainer.generator_states()}
+    own = {name: states[key] for name, key in names.items() if key in states}
+    if own or not rank:
+        trainer.set_generator_states(own)
 
 
 def _restore_optimiser(
@@ -186,11 +208,12 @@ def save_epoch(trainer: Trainer, folder: Path) -> None:
     """
     _refuse_broken(trainer)
     position = trainer.position
-    if position.best_epoch == position.epoch:
+    if position.best_epoch == position.epoch and trainer.ranks.is_first:
         meta = {"epoch": position.epoch, "valid_ppl": position.history[-1]["valid_ppl"]}
         with trainer.averages.in_place():
             write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
-    save_log(position, folder)
+    if trainer.ranks.is_first:
+        save_log(position, folder)
     _write_position(trainer, folder)
 
 

@@ -8,7 +8,6 @@ checkpoint holds.
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -26,36 +25,13 @@ from charlm.training.averages import Averages
 from charlm.training.batches import Batch, Source
 from charlm.training.past_decode import PastDecoder
 from charlm.training.penalties import activation_penalty, temporal_penalty
+from charlm.training.position import Position
+from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe import Recipe
 from charlm.training.validation import validation_chunks
 
+CLIP_MARGIN = 1e-6  # torch divides by the norm plus this: below, its factor is exactly 1
 NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself
-
-
-@dataclass
-class Position:
-    """How far a training has come; JSON."""
-
-    epoch: int = 0  # epochs finished
-    step: int = 0  # steps of the current epoch finished
-    rate: float = 0.0
-    nll: float = 0.0  # of the current epoch, in nats
-    n_tokens: int = 0  # of the current epoch
-    n_clipped: int = 0
-    seconds: float = 0.0  # of its steps
-    history: list[dict[str, Any]] = field(default_factory=list)  # a record a finished epoch
-    nll_tokens: int = 0  # that `nll` is of: not all, where the criterion gives none by itself
-    n_averaged: int = 0  # steps in the averages
-
-    @property
-    def best_epoch(self) -> int:
-        """The epoch whose weights are kept; 0 before any."""
-        return int(best_record(self.history)["epoch"]) if self.history else 0
-
-    @property
-    def valid_ppls(self) -> list[float]:
-        """The validation perplexity after each finished epoch."""
-        return [record["valid_ppl"] for record in self.history]
 
 
 class Trainer:
@@ -72,8 +48,10 @@ class Trainer:
         device: torch.device,
         precision: str,
         seed: int,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.model = model.to(device)
+        self.ranks = ranks
         self.recipe = recipe
         self.inventory = inventory
         self.valid_text = valid_text
@@ -82,7 +60,13 @@ class Trainer:
         recipe.check(model.output)
         self.batches = recipe.batching.over(
             Source(
-                train_text, inventory, recipe.batch_size, recipe.bptt, recipe.oov_input, seed=seed
+                train_text,
+                inventory,
+                recipe.batch_size,
+                recipe.bptt,
+                recipe.oov_input,
+                seed=seed,
+                ranks=ranks,
             )
         )
         self.unigrams_V = unigrams(inventory).to(device)
@@ -101,7 +85,7 @@ class Trainer:
 
     def start_state(self) -> State:
         """The carried state at the start of an epoch: as in the paper, but not across epochs."""
-        return self.model.context.initial_state(self.recipe.batch_size)
+        return self.model.context.initial_state(self.recipe.batch_size // self.ranks.size)
 
     @property
     def is_finished(self) -> bool:
@@ -145,9 +129,7 @@ class Trainer:
     def step(self, batch: Batch) -> None:
         """One update of the parameters."""
         self.gradients(batch)
-        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.recipe.clip or math.inf))
-        if not math.isfinite(norm):
-            self._stop("the gradient", norm)
+        norm = self._clip()
         for group in self.optimiser.param_groups:
             group["lr"] = self.position.rate * self._factor()
         self.optimiser.step()
@@ -156,6 +138,21 @@ class Trainer:
         self._average()
         self.position.n_clipped += int(0 < self.recipe.clip < norm)
         self.position.step += 1
+
+    def _clip(self) -> float:
+        """The norm of the gradient, which is scaled only where it is longer than allowed.
+
+        Raises:
+            TrainingError: it is NaN or infinite.
+        """
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients)
+        length = float(norm)
+        if not math.isfinite(length):
+            self._stop("the gradient", length)
+        if 0 < self.recipe.clip < length + CLIP_MARGIN:
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, self.recipe.clip, norm)
+        return length
 
     def _factor(self) -> float:
         """By what the rate of the coming step is multiplied."""
@@ -177,18 +174,19 @@ class Trainer:
                 batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
             )
             total, nll = self._total(h_TBH, batch)
-        loss = float(total.detach())
+        loss, nll_sum = self.ranks.summed(float(total.detach()), nll or 0.0)
         if not math.isfinite(loss):
             self._stop("the loss", loss)
         self.optimiser.zero_grad()
-        divisor = n_streams if self.recipe.divisor == "streams" else batch.n_tokens
-        (total / divisor).backward()
+        whole = batch.whole
+        (total / (whole.streams if self.recipe.divisor == "streams" else whole.tokens)).backward()
+        self.ranks.sum_gradients(self.parameters)
         if not batch.is_fresh:
             self.state = detached(state)
-        self.position.n_tokens += batch.n_tokens
+        self.position.n_tokens += whole.tokens
         if nll is not None:
-            self.position.nll += nll
-            self.position.nll_tokens += batch.n_tokens
+            self.position.nll += nll_sum
+            self.position.nll_tokens += whole.tokens
 
     def _total(self, h_TBH: Tensor, batch: Batch) -> tuple[Tensor, float | None]:
         """The loss summed over the batch, penalties included, and its nll in nats if computed."""
@@ -199,12 +197,12 @@ class Trainer:
         )
         total = losses.loss_N.sum()
         exists_TB = batch.words_TB >= 0
-        if recipe.activation_penalty:
+        if recipe.activation_penalty and batch.n_tokens:
             penalty = activation_penalty(h_TBH, exists_TB)
             total = total + recipe.activation_penalty * batch.n_tokens * penalty
         if recipe.temporal_penalty:
             penalty = temporal_penalty(h_TBH, exists_TB)
-            total = total + recipe.temporal_penalty * batch.n_tokens * penalty
+            total = total + recipe.temporal_penalty * batch.temporal_weight * penalty
         if self.past_decoder is not None:
             fed_TB = batch.forms.words_N[batch.where_TB].where(exists_TB, -1)
             nll_N = self.past_decoder(h_NH, fed_TB.flatten(), output=self.model.output)
@@ -261,7 +259,7 @@ class Trainer:
             TrainingError: it is not a number.
         """
         with self.averages.in_place():
-            ppl = validation_perplexity(self.validation_chunks())
+            ppl = self.ranks.from_first(lambda: validation_perplexity(self.validation_chunks()))
         if not math.isfinite(ppl):
             self._stop("the validation perplexity", ppl)
         return ppl

@@ -38,6 +38,7 @@ class Request:
     threads: int | None
     device: str
     precision: str
+    n_processes: int = 1  # of this machine, which share its cores
 
     @property
     def folder(self) -> Path:
@@ -85,11 +86,18 @@ def settled(request: Request) -> Plan:
         vocab=request.vocab,
         max_tokens=stored.corpus["max_tokens"] if stored else request.max_tokens,
         seed=stored.seed if stored else seed,
-        threads=set_threads(request.threads or (stored.threads if stored else None)),
+        threads=set_threads(request.threads or _known_threads(request, stored)),
         device=device,
         precision=pick_precision(precision, device),
         stored=stored,
     )
+
+
+def _known_threads(request: Request, stored: RunInfo | None) -> int | None:
+    """The run's threads, else this process's share of what torch would take; None: all of it."""
+    if stored or request.n_processes == 1:
+        return stored.threads if stored else None
+    return max(1, set_threads(None) // request.n_processes)
 
 
 def _check_request(request: Request) -> None:

@@ -7,9 +7,11 @@ epoch the best weights, the log and last the checkpoint.
 import errno
 import sys
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
 import torch
 
 from charlm import __version__
@@ -30,39 +32,16 @@ from charlm.text.inventory import Inventory
 from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
-from charlm.training.estimate import Estimate, estimate
+from charlm.training.estimate import estimate
 from charlm.training.loop import Trainer, unigrams
+from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
 from charlm.training.speller import Spellings, with_speller
 from charlm.training.temperature import set_temperature
+from charlm.training.watcher import Watcher
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
-
-
-class Watcher(Protocol):
-    """What a caller may want to hear; the command line draws it."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line."""
-
-    def started(self, trainer: Trainer, *, parameters: dict[str, int], cost: Estimate) -> None:
-        """Everything is built and the first step is about to be made."""
-
-    def stepped(self, trainer: Trainer) -> None:
-        """A step was made."""
-
-    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        """An epoch was made, validated and written down."""
-
-
-class Silence:
-    """A watcher that says nothing."""
-
-    def note(self, text: str) -> None: ...
-    def started(self, trainer: Trainer, *, parameters: dict[str, int], cost: Estimate) -> None: ...
-    def stepped(self, trainer: Trainer) -> None: ...
-    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None: ...
 
 
 def run_session(
@@ -72,12 +51,16 @@ def run_session(
     to_spell: Spellings | None,
     deadline: float | None,
     watcher: Watcher,
+    ranks: Ranks = ALONE,
 ) -> Trainer:
-    """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands."""
+    """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands.
+
+    Of several processes this is the first; the others are in `charlm.training.following`.
+    """
     _note_text(plan, inventory, watcher=watcher)
     recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
     texts = _encoded(plan, inventory, oov_input=recipe.oov_input)
-    trainer, model_settings = _trainer(plan, inventory, recipe=recipe, texts=texts)
+    trainer, model_settings = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
     settings = {**model_settings, "recipe": recipe_settings}
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.stored:
@@ -92,16 +75,44 @@ def run_session(
         info = with_speller(
             plan.folder, info, spellings=to_spell, inventory=inventory, note=watcher.note
         )
-    if plan.stored and (plan.folder / RESUME).is_file():
-        restore_position(trainer, plan.folder)
-        save_log(trainer.position, plan.folder)
-        if trainer.position.history:  # a crash after the last checkpoint leaves these behind
-            _draw(trainer, plan.folder, info=info)
+    begun = Begun(
+        plan=replace(plan, settings=settings, stored=info),
+        texts={split: replace(text, ids=np.empty(0, np.int32)) for split, text in texts.items()},
+        is_resumed=bool(plan.stored) and (plan.folder / RESUME).is_file(),
+    )
+    train_on(trainer, ranks.from_first(lambda: begun), deadline=deadline, watcher=watcher)
+    return trainer
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What the first process tells the others once the run is on the disk."""
+
+    plan: Plan  # settings with all defaults, and the run that is gone on with or new
+    texts: dict[str, EncodedText]  # without their ids, which lie in the run
+    is_resumed: bool
+
+
+def train_on(trainer: Trainer, begun: Begun, *, deadline: float | None, watcher: Watcher) -> None:
+    """Train from the checkpoint or the start; every process does this, and the first writes."""
+    folder, info, ranks = begun.plan.folder, begun.plan.stored, trainer.ranks
+    assert info is not None
+    if begun.is_resumed:
+        n_before = restore_position(trainer, folder)
+        if n_before != ranks.size:
+            watcher.note(
+                f"other number of processes than the run's ({n_before}, now {ranks.size}): "
+                "results agree closely, not to the bit"
+            )
+        if ranks.is_first:
+            save_log(trainer.position, folder)
+            if trainer.position.history:  # a crash after the last checkpoint leaves these behind
+                _draw(trainer, folder, info=info)
+    ranks.spread(t for module in trainer.modules.values() for t in module.state_dict().values())
     if not trainer.is_finished:
         parameters = trainer.model.n_parameters_by_part()
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
-    _run_epochs(trainer, plan.folder, info=info, deadline=deadline, watcher=watcher)
-    return trainer
+    _run_epochs(trainer, folder, info=info, deadline=deadline, watcher=watcher)
 
 
 def _encoded(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:
@@ -137,10 +148,17 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
         )
 
 
-def _trainer(
-    plan: Plan, inventory: Inventory, *, recipe: Recipe, texts: dict[str, EncodedText]
+def trainer_of(
+    plan: Plan,
+    inventory: Inventory,
+    *,
+    recipe: Recipe,
+    texts: dict[str, EncodedText],
+    ranks: Ranks = ALONE,
 ) -> tuple[Trainer, Settings]:
     """A trainer before its first step, and its model's settings with all defaults filled in."""
+    if plan.device.index is not None:  # else each process would also hold memory of the first GPU
+        torch.cuda.set_device(plan.device)
     torch.manual_seed(plan.seed)
     model, model_settings = build_model(plan.settings, inventory, may_read=plan.stored is None)
     recipe.initialisation.apply(model)
@@ -157,7 +175,10 @@ def _trainer(
         device=plan.device,
         precision=plan.precision,
         seed=plan.seed,
+        ranks=ranks,
     )
+    if not ranks.is_first:
+        torch.manual_seed(ranks.seed(plan.seed))
     return trainer, model_settings
 
 
@@ -209,15 +230,19 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
 def _run_epochs(
     trainer: Trainer, folder: Path, *, info: RunInfo, deadline: float | None, watcher: Watcher
 ) -> None:
-    saved = time.monotonic()
+    saved, ranks = time.monotonic(), trainer.ranks
 
     def after_step() -> bool:
         nonlocal saved
         watcher.stepped(trainer)
-        if time.monotonic() - saved > CHECKPOINT_SECONDS:
+        now = time.monotonic()
+        is_due, is_over = ranks.decided(
+            now - saved > CHECKPOINT_SECONDS, deadline is not None and now > deadline
+        )
+        if is_due:
             save_position(trainer, folder)
             saved = time.monotonic()
-        return deadline is not None and time.monotonic() > deadline
+        return is_over
 
     while not trainer.is_finished:
         if not trainer.run_epoch(after_step):
@@ -225,12 +250,13 @@ def _run_epochs(
             return
         save_epoch(trainer, folder)
         saved = time.monotonic()
-        _draw(trainer, folder, info=info)
+        if ranks.is_first:
+            _draw(trainer, folder, info=info)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        if deadline is not None and saved > deadline:
+        if any(ranks.decided(deadline is not None and saved > deadline)):
             break
-    if trainer.is_finished:
+    if trainer.is_finished and ranks.is_first:
         set_temperature(trainer, folder, note=watcher.note)
         _remove_encoded(folder, watcher)
 

@@ -5,19 +5,31 @@ This is the command as a function; `request` settles what was asked for and `ses
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
+from charlm.runtime import place_of_process
 from charlm.text.corpus import split_path
+from charlm.training.following import follow
+from charlm.training.launch import asked_devices, joined, launched
 from charlm.training.loop import Trainer
-from charlm.training.request import Request, existing_run, parse_time, requested_changes, settled
-from charlm.training.session import Silence, Watcher, run_session
+from charlm.training.ranks import Ranks, check_batch_size
+from charlm.training.recipe import build_recipe
+from charlm.training.request import (
+    Request,
+    existing_run,
+    parse_time,
+    requested_changes,
+    settled,
+)
+from charlm.training.session import run_session
 from charlm.training.speller import SpellerRequest, wanted_spellings
 from charlm.training.vocabulary import inventory_for
+from charlm.training.watcher import Silence, Watcher
 
 __all__ = ["Silence", "TrainResult", "Watcher", "train"]
 
@@ -56,6 +68,8 @@ def train(
     threads: int | None = None,
     max_time: str | None = None,
     device: str = "auto",
+    gpus: str | None = None,
+    processes: int | None = None,
     precision: str = "auto",
     speller: bool = False,
     spellings: str | Path | None = None,
@@ -66,41 +80,72 @@ def train(
     None means: what the preset says, or on `resume` what the run says. `overrides` are
     `part.option=value`; `max_time` is as 30m, 2h, 90s. `speller` adds a model of how words outside
     the vocabulary are spelled, learned from those of the training text or of the text `spellings`;
-    on `resume` also to a run that is finished.
+    on `resume` also to a run that is finished. `gpus` (as "0,1") starts a process for each GPU,
+    `processes` as many on the CPU, and each has its share of a batch. Under torchrun the first
+    process trains as asked, and the others beside it, whatever their options are.
 
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
         DataError: a corpus, vocabulary or checkpoint that is not what was expected.
-        TrainingError: the run exists or is locked; the loss became NaN.
+        TrainingError: the run exists or is locked; the loss became NaN; another process ended.
     """
     deadline = time.monotonic() + parse_time(max_time) if max_time else None
+    with joined() as ranks:
+        if not ranks.is_first:
+            trainer, begun = follow(ranks, device=device)
+            return _result(trainer, begun.plan.folder)
+        devices = asked_devices(gpus, processes, device=device)
+        changes = requested_changes(
+            overrides, epochs=epochs, batch_size=batch_size, bptt=bptt, lr=lr
+        )
+        request = Request(
+            data=Path(data),
+            arch=arch,
+            out=Path(out) if out else None,
+            vocab=Path(vocab) if vocab else None,
+            max_tokens=max_tokens,
+            resume=resume,
+            changes=changes,
+            seed=seed,
+            threads=threads,
+            device=place_of_process().device_name(devices[0]),
+            precision=precision,
+            n_processes=len(devices),
+        )
+        asked = SpellerRequest(
+            is_asked=speller or spellings is not None,
+            text=Path(spellings) if spellings is not None else None,
+            train=Path(data) / "train.txt",
+            max_tokens=max_tokens,
+        )
+        return _trained(
+            request,
+            asked,
+            devices=devices,
+            ranks=ranks,
+            deadline=deadline,
+            watcher=watcher or Silence(),
+        )
+
+
+def _trained(
+    request: Request,
+    asked: SpellerRequest,
+    *,
+    devices: Sequence[str],
+    ranks: Ranks,
+    deadline: float | None,
+    watcher: Watcher,
+) -> TrainResult:
     for split in ("train", "valid"):
-        split_path(data, split)
-    changes = requested_changes(overrides, epochs=epochs, batch_size=batch_size, bptt=bptt, lr=lr)
-    request = Request(
-        data=Path(data),
-        arch=arch,
-        out=Path(out) if out else None,
-        vocab=Path(vocab) if vocab else None,
-        max_tokens=max_tokens,
-        resume=resume,
-        changes=changes,
-        seed=seed,
-        threads=threads,
-        device=device,
-        precision=precision,
-    )
+        split_path(request.data, split)
     plan = settled(request)
-    watcher = watcher or Silence()
-    if resume and not plan.stored:
+    if request.resume and not plan.stored:
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
-    asked = SpellerRequest(
-        is_asked=speller or spellings is not None,
-        text=Path(spellings) if spellings is not None else None,
-        train=split_path(data, "train"),
-        max_tokens=plan.max_tokens,
-    )
+    recipe, _ = build_recipe(plan.settings.get("recipe"))
+    check_batch_size(recipe.batch_size, max(len(devices), ranks.size))
+    asked = replace(asked, max_tokens=plan.max_tokens)
     to_spell = wanted_spellings(asked, inventory, folder=plan.folder, stored=plan.stored)
     plan.folder.mkdir(parents=True, exist_ok=True)
     with locked(plan.folder):
@@ -108,9 +153,15 @@ def train(
             raise TrainingError(
                 f"{plan.folder}: another process began this run meanwhile; call again"
             )
-        trainer = run_session(
-            plan, inventory, to_spell=to_spell, deadline=deadline, watcher=watcher
-        )
+        with launched(devices, alone=ranks) as all_ranks:
+            trainer = run_session(
+                plan,
+                inventory,
+                to_spell=to_spell,
+                deadline=deadline,
+                watcher=watcher,
+                ranks=all_ranks,
+            )
     return _result(trainer, plan.folder)
 
 

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import charlm
-from charlm.cli import COMMANDS, app
+from charlm.cli import COMMANDS, GROUPS, app
 
 # A command's public function; what only one of the two can have.
 FUNCTIONS = {
@@ -24,12 +25,37 @@ FUNCTIONS = {
     "train": "train",
     "eval": "evaluate",
     "nn": "neighbours",
+    "info": "info",
+    "report": "report",
     "ngram": "ngram_baseline",
     "compare-kn": "compare_kn",
     "mix": "mix",
+    "score": "score",
+    "sample": "sample",
+    "export": "export",
 }
 PRESENTATION = {"json", "debug", "format"}
-RENAMED = {"set": "overrides"}
+RENAMED = {
+    "set": "overrides",
+    "analogy": "expression",
+    "vectors": "path",
+    "range": "ranges",
+    "edit_distance": "n_words",
+    **dict.fromkeys(("analogies", "similarity", "normalise"), "files"),
+}
+# What only a caller can bring, or what comes and goes another way from the command line.
+OWN = {"score": {"scorer", "format", "out"}}
+# Further functions of a command that can be asked several things.
+FURTHER = {
+    "nn": (
+        "analogies.analogy",
+        "analogies_files.analogy_accuracy",
+        "similarity.word_similarity",
+        "text_normalisation.text_normalisation",
+        "table6.spelling_distance",
+        "vectors_text.write_vectors",
+    ),
+}
 
 NAMES = list(COMMANDS)
 
@@ -81,15 +107,36 @@ def function_options(function: Callable[..., object]) -> dict[str, object]:
     }
 
 
+def without(names: set[str], options: dict[str, object]) -> dict[str, object]:
+    return {name: default for name, default in options.items() if name not in names}
+
+
+def further_functions(name: str) -> list[Callable[..., object]]:
+    paths = [path.partition(".") for path in FURTHER.get(name, ())]
+    return [getattr(import_module(f"charlm.insight.{m}"), function) for m, _, function in paths]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str) -> None:
-    assert command_options(name) == function_options(getattr(charlm, FUNCTIONS[name]))
+    functions = [getattr(charlm, FUNCTIONS[name]), *further_functions(name)]
+    expected: dict[str, object] = {}
+    for function in functions:
+        options = function_options(function)
+        if name in FURTHER:  # what one question requires has no value in another
+            options |= {key: None for key, value in options.items() if value == "required"}
+        assert expected | options == options | expected
+        expected |= options
+    own = OWN.get(name, set())
+    assert without(own, command_options(name)) == without(own, expected)
 
 
 def test_the_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w[\w-]*)  ", result.stdout.partition("Commands:")[2], re.M) == NAMES
+    assert re.findall(r"^  (\w[\w-]*)  ", result.stdout.partition("Commands:")[2], re.M) == [
+        *NAMES,
+        *GROUPS,
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -28,7 +28,7 @@ def test_the_page_is_named_on_stdout_and_what_it_lacks_on_stderr(
     assert out.read_text().startswith("<!doctype html>\n")
     assert result.stderr.splitlines()[1:] == [
         f"not there: gate between words and characters: {tiny_run}: its encoder 'highway' has no "
-        "gate between words and characters; expected one with gate; choose another run or picture",
+        "gate between words and characters; expected one with gate; choose another run",
         "not there: perplexities, perplexity by frequency, perplexity by position, hardest and "
         "easiest sentences: need a text; make the report with --data DIR, the corpus directory of "
         "'tiny'",
@@ -48,7 +48,7 @@ def test_the_examples_run(
     for _, _, *arguments in examples:
         result = invoke(*(each for each in arguments if each != "exp/second"))
         assert result.exit_code == 0, result.stderr
-    made = {"report.html", "ngrams.svg", "ngrams.tsv"}
+    made = {"report.html", "words.svg", "words.tsv"}
     assert made <= {path.name for path in tmp_path.iterdir()}
 
 

@@ -107,15 +107,15 @@ def test_the_facts_as_json_hold_nothing_that_json_cannot(tiny_run: Path) -> None
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        ("{}\n", "log.jsonl:1: no record of an epoch; expected epoch, valid_ppl, n_tokens, seco"),
-        ("[1]\n", "log.jsonl:1: no record of an epoch; expected epoch, valid_ppl, n_tokens, seco"),
+        ("{}\n", "log.jsonl:1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
+        ("[1]\n", "log.jsonl:1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
     ],
 )
 def test_a_damaged_log_is_one_line(run: Path, log: str, message: str) -> None:
     (run / "log.jsonl").write_text(log)
     with pytest.raises(DataError) as caught:
         facts_of(run)
-    assert str(caught.value) == f"{run}/{message}nds; the run is damaged"
+    assert str(caught.value) == f"{run}/{message}, n_tokens, seconds; the run is damaged"
 
 
 def test_a_damaged_corpus_entry_is_one_line(run: Path) -> None:

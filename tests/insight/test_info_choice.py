@@ -50,6 +50,8 @@ def test_the_variable_comes_first_and_a_wrong_one_is_told(
 ) -> None:
     monkeypatch.setenv("CHARLM_MODEL", "exp/old")
     assert (choice().run, choice().reason) == ("exp/old", "$CHARLM_MODEL names it")
+    monkeypatch.setenv("CHARLM_MODEL", "exp/old/")  # as a shell completes it
+    assert choice().run == "exp/old"
     monkeypatch.setenv("CHARLM_MODEL", "elsewhere")
     found = choice()
     assert found.reason == "$CHARLM_MODEL names it, but run.json is missing there"

@@ -223,7 +223,7 @@ def test_an_encoder_that_reads_no_spelling_knows_its_words_alone() -> None:
         neighbours_in(run, ["a", "aab"])
     assert str(caught.value) == (
         "word 'aab': not in the vocabulary of toy, which does not read spellings; expected one of "
-        "its 8 words"
+        "its 8 words, or a run with a character encoder"
     )
 
 

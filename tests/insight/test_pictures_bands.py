@@ -150,7 +150,7 @@ def test_one_run_twice_is_refused(tiny_run: Path) -> None:
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (None, "no such file; expected what `charlm train` writes"),
+        (None, "no epoch; expected one or more; train the run further"),
         ("", "no epoch; expected one or more; train the run further"),
         ('{"epoch": 1}\n', "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
         ("[1]\n", "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),

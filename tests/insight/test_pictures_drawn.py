@@ -133,6 +133,21 @@ def test_the_numbers_are_those_of_what_is_drawn(
     assert epoch[3] == subject.histories[0][0]["valid_ppl"]
 
 
+@pytest.mark.parametrize("name", ["bands", "positions"])
+def test_the_lower_axes_show_by_how_many_per_cent_a_perplexity_is_higher(
+    pictures: dict[str, Drawn], name: str
+) -> None:
+    drawn = pictures[name]
+    shown = [row for row in drawn.rows if row[0] != "</s>"]
+    lines = [line for line in drawn.figure.axes[1].lines if line.get_marker() == "x"]
+    kneser_ney = next(line for line in lines if len(line.get_ydata()))
+    place = len(shown) - 1
+    first, last = shown[place][3], shown[place][-1]
+    assert isinstance(first, float)
+    assert isinstance(last, float)
+    assert kneser_ney.get_ydata()[-1] == pytest.approx((last - first) / first * 100)
+
+
 def test_an_undefined_number_is_an_empty_cell(subject: Subject, tmp_path: Path) -> None:
     figure = draw("curves", subject).figure
     save_rows(Drawn(figure, ("a", "b"), [(None, 0.5), (1, "x")]), tmp_path / "a.tsv")
@@ -177,7 +192,7 @@ def test_character_pictures_of_a_word_model_are_refused(corpus_dir: Path, tmp_pa
         draw("ngrams", subject)
     assert str(caught.value) == (
         f"{tmp_path / 'w'}: its encoder 'word' has no character encoder; expected one with "
-        "char-cnn, char-lstm or char-ngram; choose another run or picture"
+        "char-cnn, char-lstm or char-ngram; choose another run"
     )
 
 

@@ -130,11 +130,11 @@ def test_rank_correlation(
 def test_a_filter_prefers_the_substrings_that_its_weights_add_up_for() -> None:
     run = toy(CNN)
     weights(run, "letters.weight")[6:] = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # a, b
-    weights(run, "filters.1.weight")[1] = torch.tensor([2.0, 0.5, 0.0, 1.0])
+    weights(run, "filters.1.weight")[1] = torch.tensor([2.0, 0.5, -9.0, 1.0])
     weights(run, "filters.1.bias")[1] = 0.25
     found = filter_matches(run, 3)
     assert (found.width, found.n_filters, found.n_asked) == (2, 3, 7)
-    by_hand = {"ab": 3, "aa": 2, "a}": 2, "{b": 1, "ba": 0.5, "b}": 0.5, "{a": 0}
+    by_hand = {"ab": 3, "a}": 2, "{b": 1, "b}": 0.5, "aa": -7, "ba": -8.5, "{a": -9}
     assert dict(zip(found.substrings, found.responses, strict=True)) == {
         substring: pytest.approx(response + 0.25) for substring, response in by_hand.items()
     }
@@ -167,7 +167,7 @@ def test_a_part_that_the_encoder_lacks_is_told_in_one_line(look: object, what: s
     assert callable(look)
     with pytest.raises(ConfigError) as caught:
         look(toy({"type": "word", "dim": 2}))
-    expected = f"toy: its encoder 'word' has {what} choose another run or picture"
+    expected = f"toy: its encoder 'word' has {what} choose another run"
     assert str(caught.value) == expected
 
 

@@ -9,7 +9,9 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.insight.encoding import character_encoder, pieces_of, shown, tap_names, words_at
 from charlm.insight.projection import ngram_map, principal_plane, word_map
+from charlm.model.build import build_model
 from charlm.model.forms import Forms
+from charlm.run.folder import RunInfo
 from charlm.run.store import LoadedRun, load_run
 from charlm.text.inventory import Inventory
 
@@ -147,3 +149,49 @@ def test_a_broken_model_has_no_map(run: LoadedRun) -> None:
     for draw_map in (ngram_map, word_map):
         with pytest.raises(DataError, match="the model is broken: its encoder gives NaN"):
             draw_map(run)
+
+
+def test_words_that_share_no_ngram_have_no_map_of_them(run: LoadedRun) -> None:
+    object.__setattr__(run.inventory, "words", run.inventory.words[:3])
+    with pytest.raises(ConfigError) as caught:
+        ngram_map(run)
+    assert str(caught.value) == (
+        f"{run.path}: no character n-gram stands in two of its words; expected some; choose a run "
+        "of more words"
+    )
+
+
+def untrained(encoder: dict[str, object]) -> LoadedRun:
+    """A model of six words with the weights that it begins with."""
+    words = ("</s>", "<unk>", "aab", "abab", "bab", "baab")
+    inventory = Inventory(words, (9, 8, 4, 3, 2, 1), ("a", "b"))
+    parts = {"context": {"type": "lstm", "dim": 2}, "output": {"type": "softmax"}}
+    torch.manual_seed(1)
+    model, settings = build_model({"encoder": encoder, **parts}, inventory)
+    info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
+    return LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
+
+
+@pytest.mark.parametrize("has_markers", [True, False])
+def test_an_encoder_without_markers_reads_every_letter_of_an_ngram(has_markers: bool) -> None:
+    small = {"dim": 3, "letter_dim": 3, "hidden_dim": 3, "markers": has_markers}
+    run = untrained({"type": "char-lstm", **small})
+    found = ngram_map(run)
+    letters = {"a": 6, "b": 7} | (BRACES if has_markers else {})
+    encoder = character_encoder(run)
+    vectors = []
+    with torch.no_grad():
+        for ngram in found.ngrams:
+            ids = [letters[c] for c in ngram if c in letters]
+            whole = torch.tensor([ids if has_markers else [1, *ids, 2]])
+            vectors.append(encoder(Forms(torch.tensor([1]), whole))[0].numpy())
+    expected = principal_plane(np.stack(vectors))
+    np.testing.assert_allclose(found.plane.points_N2, expected.points_N2, atol=1e-5)
+    places = dict(zip(found.ngrams, found.plane.points_N2.round(5).tolist(), strict=True))
+    assert (places["{ba"] == places["ba"]) is not has_markers
+    assert places["ab"] != places["ba"]
+
+
+def test_ngrams_that_an_encoder_has_no_vector_for_are_no_points() -> None:
+    found = ngram_map(untrained({"type": "char-ngram", "dim": 3, "min_n": 3, "max_n": 4}))
+    assert min(map(len, found.ngrams)) == 3

@@ -96,3 +96,11 @@ def test_few_candidates_are_encoded_where_words_differ(
     monkeypatch.setattr(vectors_search.Vectors, "of_words", counting)
     list(search.nearest(torch.tensor([[0.0, 1.0]]), k=4, left_out=[{0, 1}]))
     assert 4 <= len(encoded) <= 6
+
+
+def test_a_vocabulary_of_the_asked_word_alone_has_no_neighbours(run_of_vectors: MakeRun) -> None:
+    run = load_run(run_of_vectors({"a": [1.0, 0.0]}))
+    search = Search(Vectors(run), "word")
+    own, other = search.nearest(torch.ones(2, 2), k=3, left_out=[{0, 1, 2}, {0, 1}])
+    assert own == ()
+    assert [near.word for near in other] == ["a"]

@@ -94,3 +94,9 @@ def test_a_device_is_no_place_for_a_file(tiny_run: Path, tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="is a device or a pipe; expected a file or a new name"):
         write_vectors(tmp_path / "pipe", model=tiny_run, device="cpu")
+
+
+def test_a_folder_is_no_name_of_a_file(tiny_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        write_vectors(tmp_path, model=tiny_run, device="cpu")
+    assert str(caught.value) == f"--vectors {tmp_path}: is a folder; expected the name of a file"

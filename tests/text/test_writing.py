@@ -13,7 +13,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text import files
-from charlm.text.files import atomic_write, read_json, scratch_file, write_json
+from charlm.text.files import atomic_write, read_json, scratch_file, write_bytes, write_json
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -141,3 +141,9 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
         pass
     assert str(caught.value) == f"{pipe}: is a device or a pipe; expected a file or a new name"
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["", "."])
+def test_a_folder_is_not_written_over(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="is a folder; expected a file or a new name"):
+        write_bytes(tmp_path / name, b"new")

@@ -143,7 +143,7 @@ def test_a_text_of_another_length_than_run_json_says_is_refused(
 def test_a_run_of_another_charlm_goes_on_and_says_so(train_toy: TrainToy, tmp_path: Path) -> None:
     notes: list[str] = []
 
-    class Listener(session.Silence):
+    class Listener(Silence):
         def note(self, text: str) -> None:
             notes.append(text)
 
@@ -167,7 +167,7 @@ def test_a_run_that_asks_for_more_than_its_checkpoint_holds_allocates_nothing(
     def allocate(*_: object) -> None:
         pytest.fail("a model of that size was built")
 
-    monkeypatch.setattr(session, "_trainer", allocate)
+    monkeypatch.setattr(session, "trainer_of", allocate)
     with pytest.raises(DataError) as caught:
         train_toy(overrides=(), epochs=1, resume=True)
     assert str(caught.value).startswith(f"{tmp_path / 'run' / RESUME}: model.context.layers.0.")

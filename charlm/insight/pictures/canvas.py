@@ -5,6 +5,7 @@ for print without colours. matplotlib is loaded where something is drawn and now
 """
 
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,12 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 DOTS_PER_INCH = 160
 FORMATS = (".png", ".svg")
+# Where labels stand within a decade, by the largest ratio of an axis' ends.
+STEPS = (
+    (4.0, (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)),
+    (300.0, (1.0, 2.0, 3.0, 5.0, 7.0)),
+    (math.inf, (1.0,)),
+)
 
 Cell = str | int | float | None
 
@@ -81,7 +88,8 @@ def plain_numbers(axes: "Axes") -> None:
 
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    steps = (1.0,) if high / max(low, 1e-30) > 300 else (1.0, 2.0, 3.0, 5.0, 7.0)
+    span = high / max(low, 1e-30)
+    steps = next(steps for most, steps in STEPS if span <= most)
     axes.yaxis.set_major_locator(LogLocator(subs=steps))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

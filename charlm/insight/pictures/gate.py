@@ -43,7 +43,7 @@ def draw(subject: Subject) -> Drawn:
     set_title(top, f"{subject.name}: share of the spelling in a word's vector")
     top.set(yscale="log", ylabel="gate g (1: spelling alone)")
     bottom.set(xscale="log", xlabel="frequency rank of the word", ylabel="mean norm of the vectors")
-    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    plain = FuncFormatter(lambda value, _: f"{value:,.10f}".rstrip("0").rstrip("."))
     top.yaxis.set_major_formatter(plain)
     few = found.gates_N.max() / max(found.gates_N.min(), 1e-30) < 100
     top.yaxis.set_minor_formatter(plain if few else NullFormatter())

@@ -39,9 +39,9 @@ def draw_bands(
     n_tokens = sum(band.n_tokens for band in bands)
     rows = [(band.name, band.n_tokens, band.share, *band.ppls) for band in bands]
     bands = [band for band in bands if band.name != hidden]
-    text = f"{reading.question.split} text, {n_tokens:,} tokens"
-    text += f" ({hidden} is not shown)" if hidden else ""
-    set_title(top, f"{title}\n{text}, state carried unless said otherwise")
+    text = f"{reading.question.split} text, {n_tokens:,} tokens, state carried"
+    text += f"; {hidden} is not shown" if hidden else ""
+    set_title(top, f"{title}\n{text}")
     for number, name in enumerate(systems):
         style = style_of(number, is_baseline=number == len(systems) - 1)
         ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]

@@ -10,7 +10,7 @@ from charlm.insight.projection import KINDS, Kind
 
 # Colour, marker, size, opacity, and the name in the legend.
 LOOKS: dict[Kind, tuple[str, str, float, float, str]] = {
-    "other": (GREY, ".", 4, 0.25, "other"),
+    "other": (GREY, ".", 5, 0.45, "other"),
     "prefix": (VERMILION, "^", 7, 0.55, "prefix, as {un"),
     "suffix": (BLUE, "s", 6, 0.55, "suffix, as ing}"),
     "hyphenated": (ORANGE, "x", 12, 0.9, "hyphenated"),

@@ -18,14 +18,13 @@ from charlm.insight.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.insight.surprisal import ORDER, TextReading, read_text
 from charlm.model.encoders.gate import GateEncoder
 from charlm.run.folder import LOG
+from charlm.run.history import history_of
 from charlm.run.store import LoadedRun, load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.comparison.baseline import baseline_name
 from charlm.scoring.comparison.contenders import Contender, contenders
 from charlm.scoring.comparison.standings import Split
-from charlm.text.files import parse_json, read_lines
-
-NEEDED = {"epoch": (int,), "train_ppl": (float, int), "valid_ppl": (float, int)}
+from charlm.text.corpus import split_path
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,18 @@ class Subject:
         return load_run(self.paths[0], device=pick_device(self.wanted.device))
 
     def check(self) -> None:
-        """Refuse a tap or a filter that the first run has not, before anything takes long.
+        """Refuse a tap or filter that the first run has not, and a text, before it takes long.
 
         Raises:
             ConfigError: there is no such tap or filter.
+            DataError: there is no such text.
         """
         require_tap(self.run, self.wanted.at)
         if self.wanted.filter is not None:
             require_filter(self.run, self.wanted.filter)
+        if self.wanted.data is not None:
+            for split in ("train", self.wanted.split):
+                split_path(self.wanted.data, split)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -95,7 +98,13 @@ class Subject:
         Raises:
             DataError: a log that is missing, empty or damaged.
         """
-        return tuple(map(history_of, self.paths))
+        histories = tuple(map(history_of, self.paths))
+        for path, history in zip(self.paths, histories, strict=True):
+            if not history:
+                raise DataError(
+                    f"{path / LOG}: no epoch; expected one or more; train the run further"
+                )
+        return histories
 
     @cached_property
     def ngrams(self) -> NgramMap:
@@ -144,26 +153,3 @@ class Subject:
             threads=self.wanted.threads,
             on_stage=self.on_stage,
         )
-
-
-def history_of(run: Path) -> list[dict[str, Any]]:
-    """The records of a run's epochs.
-
-    Raises:
-        DataError: no log, an empty one, or not what `charlm train` writes.
-    """
-    path = run / LOG
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; expected what `charlm train` writes")
-    records = []
-    for number, line in read_lines(path):
-        record = parse_json(line, f"{path}:{number}")
-        is_whole = isinstance(record, dict) and all(
-            type(record.get(key)) in kinds for key, kinds in NEEDED.items()
-        )
-        if not is_whole:
-            raise DataError(f"{path}:{number}: no record of an epoch; expected {', '.join(NEEDED)}")
-        records.append(record)
-    if not records:
-        raise DataError(f"{path}: no epoch; expected one or more; train the run further")
-    return records

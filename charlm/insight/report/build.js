@@ -77,7 +77,7 @@ function sentences(data) {
         bdi(word), el("small", {}, values[index].toFixed(1))), " "]),
     el("span", { class: "soft where", dir: "ltr" }, `line ${shown(number)}, mean ${mean.toFixed(2).replace("-", "−")}`));
   const toggle = el("button", { type: "button", "aria-pressed": "false" }, "Show the numbers");
-  const scale = [0, 1, 2, 3, 4, 5].map((n) => el("span", { class: `word h${n}` }, n === 5 ? "≤ −5" : `−${n}`));
+  const scale = [0, 1, 2, 3, 4, 5].map((n) => el("span", { class: `word h${n}` }, ["0", "−1", "−2", "−3", "−4", "≤ −5"][n]));
   const node = section("sentences", "Hardest and easiest sentences",
     el("p", {}, "Of 5 to 40 words, by mean log10 probability of their tokens, state carried. The darker a word, the less it was expected; log10 P from ", ...scale, "."),
     toggle, el("h3", {}, "Hardest"), ...data.sentences.hardest.map(line),

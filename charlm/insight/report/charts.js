@@ -46,7 +46,7 @@ function dashOf(series) {
 function footOf({ labels, isFlat }, step) {
   const longest = Math.max(0, ...labels.map((label) => label.length));
   const isTurned = !isFlat && longest > 3 && (longest + 1) * WIDE_LETTER > step;
-  const room = isTurned ? 13 : (longest + 1) * WIDE_LETTER;
+  const room = isTurned ? 19 : (longest + 1) * WIDE_LETTER;
   return { isTurned, every: Math.max(1, Math.ceil(room / step)), bottom: isTurned ? MARGIN.turned : MARGIN.bottom };
 }
 
@@ -185,7 +185,8 @@ function histogram(spec) {
       return { x: x(index), y: y(value), index, value };
     });
     root.append(group);
-    hover(root, points, (p) => `${spec.labels[p.index]}: ${(100 * p.value).toFixed(2)} %`);
+    const end = (index) => spec.labels[index + 1] || "1";
+    hover(root, points, (p) => `${spec.labels[p.index]} to ${end(p.index)}: ${(100 * p.value).toFixed(2)} %`);
     return root;
   });
   return figure;

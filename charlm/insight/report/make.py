@@ -70,7 +70,8 @@ def report(
             that the first run cannot give; no data for one that needs a text.
         DataError: a run or text that is not what was expected.
     """
-    _check(picture, pictures=pictures, data_out=data_out, out=out, filter=filter)
+    _check(picture, pictures=pictures, data_out=data_out, out=out)
+    _check_heeded(picture, pictures=pictures, out=out, word=word, at=at, filter=filter)
     wanted = Wanted(
         data=None if data is None else Path(data),
         split=_split(split),
@@ -84,7 +85,7 @@ def report(
     words = [word] if isinstance(word, str) else list(word)
     if picture is not None:
         return _one_picture(subject, picture, out=Path(out or f"{picture}.png"), data_out=data_out)
-    written = _Written([], [])
+    written = _Written([], {})
     if pictures is not None:
         _write_pictures(subject, Path(pictures), written=written)
     if pictures is None or out is not None:
@@ -102,7 +103,6 @@ def _check(
     pictures: str | Path | None,
     data_out: str | Path | None,
     out: str | Path | None,
-    filter: int | None,
 ) -> None:
     _require_file(out, "--out")
     _require_file(data_out, "--data-out")
@@ -111,12 +111,30 @@ def _check(
         canvas.require_format(out or f"{picture}.png")
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
-    elif data_out is not None:
+    elif pictures is not None and Path(pictures).is_file():
+        raise ConfigError(f"--pictures {pictures}: is a file; expected a folder, or a new name")
+    if picture is None and data_out is not None:
         raise ConfigError(
             f"--data-out {data_out}: without --picture there is nothing to write; give both"
         )
+
+
+def _check_heeded(
+    picture: str | None,
+    *,
+    pictures: str | Path | None,
+    out: str | Path | None,
+    word: str | Sequence[str],
+    at: str | None,
+    filter: int | None,
+) -> None:
+    """Refuse what nothing that is made would heed."""
     if filter is not None and pictures is None and picture != "filter":
         raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
+    if at is not None and picture not in (None, "words"):
+        raise ConfigError(f"--at {at}: is for the page and the picture 'words'; leave it out")
+    if word and (picture is not None or (pictures is not None and out is None)):
+        raise ConfigError("--word: is for the page, which is not made; leave it out")
 
 
 def _require_file(path: str | Path | None, option: str) -> None:
@@ -142,7 +160,7 @@ class _Written:
     """What is on the disk so far, and what could not be."""
 
     files: list[Path]
-    missing: list[str]
+    missing: dict[str, list[str]]  # by reason: what there is not for it
 
 
 def _one_picture(
@@ -150,7 +168,7 @@ def _one_picture(
 ) -> Report:
     drawn = draw(picture, subject)
     canvas.save(drawn, out)
-    written = _Written([out], [])
+    written = _Written([out], {})
     if data_out is not None:
         canvas.save_rows(drawn, data_out)
         written.files.append(Path(data_out))
@@ -167,7 +185,7 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
         except (ConfigError, DataError) as error:
             if name in OF_A_TEXT and subject.wanted.data is not None:
                 raise
-            written.missing.append(f"{name}: {error}")
+            written.missing.setdefault(str(error), []).append(f"picture {name}")
             continue
         for suffix in canvas.FORMATS:
             canvas.save(drawn, folder / f"{name}{suffix}")
@@ -181,14 +199,15 @@ def _write_page(subject: Subject, out: Path, *, words: list[str], written: _Writ
     content = content_of(subject, words=words)
     write_bytes(out, page(content.sections))
     written.files.append(out)
-    written.missing.extend(f"{section}: {reason}" for section, reason in content.missing)
+    for section, reason in content.missing:
+        written.missing.setdefault(reason, []).append(section)
 
 
 def _result(subject: Subject, written: _Written) -> Report:
     return Report(
         runs=tuple(map(str, subject.paths)),
         files=tuple(written.files),
-        missing=tuple(dict.fromkeys(written.missing)),
+        missing=tuple(f"{', '.join(names)}: {why}" for why, names in written.missing.items()),
         notes=subject.notes,
         gate=subject.gate_figures,
     )

@@ -127,7 +127,7 @@ function maps(data) {
     const counts = map.kind_names.map((kind, number) => `${kind} ${[...map.kinds].filter((each) => Number(each) === number).length.toLocaleString("en")}`);
     figures["Character n-grams"] = () => {
       const figure = scatterMap(map, {
-        label: "Mark character n-grams", example: "a piece of spelling, as ing}",
+        label: "Mark character n-grams", example: "a piece, as ing}",
         hint: "{ begins a word and } ends one. Type a piece: all n-grams that hold it are marked.",
         alt: `Map of ${map.forms.length} character n-grams in the plane of largest variance, by kind: ${counts.join(", ")}.`,
         describe: (row) => `${map.forms[row]} · ${map.kind_names[map.kinds[row]]}, in ${map.counts[row].toLocaleString("en")} words`,

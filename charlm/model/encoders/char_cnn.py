@@ -13,13 +13,16 @@ from torch.nn import functional
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
+from charlm.model.encoders.responses import strongest_responses
 from charlm.model.forms import Forms
+from charlm.model.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import MAX_LIST, Dim, Range
 from charlm.text.inventory import PAD, Inventory
 
 Widths = Annotated[tuple[int, ...], Range(1, 64)]
 FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536)]
 N_BUCKETS = 3  # groups of forms of like length: a third less time than one; more did not help
+ROWS = 16  # a bucket's forms are filled up to a multiple, so that bf16 products find their kernels
 
 
 class CharCNN(Encoder):
@@ -60,20 +63,20 @@ class CharCNN(Encoder):
         letters_NL = functional.pad(forms.letters_NL, (0, self.widest), value=PAD)
         lengths_N = (forms.letters_NL != PAD).sum(dim=1)
         order_N = torch.argsort(lengths_N, stable=True)
+        filled = rounded_up(len(order_N), N_BUCKETS * ROWS) if is_bf16_on_cpu(matrix_FW) else 0
+        n_more = max(0, filled - len(order_N))
+        rows_N = torch.cat([order_N[:1].expand(n_more), order_N])
         responses = [
             self._strongest(letters_NL[rows], int(lengths_N[rows[-1]]), matrix_FW)
-            for rows in order_N.tensor_split(min(N_BUCKETS, len(order_N)))
+            for rows in rows_N.tensor_split(min(N_BUCKETS, len(rows_N)))
         ]
-        strongest_NF = torch.cat(responses)[torch.argsort(order_N)]
+        strongest_NF = torch.cat(responses)[n_more:][torch.argsort(order_N)]
         return torch.tanh(strongest_NF.to(bias_F.dtype) + bias_F)
 
     def _strongest(self, letters_NL: Tensor, longest: int, matrix_FW: Tensor) -> Tensor:
         """The largest response of each filter, shape (N, F); windows start at 0 … `longest`."""
         needed = longest + self.widest
-        x_NLD: Tensor = self.letters(letters_NL[:, :needed])
-        n_forms, _, dim = x_NLD.shape
-        windows = x_NLD.reshape(n_forms, needed * dim).unfold(1, self.widest * dim, dim)
-        return functional.linear(windows, matrix_FW).max(dim=1).values
+        return strongest_responses(self.letters(letters_NL[:, :needed]), matrix_FW)
 
     def _joined_filters(self) -> tuple[Tensor, Tensor]:
         full = self.widest * self.letters.embedding_dim

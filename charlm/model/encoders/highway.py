@@ -6,9 +6,11 @@ a concatenation of words and characters.
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
+from charlm.model.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import Layers
 from charlm.text.inventory import Inventory
 
@@ -51,9 +53,12 @@ class HighwayEncoder(Encoder):
     def forward(self, forms: Forms) -> Tensor:
         """The vectors after the last layer, shape (N, dim)."""
         vectors_NE: Tensor = self.encoder(forms)
+        n_forms = len(vectors_NE)
+        if is_bf16_on_cpu(vectors_NE):
+            vectors_NE = functional.pad(vectors_NE, (0, 0, 0, rounded_up(n_forms) - n_forms))
         for layer in self.layers:
             vectors_NE = layer(vectors_NE)
-        return vectors_NE
+        return vectors_NE[:n_forms]
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         """The inner encoder's taps, then a layer's gate and vectors: `transform.1`, `highway.1` …

@@ -86,7 +86,8 @@ def test_a_run_without_its_log_and_card_is_shown_without_them(run: Path, tmp_pat
     result = charlm.report(copy, out=tmp_path / "a.html", **CPU)
     expected = "expected what `charlm train` writes"
     assert result.missing[0] == f"model card: {copy / CARD}: no table in it; {expected}"
-    assert result.missing[1] == f"learning curves: {copy / LOG}: no such file; {expected}"
+    reason = "no epoch; expected one or more; train the run further"
+    assert result.missing[1] == f"learning curves: {copy / LOG}: {reason}"
 
 
 def test_the_words_asked_for_are_shown_at_every_tap(run: Path, tmp_path: Path) -> None:
@@ -127,7 +128,8 @@ def test_all_pictures_go_to_a_folder_and_those_that_cannot_be_are_named(
     expected = {f"{name}.{kind}" for name in names for kind in ("png", "svg", "tsv")}
     assert {path.name for path in (tmp_path / "p").iterdir()} == expected
     assert {path.name for path in result.files} == expected
-    assert [each.partition(":")[0] for each in result.missing] == ["gate", "bands", "positions"]
+    missing = [each.partition(":")[0] for each in result.missing]
+    assert missing == ["picture gate", "picture bands, picture positions"]
 
 
 def test_the_page_is_small_however_many_and_long_the_words_are(
@@ -175,6 +177,22 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
         (
             {"data_out": "a.tsv"},
             "--data-out a.tsv: without --picture there is nothing to write; give both",
+        ),
+        (
+            {"pictures": __file__},
+            f"--pictures {__file__}: is a file; expected a folder, or a new name",
+        ),
+        (
+            {"picture": "gate", "at": "highway"},
+            "--at highway: is for the page and the picture 'words'; leave it out",
+        ),
+        (
+            {"picture": "gate", "word": "cat"},
+            "--word: is for the page, which is not made; leave it out",
+        ),
+        (
+            {"pictures": "p", "word": "cat"},
+            "--word: is for the page, which is not made; leave it out",
         ),
         ({"filter": 3}, "--filter 3: is for the picture 'filter'; add --picture filter"),
         (

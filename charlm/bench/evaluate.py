@@ -1,0 +1,188 @@
+"""Evaluation: the perplexity of a text as `charlm eval` computes it, against the naive way.
+
+Ours includes encoding the vocabulary, once; the naive path puts every token through the CNN. Both
+are fp32, carry their state along one stream and take chunks of the same size.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+
+from charlm.bench.flops import forward_flops
+from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
+from charlm.bench.naive import NaiveModel
+from charlm.bench.text import corpus
+from charlm.bench.timing import Timing, in_turns
+from charlm.bench.train import MADE_TOKENS, NAIVE, OURS, trainer_on
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.run.store import load_run
+from charlm.runtime import pick_device, set_threads
+from charlm.scoring.nll import FormVectors, streams_nll, validation_perplexity
+from charlm.scoring.streams import Streams, as_words
+from charlm.text.corpus import EncodedText, Ids, encode_text, split_path
+from charlm.text.inventory import Inventory
+
+NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once
+
+
+@dataclass(frozen=True)
+class EvalBench:
+    """What was measured of one text."""
+
+    model: str
+    data: str  # `made` if none was given
+    machine: str
+    device: str
+    threads: int
+    n_tokens: int  # of our path: the whole text
+    n_naive_tokens: int
+    ppl: float
+    log10_prob_difference: float  # between the paths, on the tokens of both, a token
+    flops: int  # that the whole text needs
+    timings: dict[str, Timing]
+
+    @property
+    def speed_up(self) -> float:
+        """Of ours over the naive path, a token."""
+        ours, naive = self.timings[OURS].median, self.timings[NAIVE].median
+        return (naive / self.n_naive_tokens) / (ours / self.n_tokens)
+
+    @property
+    def peak_flops(self) -> float:
+        """Of a plain matrix product in fp32, a second."""
+        return FLOPS / self.timings[LIMIT].median
+
+    @property
+    def share_of_peak(self) -> float:
+        """Operations needed a second by ours, over those of a plain matrix product."""
+        return self.flops / self.timings[OURS].median / self.peak_flops
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        own = {k: v for k, v in vars(self).items() if k != "timings"}
+        ours = self.timings[OURS].to_dict(self.n_tokens)
+        paths = {
+            OURS: {**ours, "share_of_peak": self.share_of_peak},
+            NAIVE: self.timings[NAIVE].to_dict(self.n_naive_tokens),
+        }
+        return {**own, "paths": paths, "speed_up": self.speed_up, "peak_flops": self.peak_flops}
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A model, and what it reads."""
+
+    model: LanguageModel
+    inventory: Inventory
+    oov_input: str
+    name: str
+    text: EncodedText
+
+
+def bench_eval(
+    *,
+    model: str | Path | None = None,
+    arch: str = "char-small",
+    data: str | Path | None = None,
+    naive_tokens: int = 4096,
+    repetitions: int = 3,
+    seed: int = 1,
+    threads: int | None = None,
+    device: str = "auto",
+) -> EvalBench:
+    """Measure how fast test.txt is evaluated by the run `model`, or by an untrained `arch`.
+
+    The naive path reads the first `naive_tokens` tokens alone.
+
+    Raises:
+        ConfigError: an unknown preset, or a model that has no naive path.
+        DataError: a run or corpus that is not what was expected.
+    """
+    n_threads, where = set_threads(threads), pick_device(device)
+    with corpus(data, n_tokens=MADE_TOKENS) as folder, TemporaryDirectory() as stem:
+        subject = _subject(folder, Path(stem), model=model, arch=arch, device=where, seed=seed)
+        naive = NaiveModel(subject.model).eval()
+        some = subject.text.ids[:naive_tokens]
+        timings = in_turns(
+            {
+                OURS: lambda: _ours(subject, subject.text.ids),
+                NAIVE: lambda: _naive(subject, naive, n_tokens=len(some)),
+                LIMIT: product(where, "fp32"),
+            },
+            repetitions=repetitions,
+        )
+        difference = np.log(_ours(subject, some)) * len(some)
+        difference -= _naive(subject, naive, n_tokens=len(some))
+        return EvalBench(
+            model=subject.name,
+            data="made" if data is None else str(data),
+            machine=description(where),
+            device=where.type,
+            threads=n_threads,
+            n_tokens=len(subject.text.ids),
+            n_naive_tokens=len(some),
+            ppl=_ours(subject, subject.text.ids),
+            log10_prob_difference=float(difference / np.log(10) / len(some)),
+            flops=_flops(subject),
+            timings=timings,
+        )
+
+
+def _subject(
+    folder: Path,
+    stem: Path,
+    *,
+    model: str | Path | None,
+    arch: str,
+    device: torch.device,
+    seed: int,
+) -> _Subject:
+    if model is None:
+        trainer = trainer_on(folder, arch=arch, device=device, precision="fp32", seed=seed)
+        built, inventory, oov_input = (
+            trainer.model,
+            trainer.inventory,
+            str(trainer.recipe.oov_input),
+        )
+        name = f"{arch}, untrained"
+    else:
+        run = load_run(model, device=device)
+        built, inventory, oov_input = run.model, run.inventory, run.oov_input
+        name = str(run.path)
+    path = split_path(folder, "test")
+    text = encode_text(path, inventory, stem=stem / "test", oov_input=oov_input)
+    return _Subject(built, inventory, oov_input, name, text)
+
+
+def _ours(subject: _Subject, ids: Ids) -> float:
+    """The perplexity."""
+    vectors = FormVectors(subject.model, subject.inventory, oov_input=subject.oov_input)
+    return validation_perplexity(streams_nll(vectors, ids, spellings=subject.text.spellings))
+
+
+@torch.no_grad()
+def _naive(subject: _Subject, model: NaiveModel, *, n_tokens: int) -> float:
+    """The negative log-probability of the first tokens, in nats."""
+    inventory, text = subject.inventory, subject.text
+    device = model.words.weight.device
+    table = FormTable(inventory, (*inventory.words, *text.spellings))
+    streams, state, total = Streams(text.ids[:n_tokens], n_streams=1), model.start(1), 0.0
+    for first in range(0, streams.length, NAIVE_STEPS):
+        inputs, targets = streams.chunk(first, first + NAIVE_STEPS)
+        letters_TBL = table.forms(inputs[:, 0]).letters_NL[:, None].to(device)
+        words_TB = torch.from_numpy(as_words(targets, inventory.n_words)).to(device)
+        nll, state = model.nll(letters_TBL, words_TB, state=state)
+        total += float(nll)
+    finished(device)
+    return total
+
+
+def _flops(subject: _Subject) -> int:
+    """The vocabulary once, then all positions."""
+    words = np.arange(subject.inventory.n_words)
+    vocabulary = FormTable(subject.inventory, subject.inventory.words).forms(words)
+    return forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids))

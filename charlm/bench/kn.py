@@ -1,0 +1,112 @@
+"""Kneser–Ney: estimating and asking, against KenLM's lmplz and Python module where they are.
+
+Both estimates go from a text file to an ARPA file. lmplz is a program of its own: its memory is not
+in the figures of this process.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from charlm.bench.text import corpus
+from charlm.bench.timing import Timing, in_turns
+from charlm.errors import ConfigError
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.kenlm_model import has_kenlm
+from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
+from charlm.ngram.load import NgramModel, load_ngram
+from charlm.ngram.source import Plan, estimated, parse_pruning
+from charlm.text.corpus import read_sentences, split_path
+
+MADE_TOKENS = 1_000_000
+ESTIMATE, LMPLZ = "estimate", "lmplz"
+QUERY, KENLM = "query", "query, kenlm"
+
+
+@dataclass(frozen=True)
+class KnBench:
+    """What was measured of one text."""
+
+    data: str  # `made` if none was given
+    order: int
+    n_tokens: int  # of the training text, </s> counted
+    n_queries: int  # tokens of the test text
+    n_ngrams: int
+    timings: dict[str, Timing]
+
+    def n_tokens_of(self, path: str) -> int:
+        """How many a path went over."""
+        return self.n_tokens if path in (ESTIMATE, LMPLZ) else self.n_queries
+
+    @property
+    def ratio_to_lmplz(self) -> float | None:
+        """Our time over lmplz's; None where there is no lmplz."""
+        if LMPLZ not in self.timings:
+            return None
+        return self.timings[ESTIMATE].median / self.timings[LMPLZ].median
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        own = {k: v for k, v in vars(self).items() if k != "timings"}
+        paths = {k: v.to_dict(self.n_tokens_of(k)) for k, v in self.timings.items()}
+        return {**own, "paths": paths, "ratio_to_lmplz": self.ratio_to_lmplz}
+
+
+def bench_kn(
+    *,
+    data: str | Path | None = None,
+    order: int = 5,
+    prune: str = "0",
+    tokens: int = MADE_TOKENS,
+    lmplz: str | Path | None = None,
+    repetitions: int = 3,
+    seed: int = 0,
+) -> KnBench:
+    """Measure Kneser–Ney on the corpus directory `data`, or on a made text of so many tokens.
+
+    Raises:
+        ConfigError: an order or pruning that makes no model, or no lmplz where one is named.
+        DataError: a corpus that is not what was expected.
+    """
+    plan = Plan(order=order, prune=parse_pruning(prune))
+    program = None if lmplz is None else find_lmplz(lmplz)
+    if lmplz is None:
+        with suppress(ConfigError):  # none on the PATH: ours is measured alone
+            program = find_lmplz(None)
+    with corpus(data, n_tokens=tokens, seed=seed) as folder, TemporaryDirectory() as work:
+        train, arpa = split_path(folder, "train"), Path(work) / "model.arpa"
+        paths = {ESTIMATE: lambda: _estimate(train, arpa, plan=plan)}
+        if program is not None:
+            paths[LMPLZ] = lambda: _estimate_by_lmplz(train, arpa, plan=plan, program=program)
+        timings = in_turns(paths, repetitions=repetitions, warm_up=False)
+        model, _, _ = estimated(train, plan)
+        sentences = list(read_sentences(split_path(folder, "test")))
+        queries = {QUERY: _asking(model, sentences)}
+        if has_kenlm():
+            queries[KENLM] = _asking(load_ngram(arpa, engine="kenlm"), sentences)
+        timings |= in_turns(queries, repetitions=repetitions)
+        return KnBench(
+            data="made" if data is None else str(data),
+            order=order,
+            n_tokens=sum(len(words) + 1 for words in read_sentences(train)),
+            n_queries=sum(len(words) + 1 for words in sentences),
+            n_ngrams=model.n_ngrams,
+            timings=timings,
+        )
+
+
+def _estimate(text: Path, out: Path, *, plan: Plan) -> None:
+    model, _, _ = estimated(text, plan, for_arpa=True)
+    write_arpa(model, out)
+
+
+def _estimate_by_lmplz(text: Path, out: Path, *, plan: Plan, program: Path) -> None:
+    estimate_with_lmplz(
+        read_sentences(text), out, program=program, order=plan.order, prune=plan.prune
+    )
+
+
+def _asking(model: NgramModel, sentences: list[list[str]]) -> Callable[[], object]:
+    return lambda: model.score(sentences)

@@ -1,0 +1,75 @@
+"""A text shaped like the Penn Treebank's, made from a seed, so that a benchmark needs no data.
+
+Ranks are drawn from Zipf's law, so a chunk repeats its words about as often as real text does: how
+many distinct forms it has decides what an encoder of forms saves. The words mean nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from charlm.text.files import atomic_write
+from charlm.text.inventory import UNK_WORD
+
+N_WORDS = 10_000
+UNK_RANK = 2  # of PTB's words, `<unk>` is the third most frequent
+WORDS_PER_SENTENCE = 21  # of PTB, without </s>
+LETTERS = "etaoinsrhldcumfpgwybvkxjqz"  # from the most frequent one on
+ZIPF, MANDELBROT = 1.1, 2.7  # 700 tokens have 360 distinct forms, as PTB's on average
+# A word of rank r has about 2 + 0.62·ln r letters: PTB's first hundred words 3.8, the rarest 7.5.
+SHORTEST, GROWTH, SPREAD, LONGEST = 2.0, 0.62, 2.0, 19
+SIZES = {"train": 1.0, "valid": 0.08, "test": 0.09}  # in shares of the training text, as in PTB
+
+
+@contextmanager
+def corpus(data: str | Path | None, *, n_tokens: int, seed: int = 0) -> Iterator[Path]:
+    """The folder `data`, or one of a made text of `n_tokens` for training, gone afterwards."""
+    if data is not None:
+        yield Path(data)
+        return
+    with TemporaryDirectory(prefix="charlm-bench-") as folder:
+        for number, (split, share) in enumerate(SIZES.items()):
+            with atomic_write(Path(folder) / f"{split}.txt") as file:
+                wanted = int(n_tokens * share)
+                for words in sentences(wanted, is_full=split == "train", seed=(seed, number)):
+                    file.write(" ".join(words).encode() + b"\n")
+        yield Path(folder)
+
+
+def sentences(
+    n_tokens: int, *, n_words: int = N_WORDS, is_full: bool = False, seed: int | tuple[int, ...] = 0
+) -> Iterator[list[str]]:
+    """Sentences of `n_tokens` tokens in all, of `n_words` words; `</s>` and `<unk>` are counted.
+
+    Where it `is_full`, it ends with every word once, so that its vocabulary is whole.
+    """
+    vocabulary = spellings(n_words - 2)
+    vocabulary.insert(UNK_RANK, UNK_WORD)
+    random = np.random.default_rng(seed)
+    weights = (np.arange(len(vocabulary)) + MANDELBROT) ** -ZIPF
+    ends = np.cumsum(weights / weights.sum())
+    left = n_tokens
+    while left > 1:
+        length = min(left - 1, 1 + int(random.poisson(WORDS_PER_SENTENCE - 1)))
+        drawn = np.searchsorted(ends, random.random(length)).clip(max=len(vocabulary) - 1)
+        yield [vocabulary[rank] for rank in drawn]
+        left -= length + 1
+    if is_full:
+        yield vocabulary
+
+
+def spellings(n_words: int) -> list[str]:
+    """Distinct made words, frequent ones short; the same for every text."""
+    random = np.random.default_rng(0)
+    letters = np.array(list(LETTERS))
+    weights = 1 / (np.arange(len(letters)) + 3.0)
+    weights /= weights.sum()
+    found: dict[str, None] = {}
+    while len(found) < n_words:
+        mean = SHORTEST + GROWTH * np.log(len(found) + 1)
+        length = int(np.clip(random.normal(mean, SPREAD), 1, LONGEST))
+        found.setdefault("".join(random.choice(letters, length, p=weights)))
+    return list(found)

@@ -1,0 +1,199 @@
+"""Training: our step against the naive one and against the speed of a plain matrix product.
+
+All paths make the same number of steps on the same chunks; both models go on learning meanwhile, so
+that dropout, clipping and update are part of what is measured. Memory is that of the whole process.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from charlm.bench.flops import TRAINING, forward_flops
+from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
+from charlm.bench.naive import NaiveModel, States
+from charlm.bench.text import corpus
+from charlm.bench.timing import Timing, in_turns
+from charlm.errors import DataError
+from charlm.model.build import build_model
+from charlm.presets import preset
+from charlm.runtime import Precision, pick_device, pick_precision, set_threads
+from charlm.settings import Settings
+from charlm.text.corpus import corpus_normalisation, encode_text, read_sentences, split_path
+from charlm.text.inventory import inventory_of
+from charlm.training.batches import Batch
+from charlm.training.loop import Trainer
+from charlm.training.recipe import build_recipe
+
+OURS, NAIVE = "charlm", "naive"
+MADE_TOKENS = 400_000  # so that steps end before the words that stand at its end
+MAX_TOKENS = 400_000  # of a text that is given: more chunks than a benchmark makes steps
+
+
+@dataclass(frozen=True)
+class TrainBench:
+    """What was measured of one preset."""
+
+    arch: str
+    data: str  # `made` if none was given
+    machine: str
+    device: str
+    precision: str
+    threads: int
+    n_steps: int  # of a repetition
+    n_tokens: int  # of a repetition
+    forms_per_step: float
+    n_parameters: int
+    flops_per_token: float  # that are needed
+    timings: dict[str, Timing]
+
+    @property
+    def speed_up(self) -> float:
+        """Of ours over the naive path."""
+        return self.timings[NAIVE].median / self.timings[OURS].median
+
+    @property
+    def peak_flops(self) -> float:
+        """Of a plain matrix product in our precision, a second."""
+        return FLOPS / self.timings[LIMIT].median
+
+    def share_of_peak(self, path: str) -> float:
+        """Operations needed a second, over those of a plain matrix product."""
+        needed = self.flops_per_token * self.n_tokens / self.timings[path].median
+        return needed / self.peak_flops
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        own = {k: v for k, v in vars(self).items() if k != "timings"}
+        paths = {
+            name: {
+                **self.timings[name].to_dict(self.n_tokens),
+                "share_of_peak": self.share_of_peak(name),
+            }
+            for name in (OURS, NAIVE)
+        }
+        return {**own, "paths": paths, "speed_up": self.speed_up, "peak_flops": self.peak_flops}
+
+
+def bench_train(
+    *,
+    arch: str = "char-small",
+    data: str | Path | None = None,
+    steps: int = 20,
+    repetitions: int = 3,
+    seed: int = 1,
+    threads: int | None = None,
+    device: str = "auto",
+    precision: Precision = "auto",
+) -> TrainBench:
+    """Measure how fast a preset trains, on the corpus directory `data` or a made text.
+
+    Raises:
+        ConfigError: an unknown preset, or one that has no naive path.
+        DataError: a corpus that is not what was expected, or that is too short.
+    """
+    n_threads, where = set_threads(threads), pick_device(device)
+    number_format = pick_precision(precision, where)
+    with corpus(data, n_tokens=MADE_TOKENS) as folder:
+        trainer = trainer_on(folder, arch=arch, device=where, precision=number_format, seed=seed)
+    available = len(trainer.batches)
+    if available < steps:
+        raise DataError(
+            f"{data or 'made text'}: {available} chunks to train on; expected {steps}, as many as "
+            "steps; lower --steps or take a longer text"
+        )
+    batches = [trainer.batches.batch(step) for step in range(steps)]
+    naive = _NaiveTraining(trainer)
+    timings = in_turns(
+        {
+            OURS: lambda: _train(trainer, steps=steps),
+            NAIVE: lambda: naive.train(steps=steps),
+            LIMIT: product(where, number_format),
+        },
+        repetitions=repetitions,
+    )
+    flops = [
+        TRAINING * forward_flops(trainer.model, batch.forms, n_positions=batch.words_TB.numel())
+        for batch in batches
+    ]
+    n_tokens = sum(batch.n_tokens for batch in batches)
+    return TrainBench(
+        arch=arch,
+        data="made" if data is None else str(data),
+        machine=description(where),
+        device=where.type,
+        precision=number_format,
+        threads=n_threads,
+        n_steps=steps,
+        n_tokens=n_tokens,
+        forms_per_step=sum(len(batch.forms.words_N) for batch in batches) / steps,
+        n_parameters=sum(trainer.model.n_parameters_by_part().values()),
+        flops_per_token=sum(flops) / n_tokens,
+        timings=timings,
+    )
+
+
+def trainer_on(
+    folder: Path,
+    *,
+    arch: str,
+    device: torch.device,
+    precision: str,
+    seed: int,
+    settings: Settings | None = None,
+) -> Trainer:
+    """A trainer of a preset (or of these settings in its place), before its first step."""
+    settings = settings or preset(arch)
+    path, normalisation = split_path(folder, "train"), corpus_normalisation(folder)
+    inventory = inventory_of(
+        read_sentences(path, normalisation=normalisation), normalisation=normalisation
+    )
+    recipe, _ = build_recipe(settings.get("recipe"))
+    torch.manual_seed(seed)
+    model, _ = build_model(settings, inventory)
+    recipe.initialisation.apply(model)
+    model.encoder.after_step()
+    with TemporaryDirectory(prefix="charlm-bench-") as encoded:
+        text = encode_text(
+            path,
+            inventory,
+            stem=Path(encoded) / "train",
+            max_tokens=MAX_TOKENS,
+            oov_input=recipe.oov_input,
+        )
+        return Trainer(
+            model,
+            recipe,
+            inventory=inventory,
+            train_text=text,
+            valid_text=text,
+            device=device,
+            precision=precision,
+            seed=seed,
+        )
+
+
+def _train(trainer: Trainer, *, steps: int) -> None:
+    trainer.begin_epoch()
+    for step in range(steps):
+        trainer.step(trainer.batches.batch(step))
+    finished(trainer.device)
+
+
+class _NaiveTraining:
+    """The naive model, beginning where the trainer stands."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self.trainer = trainer
+        self.model = NaiveModel(trainer.model).train()
+        self.state: States | None = None
+
+    def train(self, *, steps: int) -> None:
+        recipe = self.trainer.recipe
+        for step in range(steps):
+            batch: Batch = self.trainer.batches.batch(step).to(self.trainer.device)
+            state = self.state or self.model.start(batch.words_TB.shape[1])
+            rate = recipe.optimiser.lr
+            self.state = self.model.step(batch, state, clip=recipe.clip, rate=rate)
+        finished(self.trainer.device)

@@ -1,0 +1,293 @@
+"""`charlm bench`: how fast this machine trains, evaluates, scores, estimates and prepares.
+
+A group of commands, one a kind of work. Paths are run in turns; what is printed are medians, and a
+machine that does other work meanwhile gives other figures.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from charlm.cli import options, output
+
+if TYPE_CHECKING:
+    from charlm.bench.timing import Timing
+
+Data = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Corpus directory; a text like the PTB is made without one."),
+]
+Arch = Annotated[str, typer.Option(metavar="NAME", help="Preset: char-small, char-large and kin.")]
+Steps = Annotated[int, typer.Option(min=1, metavar="N", help="Training steps of a repetition.")]
+Repetitions = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Number of times that each path is run.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the made text and of the weights.")]
+Tokens = Annotated[
+    int, typer.Option(min=100, metavar="N", help="Tokens of the text that is made for training.")
+]
+NaiveTokens = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Tokens that the naive path reads: it is slow.")
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Run directory of the model; an untrained one without it."),
+]
+Lmplz = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="KenLM's lmplz; the one on the PATH, if any, without it."),
+]
+List = Annotated[Path, typer.Argument(metavar="LIST", help="N-best list in any format of score.")]
+Format = Annotated[str, typer.Option(metavar="NAME", help="Format of the list; auto looks at it.")]
+Columns = Annotated[
+    str, typer.Option(metavar="A,B", help="Names of the list's columns, where it has no head.")
+]
+MaxHypotheses = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Largest number of hypotheses read; 0 is all.")
+]
+HEADER = ("path", "tokens/s", "median s", "processor s", "peak MB")
+
+
+def train(
+    *,
+    arch: Arch = "char-small",
+    data: Data = None,
+    steps: Steps = 20,
+    repetitions: Repetitions = 3,
+    seed: Seed = 1,
+    threads: options.Threads = None,
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Measure training steps against the naive way and the machine's limit.
+
+    Naive: fp32, eager, the CNN on every token, clipping and update in a Python loop. The limit is
+    one large matrix product in the precision that is used; operations are counted from shapes.
+
+    \b
+    charlm bench train --arch char-large --threads 2
+    """
+    from charlm.bench.train import NAIVE, OURS, bench_train
+
+    result = bench_train(
+        arch=arch,
+        data=data,
+        steps=steps,
+        repetitions=repetitions,
+        seed=seed,
+        threads=threads,
+        device=device,
+        precision=precision,
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(
+        f"{result.arch}, {result.n_parameters:,} parameters; {result.precision}; {result.machine}"
+    )
+    output.write(
+        f"{result.n_steps} steps of {result.n_tokens // result.n_steps} tokens, "
+        f"{result.forms_per_step:.0f} distinct forms each; text: {result.data}"
+    )
+    _table({name: (result.timings[name], result.n_tokens) for name in (OURS, NAIVE)})
+    output.write(f"{result.speed_up:.2f} times the naive path")
+    output.write(
+        f"{result.share_of_peak(OURS):.1%} of a matrix product's {result.peak_flops / 1e9:,.0f} "
+        f"GFLOP/s (naive: {result.share_of_peak(NAIVE):.1%}); "
+        f"{result.flops_per_token / 1e6:.1f} MFLOP a token"
+    )
+
+
+def eval_command(
+    *,
+    model: Model = None,
+    arch: Arch = "char-small",
+    data: Data = None,
+    naive_tokens: NaiveTokens = 4096,
+    repetitions: Repetitions = 3,
+    seed: Seed = 1,
+    threads: options.Threads = None,
+    device: options.Device = "auto",
+    as_json: options.Json = False,
+) -> None:
+    """Measure the perplexity of test.txt against the naive way and the machine's limit.
+
+    Ours includes encoding the vocabulary, not loading the run.
+
+    \b
+    charlm bench eval --model exp/first --data ptb
+    """
+    from charlm.bench.evaluate import bench_eval
+    from charlm.bench.train import NAIVE, OURS
+
+    result = bench_eval(
+        model=model,
+        arch=arch,
+        data=data,
+        naive_tokens=naive_tokens,
+        repetitions=repetitions,
+        seed=seed,
+        threads=threads,
+        device=device,
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(f"{result.model}; fp32; {result.machine}; text: {result.data}")
+    timings = result.timings
+    sizes = {OURS: result.n_tokens, NAIVE: result.n_naive_tokens}
+    _table({name: (timings[name], size) for name, size in sizes.items()})
+    output.write(
+        f"{result.n_tokens} tokens in {timings[OURS].median:.2f} s, ppl {result.ppl:.2f}; "
+        f"{result.speed_up:.2f} times the naive path, "
+        f"{abs(result.log10_prob_difference):.1e} off it a token (log10)"
+    )
+    output.write(
+        f"{result.share_of_peak:.1%} of a matrix product's {result.peak_flops / 1e9:,.0f} GFLOP/s"
+    )
+
+
+def score(
+    path: List,
+    *,
+    model: options.Model = None,
+    format: Format = "auto",
+    columns: Columns = "",
+    max_hypotheses: MaxHypotheses = 0,
+    repetitions: Repetitions = 3,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure the rescoring of a list: the tree of prefixes against batches that share nothing.
+
+    Sharing is tokens over distinct prefixes: no more than that can be saved.
+
+    \b
+    charlm bench score nbest.txt --model exp/first --max-hypotheses 10000
+    """
+    from charlm.bench.score import bench_score
+
+    result = bench_score(
+        path,
+        model=model,
+        format=format,
+        columns=columns,
+        max_hypotheses=max_hypotheses,
+        repetitions=repetitions,
+        device=device,
+        threads=threads,
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(
+        f"{result.n_lists} lists, {result.n_hypotheses} hypotheses, {result.n_tokens} tokens; "
+        f"{result.threads} threads; {result.model}"
+    )
+    _table({name: (timing, result.n_tokens) for name, timing in result.timings.items()})
+    output.write(
+        f"sharing {result.sharing:.2f}, {result.sharing_of_distinct:.2f} without duplicates"
+    )
+    output.write(
+        f"{result.speed_up:.2f} times the batches, {result.speed_up / result.sharing:.2f} of the "
+        f"sharing; the two differ by {result.largest_difference:.1e} nats at most"
+    )
+    output.write(
+        f"bf16 moves a hypothesis by {result.bf16_deviation:.3f} nats at most, "
+        f"{result.bf16_mean_deviation:.3f} on average"
+    )
+
+
+def kn(
+    *,
+    data: Data = None,
+    order: options.Order = 5,
+    prune: options.Prune = "0",
+    tokens: Tokens = 1_000_000,
+    lmplz: Lmplz = None,
+    repetitions: Repetitions = 3,
+    seed: Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Measure Kneser-Ney: from a text to an ARPA file, and queries; lmplz and KenLM where found.
+
+    \b
+    charlm bench kn --data ptb --lmplz kenlm/build/bin/lmplz
+    """
+    from charlm.bench.kn import bench_kn
+
+    result = bench_kn(
+        data=data,
+        order=order,
+        prune=prune,
+        tokens=tokens,
+        lmplz=lmplz,
+        repetitions=repetitions,
+        seed=seed,
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(f"order {result.order}, {result.n_ngrams:,} n-grams; text: {result.data}")
+    _table({name: (timing, result.n_tokens_of(name)) for name, timing in result.timings.items()})
+    if result.ratio_to_lmplz is not None:
+        output.write(f"{result.ratio_to_lmplz:.2f} times lmplz's time")
+
+
+def prep(
+    *,
+    data: Data = None,
+    tokens: Tokens = 1_000_000,
+    repetitions: Repetitions = 3,
+    seed: Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Measure preparing a text, counting its vocabulary and encoding it.
+
+    \b
+    charlm bench prep --tokens 5000000
+    """
+    from charlm.bench.prep import bench_prep
+
+    result = bench_prep(data=data, tokens=tokens, repetitions=repetitions, seed=seed)
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(f"{result.n_tokens:,} tokens, V {result.n_words:,}; text: {result.data}")
+    _table({name: (timing, result.n_tokens) for name, timing in result.timings.items()})
+
+
+def _table(paths: Mapping[str, tuple["Timing", int]]) -> None:
+    rows = [
+        (
+            name,
+            f"{n_tokens / timing.median:,.0f}",
+            f"{timing.median:.2f}",
+            f"{timing.median_processor:.2f}",
+            f"{timing.peak_bytes / 1e6:,.0f}",
+        )
+        for name, (timing, n_tokens) in paths.items()
+    ]
+    output.table(rows, header=HEADER)
+
+
+BENCHES: dict[Literal["train", "eval", "score", "kn", "prep"], Callable[..., None]] = {
+    "train": train,
+    "eval": eval_command,
+    "score": score,
+    "kn": kn,
+    "prep": prep,
+}
+
+bench = typer.Typer(
+    name="bench",
+    help="Measure speed on this machine: train, eval, score, kn, prep.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for name, command in BENCHES.items():
+    bench.command(name)(command)

@@ -1,0 +1,59 @@
+"""The largest response of each filter over a form's windows: the product and the maximum in one.
+
+The windows are copied next to each other first: a product over overlapping ones took ten times as
+long. Where several windows tie, as those over padding do, they share the gradient: finding the
+first one costs more than all the rest. `windows.max` of the plain product is the test's truth.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
+    """max over windows of window · filter, shape (N, F); a window is W / D letters.
+
+    Under autocast the product is in its format, and so is what is returned.
+    """
+    if torch.is_autocast_enabled(x_NLD.device.type):
+        dtype = torch.get_autocast_dtype(x_NLD.device.type)
+        x_NLD, matrix_FW = x_NLD.to(dtype), matrix_FW.to(dtype)
+    responses: Tensor = StrongestResponses.apply(  # type: ignore[no-untyped-call]  # torch's own
+        x_NLD, matrix_FW
+    )
+    return responses
+
+
+class StrongestResponses(torch.autograd.Function):
+    """As `strongest_responses`, all in the operands' own format."""
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Tensor) -> Tensor:
+        """The responses, shape (N, F), of x_NLD and matrix_FW."""
+        x_NLD, matrix_FW = operands
+        n_forms, length, dim = x_NLD.shape
+        full = matrix_FW.shape[1]
+        windows = x_NLD.reshape(n_forms, length * dim).unfold(1, full, dim)
+        windows_PW = windows.reshape(-1, full)
+        responses = (windows_PW @ matrix_FW.t()).view(*windows.shape[:2], -1)
+        strongest_NF = responses.amax(dim=1)
+        ctx.save_for_backward(windows_PW, matrix_FW, responses, strongest_NF)
+        ctx.shape = x_NLD.shape
+        return strongest_NF
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_NF: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradients of letters and filters."""
+        windows_PW, matrix_FW, responses, strongest_NF = ctx.saved_tensors
+        shares = torch.eq(responses, strongest_NF[:, None], out=torch.empty_like(responses))
+        shares.mul_((grad_NF / shares.sum(dim=1))[:, None])
+        shares_PF = shares.flatten(0, 1)
+        grad_windows = (shares_PF @ matrix_FW).view(*shares.shape[:2], -1)
+        n_windows, dim = shares.shape[1], ctx.shape[2]
+        grad_x = grad_windows.new_zeros(ctx.shape)
+        for place, part in enumerate(grad_windows.split(dim, dim=2)):
+            grad_x[:, place : place + n_windows] += part
+        return grad_x, shares_PF.t() @ windows_PW

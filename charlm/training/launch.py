@@ -1,0 +1,179 @@
+"""Several processes of one training on this machine, of which the calling one is the first.
+
+The others are the program itself, `python -m charlm train`, with their place in the environment;
+they are told what to do by the first, so their options say nothing but the device.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from charlm.errors import ConfigError, TrainingError
+from charlm.runtime import MEETING, Place, place_of_process, process_group
+from charlm.training.ranks import RankLostError, Ranks
+
+MAX_PROCESSES = 1024
+PARTING = 10.0  # seconds that a process is given to end by itself
+
+
+def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> list[str]:
+    """The device of each process that is asked for; `device` alone where none are.
+
+    Raises:
+        ConfigError: options that do not go together, or no numbers of GPUs.
+    """
+    if gpus is None and processes is None:
+        return [device]
+    option = f"--gpus {gpus}" if gpus is not None else f"--processes {processes}"
+    if gpus is not None and processes is not None:
+        raise ConfigError(
+            f"{option}: found --processes {processes} beside it; expected one of them; --gpus "
+            "starts a process for each GPU, --processes as many on the CPU"
+        )
+    if place_of_process().size > 1:
+        raise ConfigError(f"{option}: torchrun has started the processes already; leave it out")
+    if gpus is not None:
+        return _gpus(gpus, device=device)
+    if device not in ("auto", "cpu"):
+        raise ConfigError(f"{option}: is for the CPU, found --device {device}; use --gpus 0,1")
+    if not 1 <= (processes or 0) <= MAX_PROCESSES:
+        raise ConfigError(f"{option}: expected 1 to {MAX_PROCESSES}")
+    return ["cpu"] * (processes or 0)
+
+
+def _gpus(gpus: str, *, device: str) -> list[str]:
+    import torch
+
+    numbers = gpus.split(",")
+    if not all(n.isascii() and n.isdecimal() for n in numbers) or len({*numbers}) < len(numbers):
+        raise ConfigError(
+            f"--gpus {gpus!r}: expected numbers of GPUs, each once; write --gpus 0,1,2"
+        )
+    if device not in ("auto", "cuda"):
+        raise ConfigError(f"--gpus {gpus}: found --device {device} beside it; leave one out")
+    found = torch.cuda.device_count()
+    if not all(int(number) < found for number in numbers):
+        raise ConfigError(
+            f"--gpus {gpus}: this machine shows {found} CUDA devices; expected each number below "
+            f"that; use --processes {len(numbers)} to train with that many processes on the CPU"
+        )
+    return [f"cuda:{int(number)}" for number in numbers]
+
+
+@contextmanager
+def joined() -> Iterator[Ranks]:
+    """The processes that torchrun, or another process of charlm's, started; else this one alone."""
+    place = place_of_process()
+    if place.size == 1:
+        yield Ranks()
+        return
+    meeting = Path(os.environ[MEETING]) if MEETING in os.environ else None
+    if meeting is not None:
+        _sign(meeting, place.rank).touch()
+    with process_group(place, meeting=meeting):
+        yield Ranks.of_group(rank=place.rank, size=place.size)
+
+
+@contextmanager
+def launched(devices: Sequence[str], *, alone: Ranks) -> Iterator[Ranks]:
+    """This process as the first, and one started for each further device; `alone` without any.
+
+    Raises:
+        TrainingError: one of them ends before its time; it is named.
+    """
+    if len(devices) == 1:
+        yield alone
+        return
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="charlm-")))
+        workers = _Workers(folder, devices)
+        stack.callback(workers.end)
+        workers.start()
+        try:
+            place = Place(0, len(devices), 0)
+            with process_group(place, meeting=folder / "meeting"):
+                yield Ranks.of_group(rank=0, size=len(devices))
+        except RankLostError as error:
+            raise TrainingError(workers.cause() or str(error)) from None
+
+
+class _Workers:
+    """The processes from number 1 on."""
+
+    def __init__(self, folder: Path, devices: Sequence[str]) -> None:
+        self.folder = folder
+        self.devices = devices
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """Start them all, and wait until each is ready to meet."""
+        meeting, size = self.folder / "meeting", len(self.devices)
+        for rank in range(1, size):
+            numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, MEETING: meeting}
+            with self._errors(rank).open("wb") as errors:
+                self.processes[rank] = subprocess.Popen(
+                    [sys.executable, "-m", "charlm", "train", "--data", os.devnull]
+                    + ["--device", self.devices[rank]],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    env={**os.environ, **{name: str(value) for name, value in numbers.items()}},
+                )
+        while not all(_sign(meeting, rank).exists() for rank in self.processes):
+            if any(process.poll() is not None for process in self.processes.values()):
+                raise TrainingError(self.cause())
+            time.sleep(0.02)
+
+    def _errors(self, rank: int) -> Path:
+        return self.folder / f"errors-{rank}"
+
+    def cause(self) -> str:
+        """What made the first of them end that did not end for want of the others; else empty."""
+        give_up = time.monotonic() + PARTING
+        while time.monotonic() < give_up:
+            for rank, process in self.processes.items():
+                status = process.poll()
+                said = _error_in(self._errors(rank).read_text(errors="replace"))
+                if status is not None and (status < 0 or said):
+                    return self._told(rank, status, said)
+            if all(process.poll() is not None for process in self.processes.values()):
+                break
+            time.sleep(0.02)
+        return ""
+
+    def _told(self, rank: int, status: int, said: str) -> str:
+        reason = said if status >= 0 else f"it was killed by {signal.Signals(-status).name}"
+        return (
+            f"process {rank} of {len(self.devices)} ended before the training did: {reason}; "
+            "the last checkpoint is kept; go on with --resume"
+        )
+
+    def end(self) -> None:
+        """See them end: by themselves if they can."""
+        give_up = time.monotonic() + PARTING
+        for process in self.processes.values():
+            try:
+                process.wait(max(0.0, give_up - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _sign(meeting: Path, rank: int) -> Path:
+    """The file that says that a process is ready to meet the others."""
+    return meeting.with_name(f"ready-{rank}")
+
+
+def _error_in(stderr: str) -> str:
+    """The error that a process told, less what torch had to warn of; empty where it told none."""
+    lines = stderr.strip().splitlines()
+    told = [line for line in lines if line.startswith("charlm: ")]
+    if "Traceback" in stderr:
+        told = lines
+    return told[-1].removeprefix("charlm: ") if told else ""

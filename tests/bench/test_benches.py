@@ -1,0 +1,99 @@
+"""What the benchmarks report besides times: sizes, figures, and where they refuse."""
+
+from pathlib import Path
+
+import pytest
+
+from charlm import evaluate
+from charlm.bench.evaluate import bench_eval
+from charlm.bench.kn import bench_kn
+from charlm.bench.machine import FLOPS
+from charlm.bench.prep import bench_prep
+from charlm.bench.timing import Timing
+from charlm.bench.train import LIMIT, NAIVE, OURS, TrainBench, bench_train
+from charlm.errors import ConfigError, DataError
+
+
+def bench_of(timings: dict[str, Timing]) -> TrainBench:
+    return TrainBench(
+        arch="a",
+        data="made",
+        machine="m",
+        device="cpu",
+        precision="fp32",
+        threads=1,
+        n_steps=2,
+        n_tokens=100,
+        forms_per_step=9.0,
+        n_parameters=7,
+        flops_per_token=1e6,
+        timings=timings,
+    )
+
+
+def test_ratios_and_shares_are_those_of_the_medians() -> None:
+    bench = bench_of(
+        {
+            OURS: Timing((2.0, 1.0, 9.0), 1, (1.0,)),
+            NAIVE: Timing((6.0,), 1, (1.0,)),
+            LIMIT: Timing((0.5,), 1, (1.0,)),
+        }
+    )
+    assert bench.speed_up == 3.0
+    assert bench.peak_flops == FLOPS / 0.5
+    assert bench.share_of_peak(OURS) == pytest.approx(100 * 1e6 / 2.0 / (FLOPS / 0.5))
+    written = bench.to_dict()
+    assert written["speed_up"] == 3.0
+    assert isinstance(written["paths"], dict)
+    assert set(written["paths"]) == {OURS, NAIVE}
+    assert written["paths"][OURS]["tokens_per_second"] == 50.0
+    assert "timings" not in written
+
+
+def test_a_training_is_measured_on_the_text_that_is_given(corpus_dir: Path) -> None:
+    bench = bench_train(data=corpus_dir, steps=1, repetitions=1, threads=1, device="cpu")
+    n_tokens = sum(len(line.split()) + 1 for line in (corpus_dir / "train.txt").open())
+    assert (bench.n_tokens, bench.n_steps, bench.data) == (n_tokens, 1, str(corpus_dir))
+    assert bench.n_parameters > 1_000_000
+    assert bench.timings[OURS].peak_bytes > 0
+
+
+def test_a_text_too_short_for_the_steps_is_refused(corpus_dir: Path) -> None:
+    with pytest.raises(DataError, match="1 chunks to train on; expected 2, as many as steps"):
+        bench_train(data=corpus_dir, steps=2, threads=1, device="cpu")
+
+
+def test_an_evaluation_has_the_perplexity_of_eval_and_the_naive_path_agrees(
+    tiny_run: Path, corpus_dir: Path
+) -> None:
+    bench = bench_eval(model=tiny_run, data=corpus_dir, repetitions=1, threads=1, device="cpu")
+    (result,) = evaluate(tiny_run, data=corpus_dir, state="carried", threads=1, device="cpu")
+    assert bench.ppl == pytest.approx(result.by_state["carried"].ppl, rel=1e-5)
+    assert abs(bench.log10_prob_difference) < 1e-6
+    assert bench.n_tokens == bench.n_naive_tokens == 14
+    assert bench.to_dict()["speed_up"] == bench.speed_up > 0
+
+
+def test_kneser_ney_is_measured_by_itself_where_there_is_no_lmplz(
+    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    bench = bench_kn(data=corpus_dir, order=3, repetitions=1)
+    written = bench.to_dict()
+    assert bench.ratio_to_lmplz is None
+    assert written["n_queries"] == 14
+    assert isinstance(written["paths"], dict)
+    assert {"estimate", "query"} <= set(written["paths"])
+
+
+def test_an_lmplz_that_is_named_must_be_there(corpus_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file; expected KenLM's lmplz"):
+        bench_kn(data=corpus_dir, lmplz=tmp_path / "lmplz")
+
+
+def test_text_handling_is_measured_on_all_words(corpus_dir: Path) -> None:
+    bench = bench_prep(data=corpus_dir, repetitions=1)
+    assert bench.n_tokens == sum(
+        len(line.split()) + 1 for line in (corpus_dir / "train.txt").open()
+    )
+    assert set(bench.timings) == {"prep", "vocabulary", "encode", "read and split"}

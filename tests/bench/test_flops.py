@@ -1,0 +1,55 @@
+"""Operations counted by hand for a model small enough for it."""
+
+import pytest
+import torch
+
+from charlm.bench.flops import encoder_flops, forward_flops
+from charlm.errors import ConfigError
+from charlm.model.build import build_model
+from charlm.model.forms import FormTable
+from charlm.text.inventory import Inventory, inventory_of
+
+SETTINGS = {
+    "encoder": {
+        "type": "highway",
+        "layers": 2,
+        "encoder": {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [4, 5]},
+    },
+    "context": {"type": "lstm", "dim": 6, "layers": 2},
+    "output": {"type": "softmax"},
+}
+
+
+@pytest.fixture
+def inventory() -> Inventory:
+    return inventory_of([["ab", "<unk>"], ["abc", "ab"]])
+
+
+def test_the_operations_of_a_toy_are_those_of_a_hand_calculation(inventory: Inventory) -> None:
+    model, _ = build_model(SETTINGS, inventory)
+    ab, abc = (inventory.word_ids[word] for word in ("ab", "abc"))
+    forms = FormTable(inventory, inventory.words).forms(torch.tensor([ab, abc]).numpy())
+    windows = (4 + 1) + (5 + 1)  # letters with start and end, and one window beyond
+    cnn = 2 * windows * (1 * 3 * 4 + 2 * 3 * 5)
+    highway = 2 * 2 * (2 * 9 * 9) * 2  # forms, layers, matrices, a product and a sum
+    lstm = 10 * 2 * 4 * 6 * ((9 + 6) + (6 + 6))
+    softmax = 10 * 2 * 6 * inventory.n_words
+    assert encoder_flops(model.encoder, forms) == cnn + highway
+    assert forward_flops(model, forms, n_positions=10) == cnn + highway + lstm + softmax
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "named"),
+    [
+        ("encoder", {"type": "char-lstm"}, "CharLSTM"),
+        ("context", {"type": "gru"}, "GRU"),
+        ("output", {"type": "hierarchical"}, "Hierarchical"),
+    ],
+)
+def test_a_part_that_is_not_counted_is_named(
+    inventory: Inventory, place: str, settings: dict[str, str], named: str
+) -> None:
+    model, _ = build_model({**SETTINGS, place: settings}, inventory)
+    forms = FormTable(inventory, inventory.words).forms(torch.tensor([0]).numpy())
+    with pytest.raises(ConfigError, match=f"bench: the operations of {named}.* are not counted"):
+        forward_flops(model, forms, n_positions=1)

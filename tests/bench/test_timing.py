@@ -1,0 +1,32 @@
+"""Paths take turns, and their medians are what is compared."""
+
+import pytest
+
+from charlm.bench.timing import Timing, in_turns
+
+
+def test_paths_are_warmed_up_and_then_run_in_turns() -> None:
+    calls: list[str] = []
+    paths = {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}
+    timings = in_turns(paths, repetitions=2)
+    assert "".join(calls) == "ab" + "abab"
+    assert [len(timing.seconds) for timing in timings.values()] == [2, 2]
+
+
+def test_memory_and_times_are_those_of_the_path_that_took_them() -> None:
+    timings = in_turns(
+        {"small": lambda: None, "large": lambda: bytearray(b"x") * (64 << 20)}, repetitions=1
+    )
+    assert timings["large"].peak_bytes > timings["small"].peak_bytes
+    assert timings["large"].median > timings["small"].median
+
+
+def test_medians_are_written_with_what_they_are_of() -> None:
+    timing = Timing((3.0, 1.0, 2.0), 5, (4.0, 6.0, 5.0))
+    assert timing.median_processor == 5.0
+    assert timing.to_dict(10) == {
+        "seconds": [3.0, 1.0, 2.0],
+        "processor_seconds": [4.0, 6.0, 5.0],
+        "tokens_per_second": pytest.approx(5.0),
+        "peak_bytes": 5,
+    }

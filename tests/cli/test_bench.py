@@ -1,0 +1,124 @@
+"""`charlm bench`: five commands, each a table of paths and a JSON object."""
+
+import inspect
+import json
+import re
+import shlex
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import GROUPS, app
+from charlm.cli.bench import BENCHES
+
+NAMES = list(BENCHES)
+FUNCTIONS = {
+    "train": "train.bench_train",
+    "eval": "evaluate.bench_eval",
+    "score": "score.bench_score",
+    "kn": "kn.bench_kn",
+    "prep": "prep.bench_prep",
+}
+RUNS = {
+    "train": ["--steps", "1", "--threads", "1"],
+    "eval": ["--threads", "1"],
+    "kn": ["--order", "2"],
+    "prep": [],
+}
+
+
+def called(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["bench", *arguments])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def function_of(name: str) -> Callable[..., object]:
+    module, _, function = FUNCTIONS[name].partition(".")
+    found: Callable[..., object] = getattr(import_module(f"charlm.bench.{module}"), function)
+    return found
+
+
+def as_told(value: object) -> object:
+    return None if value == "" or value == () or value is None else value
+
+
+def defaults(function: Callable[..., object]) -> dict[str, object]:
+    parameters = inspect.signature(function).parameters.items()
+    return {name: as_told(p.default) for name, p in parameters if name != "as_json"}
+
+
+def test_the_help_names_the_five_commands() -> None:
+    shown = called("--help").partition("Commands:")[2]
+    assert re.findall(r"^  (\w+)  ", shown, re.M) == NAMES
+    assert list(GROUPS) == ["bench"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_command_has_the_options_and_defaults_of_its_function(name: str) -> None:
+    assert defaults(BENCHES[name]) == defaults(function_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_a_command_uses_options_that_it_has(name: str) -> None:
+    (example,) = re.findall(rf"charlm bench {name}\b(.*)$", BENCHES[name].__doc__ or "", re.M)
+    helped = called(name, "--help")
+    assert all(word in helped for word in shlex.split(example) if word.startswith("--"))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_json_of_a_command_has_a_record_a_path(name: str, corpus_dir: Path) -> None:
+    told: dict[str, Any] = json.loads(
+        called(name, "--data", str(corpus_dir), "--repetitions", "1", "--json", *RUNS[name])
+    )
+    assert told["data"] == str(corpus_dir)
+    assert told["paths"]
+    for path in told["paths"].values():
+        assert {"seconds", "processor_seconds", "tokens_per_second", "peak_bytes"} <= set(path)
+        assert path["tokens_per_second"] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("train", ["charlm", "naive"]),
+        ("eval", ["charlm", "naive"]),
+        ("prep", ["prep", "vocabulary", "encode", "read and split"]),
+    ],
+)
+def test_the_table_of_a_command_has_a_line_a_path(
+    name: str, paths: list[str], corpus_dir: Path
+) -> None:
+    lines = called(name, "--data", str(corpus_dir), "--repetitions", "1", *RUNS[name]).splitlines()
+    (head,) = (row for row, line in enumerate(lines) if line.startswith("path "))
+    assert [re.split(r"  +", line)[0] for line in lines[head + 1 :][: len(paths)]] == paths
+
+
+def test_a_list_is_scored_in_every_way(tiny_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "nbest.txt"
+    path.write_text(
+        "".join(
+            f"{number} ||| {text} ||| 0 ||| -{rank}\n"
+            for number in range(2)
+            for rank, text in enumerate(["the cat sat", "the cat sat", "the cats sat", "a log"])
+        )
+    )
+    wanted = ["score", str(path), "--model", str(tiny_run), "--repetitions", "1", "--threads", "1"]
+    told = json.loads(called(*wanted, "--json"))
+    assert (told["n_lists"], told["n_hypotheses"]) == (2, 8)
+    shown = called(*wanted)
+    assert f"sharing {told['sharing']:.2f}, {told['sharing_of_distinct']:.2f} without" in shown
+    assert "times the batches" in shown
+
+
+def test_a_preset_without_a_naive_path_is_one_line(corpus_dir: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["bench", "train", "--arch", "word-small", "--data", str(corpus_dir), "--steps", "1"]
+    )
+    assert result.exit_code == 1
+    assert result.stderr.startswith("charlm: bench: there is a naive path for char-cnn, highway")
+    assert result.stderr.count("\n") == 1

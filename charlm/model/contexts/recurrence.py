@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contexts import bf16_lstm
+
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]
 Drop = Callable[[Tensor], Tensor]
@@ -150,20 +152,34 @@ def run_fused(
 
     `bias_shift_G` is added to the bias on the state.
     """
-    start = tuple(leaf[None].contiguous() for leaf in state)
-    hx = start if len(start) > 1 else start[0]
-    if bias_shift_G is None and not (layer.training and weight_drop):
-        h_TBH, last = layer(x_TBE, hx)
-        after = last if len(start) > 1 else (last,)
+    is_plain = bias_shift_G is None and not (layer.training and weight_drop)
+    if bf16_lstm.takes(layer, x_TBE):
+        weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
+        h_TBH, *ends = bf16_lstm.run(x_TBE, state, weights=weights)
+        after = [end[None] for end in ends]
     else:
-        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-        weights: list[Tensor] = [layer.get_parameter(name) for name in names]
-        weights[1] = functional.dropout(weights[1], weight_drop, layer.training)
-        weights[3] = weights[3] if bias_shift_G is None else weights[3] + bias_shift_G
-        h_TBH, *after = _CALLS[layer.mode](
-            x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False
-        )
+        start = tuple(leaf[None].contiguous() for leaf in state)
+        hx = start if len(start) > 1 else start[0]
+        if is_plain:
+            h_TBH, last = layer(x_TBE, hx)
+            after = list(last) if len(start) > 1 else [last]
+        else:
+            weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
+            h_TBH, *after = _CALLS[layer.mode](
+                x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False
+            )
     return h_TBH, tuple(leaf[0].to(before.dtype) for leaf, before in zip(after, state, strict=True))
+
+
+def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:
+    """Those on the input and on the state, and their biases, as a chunk is to see them."""
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    weights: list[Tensor] = [layer.get_parameter(name) for name in names]
+    if weight_drop:
+        weights[1] = functional.dropout(weights[1], weight_drop, layer.training)
+    if bias_shift_G is not None:
+        weights[3] = weights[3] + bias_shift_G
+    return weights
 
 
 def drawn(*shape: int, dim: int) -> nn.Parameter:

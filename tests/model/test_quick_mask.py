@@ -1,0 +1,38 @@
+"""Dropout's mask from 16 random bits a number, and who takes it."""
+
+import pytest
+import torch
+
+from charlm.model.contexts.stack import dropped, quick_mask
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_a_number_falls_at_the_rate_and_what_is_kept_grows_by_its_inverse(rate: float) -> None:
+    torch.manual_seed(1)
+    mask = quick_mask(torch.empty(333, 301), rate)
+    assert float((mask == 0).float().mean()) == pytest.approx(rate, abs=0.006)  # 4 deviations
+    assert mask.unique().tolist() == [0.0, float(torch.tensor(1 / (1 - rate)).bfloat16())]
+
+
+def test_a_mask_is_that_of_torchs_generator_and_the_next_another() -> None:
+    torch.manual_seed(1)
+    first, second = (quick_mask(torch.empty(10, 10), 0.5) for _ in range(2))
+    torch.manual_seed(1)
+    assert torch.equal(quick_mask(torch.empty(10, 10), 0.5), first)
+    assert not torch.equal(first, second)
+
+
+def test_neighbours_fall_independently_of_each_other() -> None:
+    torch.manual_seed(1)
+    kept = quick_mask(torch.empty(100_000), 0.5) > 0
+    for distance in range(1, 9):
+        alike = (kept[distance:] == kept[:-distance]).float().mean()
+        assert float(alike) == pytest.approx(0.5, abs=0.007)
+
+
+def test_a_training_in_fp32_draws_as_torch_does() -> None:
+    x = torch.ones(50, 20)
+    torch.manual_seed(1)
+    ours = dropped(x, 0.5, training=True, variational=False)
+    torch.manual_seed(1)
+    assert torch.equal(ours, torch.nn.functional.dropout(x, 0.5))

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from charlm import __version__
+from charlm.errors import DataError
 from charlm.insight.vectors import Vectors
 from charlm.text.files import atomic_write
 
@@ -53,9 +54,10 @@ def unit_vectors(vectors: Vectors, tap: str, *, tell: Tell | None = None) -> Ten
         tell(f"{path}: made once, of {n_words:,} words")
     try:
         _write(path, _blocks(vectors, tap), key=key, shape=(n_words, dim))
-    except OSError as error:
+    except (OSError, DataError) as error:
         if tell is not None:
-            tell(f"{path}: not written ({error.strerror}); the vectors are kept in memory")
+            reason = error.strerror if isinstance(error, OSError) else "a folder"
+            tell(f"{path}: not written ({reason}); the vectors are kept in memory")
     else:
         kept_VE = _mapped(path, key=key, shape=(n_words, dim))
     return torch.cat(list(_blocks(vectors, tap))) if kept_VE is None else kept_VE

@@ -3,9 +3,9 @@
 #
 #   bash recipes/rescoring/run.sh LISTS REFS [options of charlm score]
 #
-# LISTS has an id and a TAB at the start of every line, REFS too (both may be gz); every second
-# recording, an id less its last part, goes to the half that is tuned on. OUT (a new folder) keeps
-# the halves, the weights and the rescored lists.
+# LISTS has an id and a TAB at the start of every line, REFS too (both may be gz). Every second
+# recording (an id less its last part; the id where that is the same for all) is tuned on. OUT (a
+# new folder) keeps the halves, the weights and the rescored lists.
 set -euo pipefail
 lists=${1:?"lists with an id at the start of every line"}
 refs=${2:?"references with an id at the start of every line"}
@@ -19,17 +19,28 @@ python - "$lists" "$refs" "$out" <<'EOF'
 import gzip, pathlib, re, sys
 
 lists, refs, out = map(pathlib.Path, sys.argv[1:])
-half_of: dict[str, int] = {}
+
+
+def lines(path):
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+        yield from file
+
+
+def recording(line, *, kind="recordings"):
+    key = line.split("\t")[0].rstrip("\n")
+    return re.sub(r"[-_][^-_]*$", "", key) if kind == "recordings" else key
+
+
+kind = "recordings" if len({recording(line) for line in lines(refs)}) > 1 else "utterances"
+half_of = {}
 for source, name in ((refs, "refs.txt"), (lists, "lists.tsv")):
-    opener = gzip.open if source.suffix == ".gz" else open
-    with opener(source, "rt", encoding="utf-8", newline="\n") as file:
-        halves = [open(out / f"{half}.{name}", "w", newline="\n") for half in ("dev", "test")]
-        for line in file:
-            recording = re.sub(r"[-_][^-_\t]*$", "", line.split("\t")[0])
-            half_of.setdefault(recording, len(half_of) % 2)
-            halves[half_of[recording]].write(line)
-        for half in halves:
-            half.close()
+    halves = [open(out / f"{half}.{name}", "w", newline="\n") for half in ("dev", "test")]
+    for line in lines(source):
+        key = recording(line, kind=kind)
+        half_of.setdefault(key, len(half_of) % 2)
+        halves[half_of[key]].write(line)
+    for half in halves:
+        half.close()
 EOF
 
 run() {

@@ -5,7 +5,7 @@
 #
 # FOLDER holds train.txt, valid.txt and test.txt: English, tokens between blanks. OUT (exp/speech)
 # is where everything goes: corpus/, vocab.json, kn.arpa, run/, which is gone on with if it exists.
-# SIZE (20000) is the vocabulary, EPOCHS (1) how often the text is read.
+# SIZE (20000) is the vocabulary.
 set -euo pipefail
 folder=${1:?"the folder of train.txt, valid.txt and test.txt"}
 folder=$(cd -- "$folder" && pwd)
@@ -36,7 +36,7 @@ resume=
 # sentences that stand alone, as those of a list do.
 # shellcheck disable=SC2086  # one word or none
 run charlm train --arch char-small --data "$out/corpus" --vocab "$out/vocab.json" \
-  --out "$out/run" --epochs "${EPOCHS:-1}" --set recipe.batching.type=sentences \
+  --out "$out/run" --epochs 1 --set recipe.batching.type=sentences \
   --set recipe.schedule.type=linear --set recipe.schedule.hold=0.5 --set context.dropout=0.1 \
   --set context.forget_bias=1 --set recipe.oov_input=spelling $resume "$@"
 run charlm eval --model "$out/run" --data "$out/corpus" --state sentence

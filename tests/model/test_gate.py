@@ -30,9 +30,10 @@ def test_the_adaptive_gate_equals_its_equations_over_single_numbers(
 ) -> None:
     encoder = build(ENCODER, SIDES, leading=[inventory])
     taps = {name: tap.tolist() for name, tap in encoder.taps(spell(FORMS)).items()}
-    assert list(taps) == ["word", "char-lstm", "gate", "gated"]
+    assert list(taps) == ["word", "forward", "backward", "char-lstm", "gate", "gated"]
     (v,), (b,) = encoder.gate.weight.tolist(), encoder.gate.bias.tolist()
-    for word, char, gate, gated in zip(*taps.values(), strict=True):
+    named = (taps[name] for name in ("word", "char-lstm", "gate", "gated"))
+    for word, char, gate, gated in zip(*named, strict=True):
         score = sum(v_i * w for v_i, w in zip(v, word, strict=True)) + b
         g = 1 / (1 + math.exp(-score))
         assert gate == [pytest.approx(g, abs=1e-6)]

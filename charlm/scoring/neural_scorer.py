@@ -5,19 +5,31 @@ any it is the initial one. A score depends on the sentence and that alone, never
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from charlm.model.contract import State
 from charlm.nbest.scorer import LogProbs, SentenceScore, Words
 from charlm.runtime import autocast
 from charlm.scoring.form_cache import FormCache
 from charlm.scoring.paths import Paths, Walker
-from charlm.scoring.prefix_tree import Level, PrefixTree
+from charlm.scoring.prefix_tree import Level, Places, PrefixTree
 from charlm.text.corpus import Ids
 from charlm.text.inventory import END, UNK
 
 HYPOTHESES_AT_ONCE = 4096
+ROWS_AT_ONCE = 1024  # states that wait for their softmax: of small levels it is quicker together
+
+
+class _Asked(NamedTuple):
+    """A level whose nodes' softmax is still to be computed."""
+
+    depth: int
+    level: Level
+    h_NH: Tensor
 
 
 class NeuralScorer:
@@ -82,28 +94,44 @@ class NeuralScorer:
         self.n_prefixes += tree.n_prefixes
         paths = self._begin(memory)
         scores_SL = np.zeros((len(sentences), int(tree.lengths.max(initial=0)) + 1))
+        asked: list[_Asked] = []
         for depth, level in enumerate(tree.levels()):
-            words_N, ends_N = self._level(level, paths)
-            goes_on = tree.lengths > depth
-            scores_SL[goes_on, depth] = words_N[tree.nodes(depth + 1)[goes_on]]
-            stops = tree.lengths == depth
-            scores_SL[stops, depth] = ends_N[tree.nodes(depth)[stops]]
+            asked.append(_Asked(depth, level, paths.h_NH))
+            if sum(len(each.h_NH) for each in asked) >= ROWS_AT_ONCE:
+                self._answer(asked, tree, scores_SL=scores_SL)
+                asked = []
             if len(level.form_ids):
                 paths = self.walker.advance(paths, rows=level.parents, form_ids=level.form_ids)
+        self._answer(asked, tree, scores_SL=scores_SL)
         results: list[LogProbs] = [np.empty(0)] * len(sentences)
         for row, i in enumerate(tree.order.tolist()):
             results[i] = scores_SL[row, : tree.lengths[row] + 1].copy()
         return results
 
-    def _level(self, level: Level, paths: Paths) -> tuple[LogProbs, LogProbs]:
-        """log-probabilities of the next level's nodes, and of a sentence's end at each of these."""
-        rows = np.concatenate([level.parents, level.ends])
-        ends = np.full(len(level.ends), END, np.int32)
-        words = np.concatenate([self.forms.words(level.form_ids), ends])
+    def _answer(self, asked: Sequence[_Asked], tree: PrefixTree, *, scores_SL: LogProbs) -> None:
+        """Fill in what follows these levels' nodes: the next one's, and sentences' ends."""
+        firsts = np.cumsum([0, *(len(each.h_NH) for each in asked)])[:-1]
+        rows, words = [], []
+        for first, each in zip(firsts.tolist(), asked, strict=True):
+            level = each.level
+            rows += [level.parents + first, level.ends + first]
+            words += [self.forms.words(level.form_ids), np.full(len(level.ends), END, np.int32)]
+        found = self._log_probs(asked, rows=np.concatenate(rows), words=np.concatenate(words))
+        for each, *parts in zip(asked, found[0::2], found[1::2], strict=True):
+            words_N, ends_K = parts
+            here = tree.nodes(each.depth)
+            ends_N = np.full(len(each.h_NH), np.nan)
+            ends_N[each.level.ends] = ends_K
+            goes_on, stops = tree.lengths > each.depth, tree.lengths == each.depth
+            scores_SL[goes_on, each.depth] = words_N[tree.nodes(each.depth + 1)[goes_on]]
+            scores_SL[stops, each.depth] = ends_N[here[stops]]
+
+    def _log_probs(self, asked: Sequence[_Asked], *, rows: Places, words: Ids) -> list[LogProbs]:
+        """Of each level's next nodes, and of its ends, in turns."""
         order = np.argsort(rows, kind="stable")
-        asked = self.walker.log_probs(paths, rows=rows[order], words=words[order])
+        paths = Paths(torch.cat([each.h_NH for each in asked]), ())
+        answers = self.walker.log_probs(paths, rows=rows[order], words=words[order])
         log_probs = np.empty(len(rows))
-        log_probs[order] = asked.double().cpu().numpy()
-        ends_N = np.full(len(paths), np.nan)
-        ends_N[level.ends] = log_probs[len(level.parents) :]
-        return log_probs[: len(level.parents)], ends_N
+        log_probs[order] = answers.double().cpu().numpy()
+        sizes = [n for each in asked for n in (len(each.level.parents), len(each.level.ends))]
+        return np.split(log_probs, np.cumsum(sizes)[:-1])

@@ -102,7 +102,8 @@ class NeuralScorer:
                 asked = []
             if len(level.form_ids):
                 paths = self.walker.advance(paths, rows=level.parents, form_ids=level.form_ids)
-        self._answer(asked, tree, scores_SL=scores_SL)
+        if asked:
+            self._answer(asked, tree, scores_SL=scores_SL)
         results: list[LogProbs] = [np.empty(0)] * len(sentences)
         for row, i in enumerate(tree.order.tolist()):
             results[i] = scores_SL[row, : tree.lengths[row] + 1].copy()

@@ -6,6 +6,7 @@ import torch
 
 from charlm.model.build import build_model
 from charlm.model.language_model import LanguageModel
+from charlm.scoring import neural_scorer
 from charlm.scoring.form_cache import FormCache
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.nll import FormVectors, continued_nll
@@ -99,6 +100,18 @@ def test_a_score_depends_on_neither_batch_nor_order_nor_list(inventory: Inventor
     single = [scorer_of(model, inventory).score([each])[0].log_prob for each in sentences]
     for other in (apart, backwards[::-1], single):
         np.testing.assert_allclose(other, together, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 60])
+def test_a_score_does_not_depend_on_how_many_states_share_a_softmax(
+    inventory: Inventory, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    model = built(inventory)
+    sentences = drawn_sentences(40, longest=20)
+    together = scorer_of(model, inventory).score(sentences)
+    monkeypatch.setattr(neural_scorer, "ROWS_AT_ONCE", rows)
+    for one, other in zip(scorer_of(model, inventory).score(sentences), together, strict=True):
+        np.testing.assert_allclose(one.log_probs, other.log_probs, rtol=0, atol=1e-5)
 
 
 def test_known_words_are_those_of_the_vocabulary(inventory: Inventory) -> None:

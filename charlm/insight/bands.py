@@ -8,7 +8,7 @@ import numpy as np
 from charlm.insight.surprisal import TextReading
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.words import END, Ids
-from charlm.scoring.comparison.bands import Band, frequency_bands
+from charlm.scoring.comparison.bands import Band, banded, frequency_bands
 from charlm.text.inventory import END_WORD
 
 # Where bands of positions begin: sentences end, and few tokens are left for the later ones.
@@ -45,15 +45,7 @@ def position_bands(word_ids_N: Ids, *, log10_probs_KN: Log10s) -> tuple[Band, ..
     """The bands of positions that occur in a text, in n-gram ids, under K systems."""
     bands_N = np.searchsorted(FIRSTS, _positions(word_ids_N), side="right") - 1
     bands_N[word_ids_N == END] = len(FIRSTS)
-    results = []
-    for band in np.unique(bands_N).tolist():
-        inside = bands_N == band
-        n_tokens = int(inside.sum())
-        with np.errstate(over="ignore"):
-            ppls = 10.0 ** -log10_probs_KN[:, inside].mean(axis=1)
-        shown = tuple(float(ppl) if np.isfinite(ppl) else None for ppl in ppls)
-        results.append(Band(_name(band), n_tokens, n_tokens / len(word_ids_N), shown))
-    return tuple(results)
+    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
 
 
 def _positions(word_ids_N: Ids) -> Ids:

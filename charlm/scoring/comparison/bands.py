@@ -4,6 +4,7 @@
 The bands' perplexities do not average to the text's: their log probabilities do, by share.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,13 @@ def frequency_bands(
 ) -> tuple[Band, ...]:
     """The bands that occur in a text, in n-gram ids, under K systems."""
     bands_N = _band_of_word(train_counts_V)[word_ids_N]
+    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
+
+
+def banded(
+    bands_N: npt.NDArray[np.integer], name: Callable[[int], str], *, log10_probs_KN: Log10s
+) -> tuple[Band, ...]:
+    """Perplexities of K systems over the tokens of each band that occurs, called by `name`."""
     results = []
     for band in np.unique(bands_N).tolist():
         inside = bands_N == band
@@ -43,7 +51,7 @@ def frequency_bands(
         with np.errstate(over="ignore"):
             ppls = 10.0 ** -log10_probs_KN[:, inside].mean(axis=1)
         shown = tuple(float(ppl) if np.isfinite(ppl) else None for ppl in ppls)
-        results.append(Band(_name(band), n_tokens, n_tokens / len(word_ids_N), shown))
+        results.append(Band(name(band), n_tokens, n_tokens / len(bands_N), shown))
     return tuple(results)
 
 

@@ -5,20 +5,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.outputs.cross_entropy import bf16_cross_entropy
+from charlm.model.outputs.cross_entropy import WIDE, bf16_cross_entropy
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.inventory import Inventory
 
-POSITIONS, DIM, WORDS = 70, 48, 700
+POSITIONS, WORDS = 70, 700
 TOLERANCE = 4e-3  # bf16 keeps 8 bits: half a unit is 2⁻⁹ = 2e-3 of a number
 
 
-@pytest.fixture
-def operands() -> list[Tensor]:
+@pytest.fixture(params=[48, WIDE])  # with one more for the bias, the latter is beyond it
+def operands(request: pytest.FixtureRequest) -> list[Tensor]:
     """h, weight and bias, as fp32 numbers that bf16 has: only the computation rounds."""
     random = torch.Generator().manual_seed(1)
-    shapes = [(POSITIONS, DIM), (WORDS, DIM), (WORDS,)]
-    tensors = [torch.randn(shape, generator=random) * 0.3 for shape in shapes]
+    shapes = [(POSITIONS, request.param), (WORDS, request.param), (WORDS,)]
+    tensors = [torch.randn(shape, generator=random) * 2 / request.param**0.5 for shape in shapes]
     return [tensor.bfloat16().float().requires_grad_() for tensor in tensors]
 
 
@@ -104,7 +104,7 @@ def test_no_word_at_all_gives_zeros_throughout(operands: list[Tensor], words: Te
 def test_the_softmax_takes_it_for_gradients_under_bf16_alone(
     operands: list[Tensor], words: Tensor, inventory: Inventory
 ) -> None:
-    output = Softmax(DIM, inventory, None)  # type: ignore[arg-type]  # it asks no encoder
+    output = Softmax(operands[0].shape[1], inventory, None)  # type: ignore[arg-type]  # it asks no encoder
     words = words.clamp(max=inventory.n_words - 1)
 
     def made_by(*, precision: str, gradients: bool) -> bool:

@@ -8,7 +8,7 @@ import torch
 from charlm.model.encoders.char_cnn import N_BUCKETS, ROWS, CharCNN
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import FormTable
-from charlm.model.tiles import TILE, rounded_up, tiled_bf16
+from charlm.model.tiles import COLUMNS, TILE, by_thread, rounded_up, tiled_bf16, transposed
 from charlm.text.inventory import Inventory
 
 needs_bf16 = pytest.mark.skipif(
@@ -30,6 +30,23 @@ def test_rows_are_followed_by_zeros_up_to_a_tile() -> None:
     assert not tiled[:, 3:].any()
 
 
+def test_a_last_number_follows_each_row_and_opens_a_tile_where_the_last_one_is_full() -> None:
+    tiled = tiled_bf16(torch.ones(2, TILE), torch.tensor([5.0, 7.0]))
+    assert tiled.shape == (2, 2 * TILE)
+    assert tiled[:, TILE].tolist() == [5.0, 7.0]
+    assert tiled.sum(dim=1).tolist() == [TILE + 5.0, TILE + 7.0]
+
+
+@pytest.mark.parametrize("n_rows", [1, 33, 100])
+def test_a_product_by_blocks_of_rows_is_the_product(
+    n_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, matrix = torch.randn(n_rows, 5), torch.randn(5, 7)
+    for n_threads in (1, 3):
+        monkeypatch.setattr(torch, "get_num_threads", lambda n=n_threads: n)
+        torch.testing.assert_close(by_thread(rows, matrix), rows @ matrix)
+
+
 @needs_bf16
 @pytest.mark.parametrize("n_forms", [1, ROWS * N_BUCKETS, ROWS * N_BUCKETS + 1])
 def test_forms_that_fill_up_a_batch_leave_vectors_and_gradients_alone(
@@ -49,3 +66,11 @@ def test_forms_that_fill_up_a_batch_leave_vectors_and_gradients_alone(
         gradients.append([p.grad for p in encoder.parameters() if p.grad is not None])
     coarse, exact = (torch.cat([g.flatten() for g in each]) for each in gradients)
     assert float((coarse - exact).norm() / exact.norm()) < 0.05
+
+
+@pytest.mark.parametrize("shape", [(3, COLUMNS - 1), (5, COLUMNS), (2, 2 * COLUMNS + 3)])
+def test_a_transpose_by_blocks_of_columns_is_the_transpose(shape: tuple[int, int]) -> None:
+    matrix = torch.randn(shape)
+    columns = transposed(matrix)
+    assert torch.equal(columns, matrix.t())
+    assert columns.is_contiguous()

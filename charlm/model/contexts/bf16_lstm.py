@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.tiles import is_bf16_on_cpu, tiled_bf16
+from charlm.model.tiles import is_bf16_on_cpu, tiled_bf16, transposed
 
 Product = Callable[[Tensor], Tensor]
 
@@ -83,7 +83,7 @@ class Bf16LSTM(torch.autograd.Function):
         x_TBE, h_TBH, *kept, on_input, on_state = ctx.saved_tensors
         sums_TBG, grad_h, grad_c = _through_time(grad_TBH, grad_c_BH, kept, on_state)
         sums_NG, x_NE = sums_TBG.flatten(0, 1), x_TBE.flatten(0, 1)
-        sums_GN = sums_NG.t().contiguous()
+        sums_GN = transposed(sums_NG)
         grad_x = (sums_NG @ on_input)[:, : ctx.input_dim].float()
         grad_x = grad_x.view(*x_TBE.shape[:2], ctx.input_dim)
         grad_input = (sums_GN @ x_NE)[:, : ctx.input_dim].float()
@@ -99,7 +99,7 @@ def _through_time(
     n_streams, dim = c_TBH.shape[1:]
     to_c_TBH, factors_TBG = _factors(*kept)
     sums_TBG = torch.empty_like(gates_TBG, dtype=torch.bfloat16)
-    times = packed(on_state.t(), n_rows=n_streams)
+    times = packed(transposed(on_state), n_rows=n_streams)
     row_BG = gates_TBG.new_empty(n_streams, 4 * dim)
     of_c, of_h = row_BG.view(n_streams, 4, dim).split([3, 1], dim=1)
     grad_h, grad_c = torch.zeros_like(grad_c_BH), grad_c_BH.float().clone()
@@ -143,7 +143,7 @@ def packed(weight_GH: Tensor, *, n_rows: int) -> Product:
     """x ↦ x·Wᵀ for many small x of that many rows, with W laid out for it once, where torch can."""
     if not torch.backends.mkldnn.is_available():
         return lambda x_BH: functional.linear(x_BH, weight_GH)
-    tiles = torch.ops.mkldnn._reorder_linear_weight(weight_GH.contiguous(), n_rows)
+    tiles = torch.ops.mkldnn._reorder_linear_weight(weight_GH, n_rows)
 
     def times(x_BH: Tensor) -> Tensor:
         product: Tensor = torch.ops.mkldnn._linear_pointwise(x_BH, tiles, None, "none", [], "")

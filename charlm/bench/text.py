@@ -6,6 +6,7 @@ many distinct forms it has decides what an encoder of forms saves. The words mea
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,7 +26,14 @@ SIZES = {"train": 1.0, "valid": 0.08, "test": 0.09}  # in shares of the training
 
 
 @contextmanager
-def corpus(data: str | Path | None, *, n_tokens: int, seed: int = 0) -> Iterator[Path]:
+def corpus(
+    data: str | Path | None,
+    *,
+    n_tokens: int,
+    n_words: int = N_WORDS,
+    longer: int = 1,
+    seed: int = 0,
+) -> Iterator[Path]:
     """The folder `data`, or one of a made text of `n_tokens` for training, gone afterwards."""
     if data is not None:
         yield Path(data)
@@ -33,20 +41,32 @@ def corpus(data: str | Path | None, *, n_tokens: int, seed: int = 0) -> Iterator
     with TemporaryDirectory(prefix="charlm-bench-") as folder:
         for number, (split, share) in enumerate(SIZES.items()):
             with atomic_write(Path(folder) / f"{split}.txt") as file:
-                wanted = int(n_tokens * share)
-                for words in sentences(wanted, is_full=split == "train", seed=(seed, number)):
+                made = sentences(
+                    int(n_tokens * share),
+                    n_words=n_words,
+                    longer=longer,
+                    is_full=split == "train",
+                    seed=(seed, number),
+                )
+                for words in made:
                     file.write(" ".join(words).encode() + b"\n")
         yield Path(folder)
 
 
 def sentences(
-    n_tokens: int, *, n_words: int = N_WORDS, is_full: bool = False, seed: int | tuple[int, ...] = 0
+    n_tokens: int,
+    *,
+    n_words: int = N_WORDS,
+    longer: int = 1,
+    is_full: bool = False,
+    seed: int | tuple[int, ...] = 0,
 ) -> Iterator[list[str]]:
     """Sentences of `n_tokens` tokens in all, of `n_words` words; `</s>` and `<unk>` are counted.
 
-    Where it `is_full`, it ends with every word once, so that its vocabulary is whole.
+    Words have `longer` times their letters. Where it `is_full`, it ends with every word once, so
+    that its vocabulary is whole.
     """
-    vocabulary = spellings(n_words - 2)
+    vocabulary = [word * longer for word in spellings(n_words - 2)]
     vocabulary.insert(UNK_RANK, UNK_WORD)
     random = np.random.default_rng(seed)
     weights = (np.arange(len(vocabulary)) + MANDELBROT) ** -ZIPF
@@ -61,7 +81,8 @@ def sentences(
         yield vocabulary
 
 
-def spellings(n_words: int) -> list[str]:
+@lru_cache(maxsize=1)
+def spellings(n_words: int) -> tuple[str, ...]:
     """Distinct made words, frequent ones short; the same for every text."""
     random = np.random.default_rng(0)
     letters = np.array(list(LETTERS))
@@ -72,4 +93,4 @@ def spellings(n_words: int) -> list[str]:
         mean = SHORTEST + GROWTH * np.log(len(found) + 1)
         length = int(np.clip(random.normal(mean, SPREAD), 1, LONGEST))
         found.setdefault("".join(random.choice(letters, length, p=weights)))
-    return list(found)
+    return tuple(found)

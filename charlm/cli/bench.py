@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from charlm.cli import options, output
+from charlm.cli.bench_cost import cost
 
 if TYPE_CHECKING:
     from charlm.bench.timing import Timing
@@ -275,17 +276,18 @@ def _table(paths: Mapping[str, tuple["Timing", int]]) -> None:
     output.table(rows, header=HEADER)
 
 
-BENCHES: dict[Literal["train", "eval", "score", "kn", "prep"], Callable[..., None]] = {
+BENCHES: dict[Literal["train", "eval", "score", "kn", "prep", "cost"], Callable[..., None]] = {
     "train": train,
     "eval": eval_command,
     "score": score,
     "kn": kn,
     "prep": prep,
+    "cost": cost,
 }
 
 bench = typer.Typer(
     name="bench",
-    help="Measure speed on this machine: train, eval, score, kn, prep.",
+    help="Measure speed on this machine: train, eval, score, kn, prep, cost.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -70,7 +70,8 @@ MaxTokens = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Words after which reading RAW ends, at the end of their line; 0 is no limit.",
+        help="Words, no </s> counted, after which reading RAW ends: the line that reaches it is "
+        "the last; 0 is no limit.",
     ),
 ]
 

@@ -47,6 +47,14 @@ Morphs = Annotated[
         "or a file with a word, TAB and its morphs, blanks or + between them, on each line.",
     ),
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Number of processes that count a text of 50 MB or more; all cores if not given.",
+    ),
+]
 
 
 def vocab(
@@ -58,6 +66,7 @@ def vocab(
     min_char_count: MinCharCount = 2,
     max_word_length: MaxWordLength = 65,
     morphs: Morphs = None,
+    threads: Threads = None,
     as_json: options.Json = False,
 ) -> None:
     """Count the words and characters of a corpus directory, and write them as a vocabulary.

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
@@ -29,6 +30,7 @@ Invalid = Literal["error", "replace", "drop"]
 BOM = b"\xef\xbb\xbf"
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
 MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger is not ours
 
 
@@ -116,14 +118,16 @@ def read_lines(path: str | Path, *, invalid: Invalid = "error") -> Iterator[tupl
                 yield number, text
 
 
-def raw_lines(file: BinaryIO, name: str, *, longest: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from 1, and lines still in bytes, without LF (or CRLF) and leading BOM.
+def raw_lines(
+    file: BinaryIO, name: str, *, first: int = 1, longest: int = 0
+) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from `first`, and lines still in bytes, without LF (or CRLF) and leading BOM.
 
     Raises:
         DataError: a NUL byte, or a line of more bytes than `longest`, if that is not 0.
     """
     lines = iter(partial(file.readline, longest + 1), b"") if longest else file
-    for number, raw in enumerate(lines, 1):
+    for number, raw in enumerate(lines, first):
         if longest and len(raw) > longest:
             raise DataError(f"{name}:{number}: longer than {longest} bytes; expected shorter lines")
         line = raw
@@ -200,9 +204,15 @@ def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: as the system gave it; a full disk names the folder.
     """
+    with naming_full(folder), tempfile.TemporaryFile(dir=folder) as file:
+        yield file
+
+
+@contextmanager
+def naming_full(folder: str | Path) -> Iterator[None]:
+    """Let a full disk name the folder that is written to: the system itself names nothing."""
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            yield file
+        yield
     except OSError as error:
         if error.errno in FULL and error.filename is None:
             error.filename = str(folder)
@@ -229,10 +239,13 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Replace `path` by `value` as JSON, one key a line, atomically."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
-    write_bytes(path, text.encode(errors="backslashreplace") + b"\n")
+    """Replace `path` by `value` as JSON, one key or element a line, atomically."""
+    pieces = json.JSONEncoder(ensure_ascii=False, indent=1, allow_nan=False).iterencode(value)
+    with atomic_write(path) as file:
+        while some := "".join(islice(pieces, JSON_PIECES)):
+            # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
+            file.write(some.encode(errors="backslashreplace"))
+        file.write(b"\n")
 
 
 def read_json(path: str | Path) -> Any:

@@ -6,14 +6,16 @@ Words have no padding id; a form outside the vocabulary still has a spelling, an
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import nsmallest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
+from charlm.text.counts import TextCounts, count_letters, count_text
 from charlm.text.files import read_json, write_json
 from charlm.text.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
 from charlm.text.normalise import Normalisation
@@ -171,29 +173,6 @@ def _strings(value: Any, name: str, path: str | Path) -> tuple[str, ...]:
     return tuple(value)
 
 
-@dataclass(frozen=True)
-class TextCounts:
-    """How often each token stands in a text."""
-
-    tokens: Counter[str]  # as they stand there: `<unk>` and `<unk>:form` among them
-    n_sentences: int
-
-    @property
-    def n_words(self) -> int:
-        """Tokens less `</s>`."""
-        return self.tokens.total()
-
-
-def count_text(sentences: Iterable[list[str]]) -> TextCounts:
-    """The counts of a text that is read once."""
-    tokens: Counter[str] = Counter()
-    n_sentences = 0
-    for words in sentences:
-        tokens.update(words)
-        n_sentences += 1
-    return TextCounts(tokens, n_sentences)
-
-
 def inventory_of(
     text: Iterable[list[str]] | TextCounts,
     *,
@@ -215,23 +194,34 @@ def inventory_of(
     """
     _check_options(size, min_count, min_char_count, max_word_length)
     text = text if isinstance(text, TextCounts) else count_text(text)
-    if not text.tokens:
+    if not text.n_words:
         raise DataError(
             "train.txt: no word in it; expected text, one sentence a line, words between blanks"
         )
-    counts = {w: n for w, n in text.tokens.items() if w != UNK_WORD and not is_spelled_unk(w)}
-    has_unk = len(counts) < len(text.tokens)
-    least = min_count or (1 if has_unk or size else 2)
-    ranked = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
-    kept = ranked[: size - 2] if size else ranked
-    n_unk = text.n_words - sum(counts[word] for word in kept)
+    least = min_count or (1 if size or any(map(is_literal_unk, text)) else 2)
+    frequent = (item for item in _words(text) if item[1] >= least)
+    kept = _ranked(frequent, most=size - 2 if size else None)
+    counts = [count for _, count in kept]
     return Inventory(
-        words=(END_WORD, UNK_WORD, *kept),
-        counts=(text.n_sentences, n_unk, *(counts[word] for word in kept)),
-        characters=_characters(counts, least=min_char_count),
+        words=(END_WORD, UNK_WORD, *(word for word, _ in kept)),
+        counts=(text.n_sentences, text.n_words - sum(counts), *counts),
+        characters=_characters(_words(text), least=min_char_count),
         max_word_length=max_word_length,
         normalisation=normalisation or Normalisation(),
     )
+
+
+def _words(text: TextCounts) -> Iterator[tuple[str, int]]:
+    return (item for item in text.tokens.items() if not is_literal_unk(item[0]))
+
+
+def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None) -> list[tuple[str, int]]:
+    """By falling count, then alphabet; `most` bounds what is held in memory, too."""
+    if most is not None:
+        return nsmallest(most, counts, key=lambda item: (-item[1], item[0]))
+    ranked = sorted(counts)
+    ranked.sort(key=itemgetter(1), reverse=True)  # stable: the alphabet stays among equals
+    return ranked
 
 
 def _check_options(size: int, min_count: int, min_char_count: int, max_word_length: int) -> None:
@@ -250,11 +240,8 @@ def _check_options(size: int, min_count: int, min_char_count: int, max_word_leng
         )
 
 
-def _characters(counts: dict[str, int], *, least: int) -> tuple[str, ...]:
-    letters: Counter[str] = Counter()
-    for word, count in counts.items():
-        for letter in word:
-            letters[letter] += count
+def _characters(counts: Iterable[tuple[str, int]], *, least: int) -> tuple[str, ...]:
+    letters = count_letters(counts)
     frequent = [letter for letter, count in letters.items() if count >= least]
     return tuple(sorted(frequent, key=lambda letter: (-letters[letter], letter)))
 
@@ -267,3 +254,8 @@ def form_of(token: str) -> str:
 def is_spelled_unk(token: str) -> bool:
     """Whether a token is `<unk>:form`: the word `<unk>` with that spelling at the input."""
     return token.startswith(f"{UNK_WORD}:") and len(token) > len(UNK_WORD) + 1
+
+
+def is_literal_unk(token: str) -> bool:
+    """Whether a token of a text is written `<unk>`, with a spelling or without."""
+    return token.startswith(UNK_WORD) and (token == UNK_WORD or is_spelled_unk(token))

@@ -56,7 +56,7 @@ class Normalisation:
 
     def __call__(self, line: str) -> str:
         """The tokens of `line` with one space between them; it may hold no LF."""
-        line = _compose(line, self.unicode)
+        line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
         if self.lower:
@@ -66,6 +66,15 @@ class Normalisation:
         if self.numbers:
             tokens = [NUMBER_TOKEN if is_number(token) else token for token in tokens]
         return " ".join(tokens)
+
+    def compose(self, text: str) -> str:
+        """`text` in the Unicode form; LF joins nothing, so it may hold several lines."""
+        return _compose(text, self.unicode)
+
+    @property
+    def leaves_words(self) -> bool:
+        """Whether the words of text in its Unicode form stay as they are."""
+        return not self.lower and self.tokenise == "none" and not self.numbers
 
     def to_dict(self) -> dict[str, bool | str]:
         """The options as JSON."""

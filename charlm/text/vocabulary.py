@@ -10,21 +10,20 @@ from operator import mul
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
+from charlm.text.corpus import corpus_normalisation, split_path
+from charlm.text.counting import count_file
+from charlm.text.counts import TextCounts
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
     UNK,
     UNK_WORD,
     Inventory,
-    TextCounts,
-    count_text,
     form_of,
     inventory_of,
-    is_spelled_unk,
+    is_literal_unk,
     load_inventory,
 )
-from charlm.text.normalise import Normalisation
 from charlm.text.perplexity import share
 from charlm.text.segmenters import segmenter_of, with_morphs
 from charlm.text.split import SPLITS
@@ -155,6 +154,7 @@ def build_vocabulary(
     min_char_count: int = 2,
     max_word_length: int = MAX_WORD_LENGTH,
     morphs: str | None = None,
+    threads: int | None = None,
 ) -> VocabularyResult:
     """The vocabulary of the corpus directory `data`, written to `out` where that is given.
 
@@ -162,7 +162,8 @@ def build_vocabulary(
     once become `<unk>`. `size` counts `</s>` and `<unk>`. Characters seen fewer than
     `min_char_count` times are read as one unknown character, words to `max_word_length` characters.
     `morphs` segments the words: `sentencepiece:N` by a unigram model of at most N pieces,
-    `morfessor` by Morfessor Baseline, a file by its lines `word TAB morphs`.
+    `morfessor` by Morfessor Baseline, a file by its lines `word TAB morphs`. `threads` is how many
+    processes count a text of 50 MB or more, the cores if not given; they count what one would.
 
     Raises:
         ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
@@ -172,7 +173,8 @@ def build_vocabulary(
     if out is not None:
         _refuse_other_file(Path(out))
     normalisation = corpus_normalisation(data)
-    train = _counted(split_path(data, "train"), normalisation)
+    path = split_path(data, "train")
+    train = count_file(path, normalisation=normalisation, threads=threads)
     inventory = inventory_of(
         train,
         size=size,
@@ -187,7 +189,8 @@ def build_vocabulary(
     for split in SPLITS[1:]:
         path = Path(data) / f"{split}.txt"
         if path.exists():
-            splits[split] = _split_counts(_counted(path, normalisation), inventory)
+            text = count_file(path, normalisation=normalisation, threads=threads)
+            splits[split] = _split_counts(text, inventory)
     if out is not None:
         inventory.save(out)
     return VocabularyResult(inventory, splits)
@@ -205,35 +208,29 @@ def _refuse_other_file(path: Path) -> None:
         ) from None
 
 
-def _counted(path: Path, normalisation: Normalisation) -> TextCounts:
-    return count_text(read_sentences(path, normalisation=normalisation))
-
-
 def _split_counts(text: TextCounts, inventory: Inventory) -> SplitCounts:
-    literal = Counter({t: n for t, n in text.tokens.items() if t == UNK_WORD or is_spelled_unk(t)})
-    words = Counter({t: n for t, n in text.tokens.items() if t not in literal})
-    oov = {word: n for word, n in words.items() if word not in inventory.word_ids}
-    unknown = _unknown_characters(words + literal, inventory)
+    known, letters = inventory.word_ids, frozenset(inventory.characters)
+    n_types = n_literal = n_oov = n_oov_types = 0
+    unknown: Counter[str] = Counter()
+    for token, count in text.tokens.items():
+        if is_literal_unk(token):
+            n_literal += count
+        else:
+            n_types += 1
+            if token not in known:
+                n_oov += count
+                n_oov_types += 1
+        if token != UNK_WORD and not letters.issuperset(token):  # it has a character of its own
+            for letter in form_of(token)[: inventory.max_word_length]:
+                if letter not in letters:
+                    unknown[letter] += count
     return SplitCounts(
         n_sentences=text.n_sentences,
         n_words=text.n_words,
-        n_types=len(words) + bool(literal),
-        n_literal_unk=literal.total(),
-        n_oov=sum(oov.values()),
-        n_oov_types=len(oov),
+        n_types=n_types + bool(n_literal),
+        n_literal_unk=n_literal,
+        n_oov=n_oov,
+        n_oov_types=n_oov_types,
         n_unknown_characters=unknown.total(),
         n_unknown_character_types=len(unknown),
     )
-
-
-def _unknown_characters(tokens: Counter[str], inventory: Inventory) -> Counter[str]:
-    known = set(inventory.characters)
-    unknown: Counter[str] = Counter()
-    for token, count in tokens.items():
-        if token == UNK_WORD:
-            continue  # it has a character of its own
-        form = form_of(token)
-        for letter in form[: inventory.max_word_length]:
-            if letter not in known:
-                unknown[letter] += count
-    return unknown

@@ -10,7 +10,8 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model
 from charlm.run.folder import RESUME, VOCABULARY
 from charlm.run.weights import check_header
-from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
+from charlm.text.corpus import corpus_normalisation, split_path
+from charlm.text.counting import count_file
 from charlm.text.inventory import Inventory, inventory_of, load_inventory
 from charlm.training.recipe import build_recipe
 from charlm.training.request import Plan
@@ -54,5 +55,7 @@ def _inventory(plan: Plan) -> Inventory:
     if plan.vocab:
         return load_inventory(plan.vocab)
     path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
-    sentences = read_sentences(path, normalisation=normalisation, max_tokens=plan.max_tokens)
-    return inventory_of(sentences, normalisation=normalisation)
+    counts = count_file(
+        path, normalisation=normalisation, max_tokens=plan.max_tokens, threads=plan.threads
+    )
+    return inventory_of(counts, normalisation=normalisation)

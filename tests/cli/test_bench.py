@@ -1,4 +1,4 @@
-"""`charlm bench`: five commands, each a table of paths and a JSON object."""
+"""`charlm bench`: six commands, each a table and a JSON object."""
 
 import inspect
 import json
@@ -22,6 +22,7 @@ FUNCTIONS = {
     "score": "score.bench_score",
     "kn": "kn.bench_kn",
     "prep": "prep.bench_prep",
+    "cost": "cost.bench_cost",
 }
 RUNS = {
     "train": ["--steps", "1", "--threads", "1"],
@@ -52,7 +53,7 @@ def defaults(function: Callable[..., object]) -> dict[str, object]:
     return {name: as_told(p.default) for name, p in parameters if name != "as_json"}
 
 
-def test_the_help_names_the_five_commands() -> None:
+def test_the_help_names_the_six_commands() -> None:
     shown = called("--help").partition("Commands:")[2]
     assert re.findall(r"^  (\w+)  ", shown, re.M) == NAMES
     assert list(GROUPS) == ["bench"]

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.text import corpus, files
+from charlm.text import blocks as text_blocks
+from charlm.text import files
 from charlm.text.corpus import (
     FormIds,
     blocks,
     corpus_normalisation,
     encode_sentences,
-    encode_text,
     read_sentences,
     split_path,
     without_marks,
 )
+from charlm.text.encoded import encode_text
 from charlm.text.inventory import inventory_of
 from charlm.text.normalise import Normalisation
 
@@ -152,7 +153,7 @@ def test_encoding_in_blocks_changes_nothing(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = encode_text(text, INVENTORY, stem=tmp_path / "whole")
-    monkeypatch.setattr(corpus, "BLOCK", 1)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1)
     cut = encode_text(text, INVENTORY, stem=tmp_path / "cut")
     assert cut.ids.tolist() == whole.ids.tolist()
     assert (cut.spellings, cut.n_sentences) == (whole.spellings, whole.n_sentences)

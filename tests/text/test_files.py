@@ -165,6 +165,17 @@ def test_json_comes_back_as_it_went(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes().endswith(b"}\n")
 
 
+@pytest.mark.parametrize("n_pieces", [1, 3])
+def test_json_in_pieces_is_json_at_once(
+    n_pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "JSON_PIECES", n_pieces)
+    value = {"words": ["\u00e9", "b"], "counts": [3, 1], "none": [], "share": 0.5}
+    write_json(tmp_path / "a.json", value)
+    expected = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    assert (tmp_path / "a.json").read_bytes() == expected.encode()
+
+
 def test_what_json_cannot_say_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", {"loss": float("nan")})

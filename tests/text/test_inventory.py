@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.text.counts import count_text
 from charlm.text.inventory import (
     END,
     END_LETTER,
@@ -18,7 +19,6 @@ from charlm.text.inventory import (
     WORD_END,
     WORD_START,
     Inventory,
-    count_text,
     inventory_of,
     is_spelled_unk,
     load_inventory,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.text import corpus
-from charlm.text.corpus import encode_text, reopen_text
+from charlm.text import encoded
+from charlm.text.encoded import encode_text, reopen_text
 from charlm.text.inventory import inventory_of
 
 INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
@@ -43,7 +43,15 @@ def test_another_text_vocabulary_or_limit_is_encoded_anew(text: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "change", [{"spellings": 7}, {"spellings": [1]}, {"n_sentences": "3"}, {"n_ids": 10.0}, {}]
+    "change",
+    [
+        {"spellings": 7},
+        {"spellings": [1]},
+        {"n_sentences": "3"},
+        {"n_ids": 10.0},
+        {"crc32": None},
+        {},
+    ],
 )
 def test_a_damaged_description_is_made_anew(
     text: Path, tmp_path: Path, change: dict[str, object]
@@ -69,14 +77,15 @@ def array(*ids: int) -> bytes:
         array(2, 4, 3, 0, 0, 3, 1, 4, 5, 0) + b"\0",
         array(2, 4, 3, 0, 0, 3, 1, 4, -1, 0),
         array(2, 4, 3, 0, 0, 3, 1, 4, 6, 0),  # four words and two spellings: 5 is the last
+        array(2, 4, 3, 0, 0, 3, 1, 5, 5, 0),  # as many, and each has a word or spelling
         b"",
     ],
-    ids=["halved", "cut", "longer", "negative", "too large", "empty"],
+    ids=["halved", "cut", "longer", "negative", "too large", "changed", "empty"],
 )
 def test_ids_that_are_not_those_that_were_written_are_made_anew(
     text: Path, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus, "BLOCK", 3)
+    monkeypatch.setattr(encoded, "BLOCK", 3)
     stem = tmp_path / "kept"
     encode_text(text, INVENTORY, stem=stem)
     stem.with_suffix(".ids").write_bytes(content)
@@ -127,7 +136,7 @@ def test_new_ids_never_stand_beside_an_old_description(
     def fail(*_: object) -> None:
         raise OSError("no more")
 
-    monkeypatch.setattr(corpus, "write_json", fail)
+    monkeypatch.setattr(encoded, "write_json", fail)
     with pytest.raises(OSError, match="no more"):
         encode_text(text, INVENTORY, stem=stem, max_tokens=5)
     assert not stem.with_suffix(".json").exists()

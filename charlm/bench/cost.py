@@ -1,0 +1,201 @@
+"""What training costs as one quantity grows: speed, memory, and which part takes the time.
+
+The quantity is a setting, as `context.dim` or `recipe.batch_size`, or one of the made text: `words`
+of its vocabulary, `letters` (times as many in a word) or `tokens`.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from statistics import median
+
+import torch
+
+from charlm.bench.machine import description, finished
+from charlm.bench.text import N_WORDS, corpus
+from charlm.bench.timing import peak_bytes, reset_peak
+from charlm.bench.train import trainer_on
+from charlm.errors import ConfigError
+from charlm.presets import preset
+from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
+from charlm.settings import Settings, merged, parse_override
+from charlm.training.batches import Batch
+from charlm.training.loop import Trainer
+from charlm.training.loss import batch_loss
+from charlm.training.recipe import build_recipe
+
+MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps
+PARTS = ("encoder", "context", "output", "update")
+WARM_UP = 2  # steps, of which each shape's first is slow
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of training at one value of the quantity."""
+
+    value: str
+    n_parameters: int
+    tokens_per_second: float
+    seconds_per_step: float
+    peak_bytes: int  # of the whole process
+    shares: dict[str, float]  # of the time of a step, by PARTS
+
+
+@dataclass(frozen=True)
+class CostBench:
+    """A row for each value."""
+
+    arch: str
+    quantity: str
+    settings: tuple[str, ...]
+    machine: str
+    precision: str
+    costs: tuple[Cost, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+def bench_cost(
+    over: str,
+    *,
+    arch: str = "char-small",
+    overrides: Sequence[str] = (),
+    steps: int = 10,
+    seed: int = 1,
+    threads: int | None = None,
+    device: str = "auto",
+    precision: Precision = "auto",
+) -> CostBench:
+    """Train a preset for some steps at each value of a quantity, `over` being `name=a,b,c`.
+
+    Raises:
+        ConfigError: not of that form, an unknown preset, or a setting that it has not.
+    """
+    set_threads(threads)
+    where = pick_device(device)
+    number_format = pick_precision(precision, where)
+    quantity, values = _quantity(over)
+    settings = preset(arch)
+    for override in overrides:
+        settings = merged(settings, parse_override(override))
+    costs = []
+    for value in values:
+        with _trainer(settings, quantity, value, seed, where, number_format, steps) as trainer:
+            costs.append(_cost(trainer, value, steps=steps))
+    return CostBench(
+        arch, quantity, tuple(overrides), description(where), number_format, tuple(costs)
+    )
+
+
+def _quantity(over: str) -> tuple[str, list[str]]:
+    name, equals, values = over.partition("=")
+    listed = [value for value in values.split(",") if value]
+    if not equals or not listed:
+        raise ConfigError(
+            f"bench cost: {over!r} is no quantity with its values; expected words=10000,100000, "
+            f"one of {', '.join(MADE)} or a setting, as context.dim=100,300"
+        )
+    if name in MADE and not all(value.isdecimal() and int(value) for value in listed):
+        raise ConfigError(f"bench cost: {over!r}: expected whole numbers from 1 on")
+    return name, listed
+
+
+@contextmanager
+def _trainer(
+    settings: Settings,
+    quantity: str,
+    value: str,
+    seed: int,
+    device: torch.device,
+    precision: str,
+    steps: int,
+) -> Iterator[Trainer]:
+    made = dict(MADE)
+    if quantity in MADE:
+        made[quantity] = int(value)
+    else:
+        settings = merged(settings, parse_override(f"{quantity}={value}"))
+    recipe, _ = build_recipe(settings.get("recipe"))
+    needed = (steps + WARM_UP + 1) * recipe.batch_size * recipe.bptt
+    n_tokens = max(made["tokens"], needed)
+    with corpus(
+        None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed
+    ) as folder:
+        yield trainer_on(
+            folder,
+            arch="",
+            settings=settings,
+            device=device,
+            precision=precision,
+            seed=seed,
+            max_tokens=n_tokens,
+        )
+
+
+def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
+    trainer.begin_epoch()
+    batches = [trainer.batches.batch(number) for number in range(steps + WARM_UP)]
+    for batch in batches[:WARM_UP]:
+        trainer.step(batch)
+    reset_peak()
+    seconds = []
+    for batch in batches[WARM_UP:]:
+        began = time.perf_counter()
+        trainer.step(batch)
+        finished(trainer.device)
+        seconds.append(time.perf_counter() - began)
+    peak = peak_bytes()
+    parts = [part_seconds(trainer, batch) for batch in batches]
+    times = {part: median(row[part] for row in parts[WARM_UP:]) for part in PARTS}
+    total = sum(times.values())
+    return Cost(
+        value=value,
+        n_parameters=sum(trainer.model.n_parameters_by_part().values()),
+        tokens_per_second=sum(batch.n_tokens for batch in batches[WARM_UP:]) / sum(seconds),
+        seconds_per_step=median(seconds),
+        peak_bytes=peak,
+        shares={part: times[part] / total for part in PARTS},
+    )
+
+
+def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
+    """The time of each of PARTS in one step, forward and backward, each part by itself."""
+    batch, model = batch.to(trainer.device), trainer.model
+    clock = _Clock(trainer.device)
+    trainer.optimiser.zero_grad()
+    with autocast(trainer.device, trainer.precision):
+        x_TBE = model.encoder(batch.forms)[batch.where_TB]
+        clock.stop("encoder")
+        fed_TBE = x_TBE.detach().requires_grad_()
+        h_TBH, _ = model.context(fed_TBE, trainer.start_state())
+        clock.stop("context")
+        read_TBH = h_TBH.detach().requires_grad_()
+        total, _ = batch_loss(read_TBH, batch, trainer=trainer)
+    (total / trainer.divisor(batch)).backward()
+    clock.stop("output")
+    h_TBH.backward(read_TBH.grad)
+    clock.stop("context")
+    x_TBE.backward(fed_TBE.grad)
+    clock.stop("encoder")
+    trainer.clip()
+    trainer.update()
+    clock.stop("update")
+    return clock.seconds
+
+
+class _Clock:
+    """Time since the last stop, added to the part that took it."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+        self.since = time.perf_counter()
+
+    def stop(self, part: str) -> None:
+        finished(self.device)
+        now = time.perf_counter()
+        self.seconds[part] += now - self.since
+        self.since = now

@@ -1,0 +1,110 @@
+"""One of the processes that `readers` starts: it answers, line by line, until its input closes.
+
+The first line it reads is its job, each further one the bytes of a range, or null for the last
+thing to do. An answer is a line of JSON, and behind it as many bytes as it says.
+"""
+
+import errno
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from charlm.errors import DataError
+from charlm.text.blocks import TextBlock, read_range
+from charlm.text.counting import Tally
+from charlm.text.counts import CountFiles
+from charlm.text.encoding import BlockEncoder
+from charlm.text.inventory import Inventory
+from charlm.text.normalise import Normalisation
+from charlm.text.readers import COUNT, ENCODE, Json
+
+Told = tuple[Json, bytes | bytearray]
+
+
+def main() -> None:
+    """Answer what stands in standard input."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever asked is gone: nothing to say
+    job = json.loads(sys.stdin.buffer.readline())
+    work = _WORK[job["job"]](job)
+    for line in sys.stdin.buffer:
+        answer, payload = _answered(work, job["path"], json.loads(line))
+        head = json.dumps({**answer, "n_bytes": len(payload)}, ensure_ascii=False)
+        sys.stdout.buffer.write(head.encode(errors="surrogatepass") + b"\n")
+        sys.stdout.buffer.write(payload)
+        sys.stdout.buffer.flush()
+
+
+class _Work(Protocol):
+    def take(self, blocks: Iterator[TextBlock]) -> Told:
+        """What is told of a range."""
+
+    def finish(self) -> None:
+        """The last thing to do."""
+
+
+def _answered(work: _Work, path: str, question: list[int] | None) -> Told:
+    try:
+        if question is None:
+            work.finish()
+            return {}, b""
+        start, end = question
+        return work.take(read_range(path, start=start, end=end))
+    except DataError:  # the caller knows the number of the line
+        return {"is_refused": True}, b""
+    except OSError as error:
+        return {"errno": error.errno, "filename": error.filename}, b""
+    except MemoryError:
+        return {"errno": errno.ENOMEM, "filename": path}, b""
+
+
+class _Counting:
+    """Counts are kept until the end, then put into the folder of the job."""
+
+    def __init__(self, job: Json) -> None:
+        files = CountFiles(Path(job["folder"]), name=str(os.getpid()))
+        self._tally = Tally(_normalisation(job), files=files)
+
+    def take(self, blocks: Iterator[TextBlock]) -> Told:
+        n_lines, n_before = 0, self._tally.n_sentences
+        for block in blocks:
+            self._tally.add(block)
+            n_lines += block.n_lines
+        return {"n_lines": n_lines, "n_sentences": self._tally.n_sentences - n_before}, b""
+
+    def finish(self) -> None:
+        self._tally.put_down()
+
+
+class _Encoding:
+    """Ids from V on are a range's own, in the order of the tokens that come with them."""
+
+    def __init__(self, job: Json) -> None:
+        normalisation = _normalisation(job) or Normalisation()
+        inventory = Inventory(tuple(job.pop("words")), (), (), normalisation=normalisation)
+        self._encoder = BlockEncoder(inventory, oov_input=job["oov_input"])
+
+    def take(self, blocks: Iterator[TextBlock]) -> Told:
+        n_lines = n_sentences = 0
+        payload = bytearray()
+        for block in blocks:
+            ids, n_more = self._encoder.ids(block)
+            payload += ids.tobytes()
+            n_lines += block.n_lines
+            n_sentences += n_more
+        told = {"n_lines": n_lines, "n_sentences": n_sentences, "tokens": self._encoder.forget()}
+        return told, payload
+
+    def finish(self) -> None:
+        pass
+
+
+def _normalisation(job: Json) -> Normalisation | None:
+    rules = job["normalisation"]
+    return None if rules is None else Normalisation(**rules)
+
+
+_WORK: dict[str, Callable[[Json], _Work]] = {COUNT: _Counting, ENCODE: _Encoding}

@@ -1,0 +1,83 @@
+"""The cost of training over a range: what is varied, and that parts sum up to a step."""
+
+import pytest
+import torch
+
+from charlm.bench.cost import PARTS, bench_cost, part_seconds
+from charlm.bench.text import corpus
+from charlm.bench.train import trainer_on
+from charlm.errors import CharlmError, ConfigError
+from charlm.presets import preset
+from charlm.settings import Settings, merged, parse_override
+
+SMALL = ("context.dim=8", "context.layers=1", "recipe.batch_size=2", "recipe.bptt=5")
+
+
+def small(*overrides: str) -> Settings:
+    settings = preset("word-small")
+    for override in (*SMALL, *overrides):
+        settings = merged(settings, parse_override(override))
+    return settings
+
+
+def test_a_setting_is_varied_and_changes_the_model() -> None:
+    bench = bench_cost(
+        "context.dim=8,16", arch="word-small", overrides=(*SMALL[1:], "encoder.dim=4"), steps=1
+    )
+    # 10,000 words in and out, four gates over input, state and two biases
+    expected = [10_000 * 4 + 4 * d * (4 + d + 2) + 10_000 * (d + 1) for d in (8, 16)]
+    assert [cost.n_parameters for cost in bench.costs] == expected
+    assert [cost.value for cost in bench.costs] == ["8", "16"]
+    assert all(sum(cost.shares.values()) == pytest.approx(1.0) for cost in bench.costs)
+    assert all(cost.tokens_per_second > 0 and cost.peak_bytes > 0 for cost in bench.costs)
+
+
+def test_the_words_of_the_made_text_are_those_asked_for() -> None:
+    bench = bench_cost("words=500,900", arch="word-small", overrides=SMALL, steps=1)
+    first, second = (cost.n_parameters for cost in bench.costs)
+    assert second - first == 400 * (small()["encoder"]["dim"] + 8 + 1)
+
+
+def test_longer_words_are_the_same_words_as_often_repeated() -> None:
+    texts = []
+    for longer in (1, 3):
+        with corpus(None, n_tokens=500, n_words=100, longer=longer) as folder:
+            texts.append((folder / "train.txt").read_text().split())
+    assert [word if word == "<unk>" else word * 3 for word in texts[0]] == texts[1]
+
+
+def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
+    def trained(*, by_parts: bool) -> list[torch.Tensor]:
+        with corpus(None, n_tokens=2000, n_words=100) as folder:
+            trainer = trainer_on(
+                folder,
+                arch="",
+                settings=small("context.dropout=0"),
+                device=torch.device("cpu"),
+                precision="fp32",
+                seed=1,
+            )
+        trainer.begin_epoch()
+        batch = trainer.batches.batch(0)
+        if by_parts:
+            seconds = part_seconds(trainer, batch)
+            assert set(seconds) == set(PARTS)
+            assert all(value > 0 for value in seconds.values())
+        else:
+            for group in trainer.optimiser.param_groups:
+                group["lr"] = trainer.rate
+            trainer.step(batch)
+        return [parameter.detach() for parameter in trainer.model.parameters()]
+
+    torch.testing.assert_close(trained(by_parts=True), trained(by_parts=False))
+
+
+@pytest.mark.parametrize("over", ["words", "words=", "words=0", "words=many"])
+def test_a_quantity_that_is_none_is_one_line(over: str) -> None:
+    with pytest.raises(ConfigError, match="expected"):
+        bench_cost(over, steps=1)
+
+
+def test_an_unknown_setting_is_named() -> None:
+    with pytest.raises(CharlmError, match="dmi"):
+        bench_cost("context.dmi=8", arch="word-small", steps=1)

@@ -1,0 +1,85 @@
+"""Counts on the disk are those in memory, and nobody sees where they lie."""
+
+import errno
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from charlm.text import blocks, counting, counts
+from charlm.text.counting import count_file
+from charlm.text.counts import CountFiles, TextCounts, count_letters, count_text, merged
+from charlm.text.inventory import inventory_of
+
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "the",
+    "mat",
+    "the",
+    "été",
+    "\x01",
+    "a:b",
+    "5",
+    "cat",
+    "<unk>:zz",
+]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(WORDS) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("most", [1, 4, 10])  # there are 10 types
+def test_a_table_that_is_full_goes_to_the_disk_and_changes_nothing(
+    text: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 8)
+    for module in (counting, counts):
+        monkeypatch.setattr(module, "MOST_TYPES", most)
+    found = count_file(text)
+    assert isinstance(found.tokens, Counter) == (most == 10)
+    assert dict(found.tokens.items()) == Counter(WORDS)
+    assert dict(found.tokens.items()) == Counter(WORDS)  # a second time
+    assert (found.n_words, found.n_sentences) == (len(WORDS), len(WORDS))
+    assert inventory_of(found, size=4) == inventory_of(count_text([[w] for w in WORDS]), size=4)
+
+
+def test_counts_of_several_processes_are_added(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        CountFiles(tmp_path, name=name).add({"a": 2, name: 1})
+    CountFiles(tmp_path, name="one").add({"a": 1})
+    assert dict(merged(tmp_path).items()) == {"a": 5, "one": 1, "two": 1}
+
+
+def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(counts, "_write", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        CountFiles(tmp_path, name="one").add({"a": 1})
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_letters_count_as_often_as_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "BLOCK", 2)
+    found = count_letters([("aab", 3), ("b", 3), ("ca", 1), ("a", 10)])
+    assert found == {"a": 17, "b": 6, "c": 1}
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(0, ("b", "c", "a")), (4, ("b", "c")), (9, ("b", "c", "a", "d"))]
+)
+def test_the_order_of_counts_decides_nothing(size: int, words: tuple[str, ...]) -> None:
+    tokens = {"a": 2, "d": 1, "c": 3, "b": 3}
+    backwards = dict(reversed(tokens.items()))
+    inventories = [inventory_of(TextCounts(t, 1), size=size) for t in (tokens, backwards)]
+    assert inventories[0] == inventories[1]
+    assert inventories[0].words[2:] == words

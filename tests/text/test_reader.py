@@ -1,0 +1,76 @@
+"""A process that reads for another, asked here without being one."""
+
+import io
+import json
+import signal
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from charlm.text import reader
+from charlm.text.normalise import Normalisation
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a zz\nqq zz a\n\xff\n")
+    return path
+
+
+def answers(
+    monkeypatch: pytest.MonkeyPatch, path: Path, *questions: object, **job: object
+) -> io.BytesIO:
+    said = {**job, "path": str(path), "normalisation": Normalisation().to_dict()}
+    asked = "".join(json.dumps(line) + "\n" for line in (said, *questions)).encode()
+    told = io.BytesIO()
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(asked)))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=told))
+    reader.main()
+    told.seek(0)
+    return told
+
+
+def test_each_range_numbers_its_own_further_tokens(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["</s>", "<unk>", "a"]
+    ranges = [[5, 13], [0, 5]]
+    told = answers(monkeypatch, text, *ranges, job="encode", words=words, oov_input="spelling")
+    for tokens, ids in ((["qq", "zz"], [3, 4, 2, 0]), (["zz"], [2, 3, 0])):
+        head = json.loads(told.readline())
+        assert head == {"n_lines": 1, "n_sentences": 1, "tokens": tokens, "n_bytes": 4 * len(ids)}
+        assert np.frombuffer(told.read(head["n_bytes"]), np.int32).tolist() == ids
+    assert told.read() == b""
+
+
+def test_a_line_that_is_refused_is_left_to_the_caller(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = answers(monkeypatch, text, [5, 15], job="count", folder=str(tmp_path))
+    assert json.loads(told.read()) == {"is_refused": True, "n_bytes": 0}
+
+
+def test_what_the_system_refuses_is_told_with_its_file(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = answers(monkeypatch, text, [0, 5], None, job="count", folder=str(tmp_path / "none"))
+    first, second = map(json.loads, told.read().splitlines())
+    assert first == {"n_lines": 1, "n_sentences": 1, "n_bytes": 0}
+    assert second["errno"] == 2
+    assert Path(second["filename"]).parent == tmp_path / "none"
+
+
+def test_a_lack_of_memory_is_told_as_the_system_would(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(reader.Tally, "add", fail)
+    told = answers(monkeypatch, text, [0, 5], job="count", folder=str(tmp_path))
+    assert json.loads(told.read()) == {"errno": 12, "filename": str(text), "n_bytes": 0}

@@ -62,14 +62,7 @@ class ScoreBench:
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
-        paths = {
-            name: {
-                "seconds": list(timing.seconds),
-                "tokens_per_second": self.tokens_per_second(name),
-                "peak_bytes": timing.peak_bytes,
-            }
-            for name, timing in self.timings.items()
-        }
+        paths = {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
         return {**own, "paths": paths, "speed_up": self.speed_up}
 
 

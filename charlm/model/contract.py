@@ -4,7 +4,7 @@ The base classes state contracts and share no code: a part is one class in one f
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Union
 
 import torch
@@ -75,12 +75,21 @@ class Context(nn.Module, ABC):
         """
         return x_NE
 
-    def step(self, x_BG: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_BH and the state after one position, as `forward` in evaluation, from what `project`
-        gave: for many short paths at once, where a call made for many steps is slow.
+    def descend(
+        self, x_NG: Tensor, state: State, *, parents: Sequence[Tensor]
+    ) -> tuple[Tensor, State]:
+        """h_NH of the nodes of some levels of a tree, and the last level's state, in evaluation.
+
+        `x_NG` is what `project` gave for each node, level after level; `parents[k]` are the rows,
+        in the level before, that the nodes of level k follow, and `state` is that before the first.
         """
-        h_TBH, state = self(x_BG[None], state)
-        return h_TBH[0], state
+        blocks = []
+        for x_BG, rows_B in zip(
+            x_NG.split([rows_B.shape[0] for rows_B in parents]), parents, strict=True
+        ):
+            h_TBH, state = self(x_BG[None], gather_state(state, rows_B))
+            blocks.append(h_TBH[0])
+        return torch.cat(blocks), state
 
 
 class Output(nn.Module, ABC):
@@ -92,7 +101,6 @@ class Output(nn.Module, ABC):
 
     has_scores: bool = False  # whether word_scores, scores and log_z may be asked for
     vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors may not be asked for
-    has_temperature: bool = False  # whether divide_scores may be asked for
 
     @abstractmethod
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
@@ -118,9 +126,13 @@ class Output(nn.Module, ABC):
         """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
         raise NotImplementedError
 
-    def divide_scores(self, temperature: float) -> None:
-        """Change the weights so that every score becomes itself divided by this."""
-        raise NotImplementedError
+    def score_parameters(self) -> list[nn.Parameter]:
+        """Weights that whatever a softmax normalises here is proportional to; none if not its own.
+
+        A temperature divides them, and so the scores of both levels, of head and tails, of each
+        component.
+        """
+        return []
 
     def start_from(self, log_probs_V: Tensor) -> None:  # noqa: B027 -- only scores need a start
         """Let the words' biases be these before the first step, where there are any.

@@ -24,7 +24,7 @@ FIRST_ROWS = 1024
 
 
 class FormCache:
-    """Form ids to what a context's `step` reads.
+    """Form ids to what a context's `descend` reads.
 
     Where `max_bytes` do not hold all words, those of the lowest ids, the most frequent, stay; what
     finds no room is encoded again whenever it comes.

@@ -93,8 +93,8 @@ class NeuralHistories:
         order = np.argsort(rows, kind="stable")
         distinct, where = np.unique(rows[order], return_inverse=True)
         chosen = torch.from_numpy(distinct).to(forms.device)
-        asked = Paths(self._paths.h_NH[chosen], ())
-        found = self.walker.log_probs(asked, rows=where, words=words[order].astype(np.int32))
+        asked_NH = self._paths.h_NH[chosen]
+        found = self.walker.log_probs(asked_NH, rows=where, words=words[order].astype(np.int32))
         log_probs = np.empty(len(requests), np.float64)
         log_probs[order] = found.cpu().double().numpy()
         return log_probs

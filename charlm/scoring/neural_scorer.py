@@ -5,31 +5,21 @@ any it is the initial one. A score depends on the sentence and that alone, never
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from charlm.model.contract import State
 from charlm.nbest.scorer import LogProbs, SentenceScore, Words
 from charlm.runtime import autocast
 from charlm.scoring.form_cache import FormCache
-from charlm.scoring.paths import Paths, Walker
-from charlm.scoring.prefix_tree import Level, Places, PrefixTree
+from charlm.scoring.paths import Walker
+from charlm.scoring.prefix_tree import Places, PrefixTree
 from charlm.text.corpus import Ids
 from charlm.text.inventory import END, UNK
 
 HYPOTHESES_AT_ONCE = 4096
-ROWS_AT_ONCE = 1024  # states that wait for their softmax: of small levels it is quicker together
-
-
-class _Asked(NamedTuple):
-    """A level whose nodes' softmax is still to be computed."""
-
-    depth: int
-    level: Level
-    h_NH: Tensor
+ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
 
 
 class NeuralScorer:
@@ -77,62 +67,40 @@ class NeuralScorer:
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """The state behind a sentence that followed `memory`, its end not yet read."""
         with autocast(self.forms.device, self.precision):
-            paths = self._begin(memory)
-            for number in self.forms.ids(sentence):
-                paths = self.walker.advance(
-                    paths, rows=np.zeros(1, np.int64), form_ids=np.array([number], np.int32)
-                )
-        return paths.state
+            form_ids = np.append(np.int32(END), self.forms.ids(sentence))
+            parents = [np.zeros(1, np.int64)] * len(form_ids)
+            _, state = self.walker.descend(self._start(memory), parents=parents, form_ids=form_ids)
+        return state
 
-    def _begin(self, memory: object) -> Paths:
-        state: State | None = memory  # type: ignore[assignment]  # ours, from `remember`
-        return self.walker.begin(state)
+    def _start(self, memory: object) -> State:
+        if memory is None:
+            return self.walker.model.context.initial_state(1)
+        state: State = memory  # type: ignore[assignment]  # ours, from `remember`
+        return state
 
     def _of(self, sentences: Sequence[Ids], *, memory: object) -> list[LogProbs]:
         tree = PrefixTree(sentences)
         self.n_tokens += tree.n_tokens
         self.n_prefixes += tree.n_prefixes
-        paths = self._begin(memory)
-        scores_SL = np.zeros((len(sentences), int(tree.lengths.max(initial=0)) + 1))
-        asked: list[_Asked] = []
-        for depth, level in enumerate(tree.levels()):
-            asked.append(_Asked(depth, level, paths.h_NH))
-            if sum(len(each.h_NH) for each in asked) >= ROWS_AT_ONCE:
-                self._answer(asked, tree, scores_SL=scores_SL)
-                asked = []
-            if len(level.form_ids):
-                paths = self.walker.advance(paths, rows=level.parents, form_ids=level.form_ids)
-        if asked:
-            self._answer(asked, tree, scores_SL=scores_SL)
-        results: list[LogProbs] = [np.empty(0)] * len(sentences)
-        for row, i in enumerate(tree.order.tolist()):
-            results[i] = scores_SL[row, : tree.lengths[row] + 1].copy()
-        return results
+        state = self._start(memory)
+        words_N, ends_N = np.zeros((2, tree.n_prefixes))
+        for levels in tree.bands(ROWS_AT_ONCE):
+            nodes = tree.nodes(levels)
+            parents = [tree.rows_before(level) for level in levels]
+            form_ids = tree.form_ids_N[nodes]
+            h_NH, state = self.walker.descend(state, parents=parents, form_ids=form_ids)
+            next_nodes = tree.nodes(range(levels.start + 1, levels.stop + 1))
+            ends = tree.ends[slice(*np.searchsorted(tree.ends, [nodes.start, nodes.stop]))]
+            rows = np.concatenate([tree.parents_N[next_nodes], ends]) - nodes.start
+            words = self.forms.words(tree.form_ids_N[next_nodes])
+            words = np.concatenate([words, np.full(len(ends), END, np.int32)])
+            found = self._log_probs(h_NH, rows=rows, words=words)
+            words_N[next_nodes], ends_N[ends] = np.split(found, [len(found) - len(ends)])
+        return tree.along(words_N, ends_N)
 
-    def _answer(self, asked: Sequence[_Asked], tree: PrefixTree, *, scores_SL: LogProbs) -> None:
-        """Fill in what follows these levels' nodes: the next one's, and sentences' ends."""
-        firsts = np.cumsum([0, *(len(each.h_NH) for each in asked)])[:-1]
-        rows, words = [], []
-        for first, each in zip(firsts.tolist(), asked, strict=True):
-            level = each.level
-            rows += [level.parents + first, level.ends + first]
-            words += [self.forms.words(level.form_ids), np.full(len(level.ends), END, np.int32)]
-        found = self._log_probs(asked, rows=np.concatenate(rows), words=np.concatenate(words))
-        for each, *parts in zip(asked, found[0::2], found[1::2], strict=True):
-            words_N, ends_K = parts
-            here = tree.nodes(each.depth)
-            ends_N = np.full(len(each.h_NH), np.nan)
-            ends_N[each.level.ends] = ends_K
-            goes_on, stops = tree.lengths > each.depth, tree.lengths == each.depth
-            scores_SL[goes_on, each.depth] = words_N[tree.nodes(each.depth + 1)[goes_on]]
-            scores_SL[stops, each.depth] = ends_N[here[stops]]
-
-    def _log_probs(self, asked: Sequence[_Asked], *, rows: Places, words: Ids) -> list[LogProbs]:
-        """Of each level's next nodes, and of its ends, in turns."""
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
         order = np.argsort(rows, kind="stable")
-        paths = Paths(torch.cat([each.h_NH for each in asked]), ())
-        answers = self.walker.log_probs(paths, rows=rows[order], words=words[order])
+        answers = self.walker.log_probs(h_NH, rows=rows[order], words=words[order])
         log_probs = np.empty(len(rows))
         log_probs[order] = answers.double().cpu().numpy()
-        sizes = [n for each in asked for n in (len(each.level.parents), len(each.level.ends))]
-        return np.split(log_probs, np.cumsum(sizes)[:-1])
+        return log_probs

@@ -4,6 +4,7 @@ A path is a state and the vector that the output predicts from. Where several wo
 path the softmax is computed once for it, and not for each of them.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from charlm.text.corpus import Ids
 from charlm.text.inventory import END
 
 # Scores of all words at some paths that are in memory at once. On a CPU they should fit its cache:
-# 1,024 paths of 10,000 words took 350 µs a path in one go, 110 in pieces of 100.
-SCORES_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
+# 1,024 paths of 10,000 words took 350 µs a path in one go, 110 in pieces of 100 or 200.
+SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 26}
 
 
 Rows = npt.NDArray[np.int64]
@@ -52,34 +53,41 @@ class Walker:
         """One path that has read `</s>` alone, or `</s>` after what `state` has read."""
         if state is None:
             state = self.model.context.initial_state(1)
-        x_BG = self.forms.vectors(np.array([END], np.int32))
-        return Paths(*self.model.context.step(x_BG, state))
+        start = np.zeros(1, np.int64)
+        return Paths(*self.descend(state, parents=[start], form_ids=np.array([END], np.int32)))
 
     @torch.no_grad()
     def advance(self, paths: Paths, *, rows: Rows, form_ids: Ids) -> Paths:
         """Path k is path rows[k] after the form form_ids[k]."""
-        on_device = torch.from_numpy(rows).to(self.forms.device)
-        state = gather_state(paths.state, on_device)
-        return Paths(*self.model.context.step(self.forms.vectors(form_ids), state))
+        return Paths(*self.descend(paths.state, parents=[rows], form_ids=form_ids))
 
     @torch.no_grad()
-    def log_probs(self, paths: Paths, *, rows: Rows, words: Ids) -> Tensor:
-        """log P(words[k] | path rows[k]) in nats, shape (K,), fp32; rows must rise."""
+    def descend(
+        self, state: State, *, parents: Sequence[Rows], form_ids: Ids
+    ) -> tuple[Tensor, State]:
+        """Down some levels of a tree, as `Context.descend`; the forms are those of its nodes."""
+        x_NG = self.forms.vectors(form_ids)
+        on_device = [torch.from_numpy(rows).to(self.forms.device) for rows in parents]
+        return self.model.context.descend(x_NG, state, parents=on_device)
+
+    @torch.no_grad()
+    def log_probs(self, h_NH: Tensor, *, rows: Rows, words: Ids) -> Tensor:
+        """log P(words[k] | h_NH[rows[k]]) in nats, shape (K,), fp32; rows must rise."""
         output = self.model.output
         device = self.forms.device
         words_K = torch.from_numpy(words.astype(np.int64)).to(device)
         rows_K = torch.from_numpy(rows).to(device)
         n_at_once = max(1, SCORES_AT_ONCE[device.type] // self.forms.inventory.n_words)
         pieces = []
-        for first in range(0, len(paths), n_at_once):
+        for first in range(0, len(h_NH), n_at_once):
             start, stop = np.searchsorted(rows, [first, first + n_at_once])
-            h_NH = paths.h_NH[first : first + n_at_once]
+            own_NH = h_NH[first : first + n_at_once]
             own_K = rows_K[start:stop] - first
             if output.has_scores:
-                log_probs_K = output.word_scores(h_NH[own_K], words_K[start:stop])
+                log_probs_K = output.word_scores(own_NH[own_K], words_K[start:stop])
                 if not self.unnormalised:
-                    log_probs_K = log_probs_K - output.log_z(h_NH)[own_K]
+                    log_probs_K = log_probs_K - output.log_z(own_NH)[own_K]
             else:
-                log_probs_K = -output.nll(h_NH[own_K], words_K[start:stop])
+                log_probs_K = -output.nll(own_NH[own_K], words_K[start:stop])
             pieces.append(log_probs_K)
         return torch.cat(pieces)

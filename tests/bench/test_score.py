@@ -37,6 +37,7 @@ def test_a_result_is_json(tiny_run: Path, lists: Path) -> None:
     found = bench_score(lists, model=tiny_run, repetitions=2, threads=1, device="cpu").to_dict()
     paths = json.loads(json.dumps(found))["paths"]
     assert [len(paths[name]["seconds"]) for name in (SHARED, APART, BF16)] == [2, 2, 2]
+    assert len(paths[SHARED]["processor_seconds"]) == 2
 
 
 def test_whole_lists_are_taken_until_there_are_enough(tiny_run: Path, lists: Path) -> None:

@@ -81,6 +81,15 @@ def test_an_output_tied_to_the_encoder_has_its_vectors() -> None:
     assert (vectors_in(run, words, at="output") == vectors_in(run, words, at="word")).all()
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool) -> None:
+    run = run_of({"type": "word", "dim": 4}, {"type": "mixture", "components": 2, "tied": tied})
+    found = vectors_in(run, ["cat", "<unk>"], at="output").tolist()
+    table = "encoder.table.weight" if tied else "output.words.weight"
+    rows = [run.inventory.word_ids[word] for word in ("cat", "<unk>")]
+    assert found == run.model.get_parameter(table)[rows].tolist()
+
+
 def test_an_output_without_a_vector_a_word_is_no_tap() -> None:
     run = run_of({"type": "word", "dim": 4}, {"type": "hierarchical"})
     with pytest.raises(ConfigError, match="^at: found 'output'; expected one of word$"):

@@ -113,19 +113,33 @@ def test_a_context_gives_one_vector_of_its_width_a_position(
     assert h_TBH.shape == (STEPS, STREAMS, context.dim)
 
 
-def test_steps_on_projected_inputs_are_the_context_itself(
-    context: Context, x_TBE: torch.Tensor, state: State
-) -> None:
+LEVELS = ([0, 2], [0, 0, 1, 1], [3], [0, 0, 0], [1, 2])  # the node before that each node follows
+
+
+def test_descending_a_tree_is_reading_each_of_its_paths(context: Context, state: State) -> None:
     context.eval()
+    n_nodes = sum(map(len, LEVELS))
+    x_NE = torch.randn(n_nodes, INPUT_DIM, generator=torch.Generator().manual_seed(7))
+    above = [(x_NE[:0], root) for root in range(STREAMS)]  # what is read on the way, from where
+    expected, last = [], []
     with torch.no_grad():
-        expected, after = context(x_TBE, state)
-        stepped = []
-        for p_BG in context.project(x_TBE.flatten(0, 1)).unflatten(0, x_TBE.shape[:2]):
-            h_BH, state = context.step(p_BG, state)
-            stepped.append(h_BH)
-    torch.testing.assert_close(torch.stack(stepped), expected, rtol=0, atol=1e-5)
-    for ours, theirs in zip(state_leaves(state), state_leaves(after), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
+        rows_E = iter(x_NE)
+        for level in LEVELS:
+            above = [(torch.vstack([above[i][0], next(rows_E)]), above[i][1]) for i in level]
+            alone = [
+                context(path_TE[:, None], gather_state(state, torch.tensor([root])))
+                for path_TE, root in above
+            ]
+            expected += [h_TBH[-1, 0] for h_TBH, _ in alone]
+            last = [after for _, after in alone]
+        h_NH, after = context.descend(
+            context.project(x_NE), state, parents=[torch.tensor(level) for level in LEVELS]
+        )
+    torch.testing.assert_close(h_NH, torch.stack(expected), rtol=0, atol=1e-5)
+    for row, alone_after in enumerate(last):
+        own = gather_state(after, torch.tensor([row]))
+        for ours, theirs in zip(state_leaves(own), state_leaves(alone_after), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [[1, 6], [3, 4], [6, 1], [2, 2, 2, 1], [1] * STEPS], ids=str)

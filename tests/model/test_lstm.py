@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from charlm.model.build import CONTEXT
+from charlm.model.contexts import lstm
 from charlm.model.contexts.lstm import LSTM
 from charlm.model.contract import state_leaves
 
@@ -50,6 +51,20 @@ def by_hand(context: LSTM, x_TBE: torch.Tensor, state: list[Floats]) -> tuple[Fl
         h_2, c_2 = cell(context, 1, h_1, h_2, c_2)
         outputs.append(h_2)
     return np.stack(outputs), [h_1, c_1, h_2, c_2]
+
+
+@pytest.mark.parametrize("least", [1, STEPS + 1])
+def test_a_chain_of_levels_equals_that_cell_with_and_without_a_copy(
+    context: LSTM, x_TBE: torch.Tensor, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    monkeypatch.setattr(lstm, "PRODUCTS_WORTH_A_COPY", least)
+    start = context.initial_state(STREAMS)
+    expected, _ = by_hand(context, x_TBE, [leaf.double().numpy() for leaf in state_leaves(start)])
+    with torch.no_grad():
+        h_NH, _ = context.eval().descend(
+            context.project(x_TBE.flatten(0, 1)), start, parents=[torch.arange(STREAMS)] * STEPS
+        )
+    np.testing.assert_allclose(h_NH.numpy(), expected.reshape(h_NH.shape), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", ["initial", "given"])

@@ -156,6 +156,16 @@ def test_learned_starts_are_one_vector_a_leaf_that_every_stream_begins_with(
             "options 'residual' and 'sum_layers' of context 'gru' are both true; expected one of "
             "them; leave one out",
         ),
+        (
+            {"residual": True, "layers": 1},
+            "option 'residual' of context 'gru' is true where there is one layer, to which it does "
+            "nothing; expected two or more; set context.layers=2, or leave it out",
+        ),
+        (
+            {"sum_layers": True, "layers": 1},
+            "option 'sum_layers' of context 'gru' is true where there is one layer, to which it "
+            "does nothing; expected two or more; set context.layers=2, or leave it out",
+        ),
     ],
     ids=str,
 )

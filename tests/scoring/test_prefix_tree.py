@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from charlm.scoring.prefix_tree import PrefixTree
+from charlm.text.inventory import END
 
 
 def ids(*numbers: int) -> np.ndarray:
@@ -24,39 +25,66 @@ def test_it_has_a_node_for_every_distinct_prefix(seed: int) -> None:
     assert tree.n_tokens == sum(len(each) + 1 for each in sentences)
 
 
+def paths(tree: PrefixTree) -> list[tuple[int, ...]]:
+    """What is read on the way to each node, `</s>` first."""
+    found: list[tuple[int, ...]] = []
+    for node, form_id in enumerate(tree.form_ids_N.tolist()):
+        found.append((*(found[tree.parents_N[node]] if node else ()), form_id))
+    return found
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_a_sentence_is_read_along_its_nodes(seed: int) -> None:
+def test_nodes_are_the_prefixes_level_by_level(seed: int) -> None:
+    sentences = random_sentences(seed)
+    closed = [(END, *each.tolist()) for each in sentences]
+    tree = PrefixTree(sentences)
+    found = paths(tree)
+    assert set(found) == {each[:n] for each in closed for n in range(1, len(each) + 1)}
+    depths = [len(path) - 1 for path in found]
+    assert tree.starts.tolist() == [depths.index(d) for d in range(max(depths) + 1)] + [len(found)]
+    assert [found[node] for node in tree.ends] == sorted(set(closed), key=found.index)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_are_told_along_each_sentence(seed: int) -> None:
     sentences = random_sentences(seed)
     tree = PrefixTree(sentences)
-    read: list[list[int]] = [[] for _ in sentences]
-    for depth, level in enumerate(tree.levels()):
-        here, there = tree.nodes(depth), tree.nodes(depth + 1)
-        for row, i in enumerate(tree.order):
-            if there[row] >= 0:
-                assert level.parents[there[row]] == here[row]
-                read[i].append(int(level.form_ids[there[row]]))
-            elif here[row] >= 0:
-                assert here[row] in level.ends
-    assert read == [each.tolist() for each in sentences]
+    draw = np.random.default_rng(seed)
+    words_N, ends_N = draw.random((2, tree.n_prefixes))
+    node_of = {path: node for node, path in enumerate(paths(tree))}
+    for ids, found in zip(sentences, tree.along(words_N, ends_N), strict=True):
+        nodes = [node_of[(END, *ids[:n])] for n in range(len(ids) + 1)]
+        assert found.tolist() == [*words_N[nodes[1:]], ends_N[nodes[-1]]]
 
 
-def test_sentences_of_different_roots_share_nothing() -> None:
-    tree = PrefixTree([ids(1, 2), ids(1, 2), ids(1, 2)], roots=[0, 1, 0])
-    assert tree.n_prefixes == 6
-    assert [len(np.unique(tree.nodes(depth))) for depth in range(3)] == [2, 2, 2]
+@pytest.mark.parametrize("least", [1, 4, 10, 1000])
+def test_bands_are_as_few_levels_as_have_enough_nodes(least: int) -> None:
+    tree = PrefixTree(random_sentences(3))
+    sizes = np.diff(tree.starts)
+    bands = list(tree.bands(least))
+    assert [level for band in bands for level in band] == list(range(len(sizes)))
+    for band in bands[:-1]:
+        assert sizes[band].sum() >= least > sizes[band[:-1]].sum()
+    assert sizes[bands[-1][:-1]].sum() < least
 
 
-def test_rows_rise_so_that_a_states_softmax_is_asked_for_once() -> None:
-    for level in PrefixTree(random_sentences(9)).levels():
-        assert (np.diff(level.parents) >= 0).all()
-        assert (np.diff(level.ends) > 0).all()
+def test_a_node_is_found_within_the_level_before() -> None:
+    tree = PrefixTree([ids(1, 2), ids(1, 3), ids(4, 2), ids(5)])
+    assert [tree.rows_before(level).tolist() for level in range(3)] == [[0], [0, 0, 0], [0, 0, 1]]
+    assert tree.nodes(range(3, 4)) == slice(7, 7)  # below the last level
+
+
+def test_parents_rise_so_that_a_states_softmax_is_asked_for_once() -> None:
+    tree = PrefixTree(random_sentences(9))
+    assert (np.diff(tree.parents_N) >= 0).all()
+    assert (np.diff(tree.ends) > 0).all()
 
 
 def test_no_sentence_makes_an_empty_tree() -> None:
     tree = PrefixTree([])
     assert (tree.n_tokens, tree.n_prefixes) == (0, 0)
-    (level,) = tree.levels()
-    assert [len(part) for part in level] == [0, 0, 0]
+    assert not list(tree.bands(1))
+    assert tree.along(np.empty(0), np.empty(0)) == []
 
 
 def test_ids_of_more_than_a_byte_keep_their_order() -> None:

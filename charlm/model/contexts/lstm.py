@@ -4,6 +4,8 @@ The plain one is one oneDNN or cuDNN call a layer, with a forget bias or weight 
 reaches into a step takes our own loop. Both name their parameters alike.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import torch
@@ -32,6 +34,10 @@ from charlm.model.contexts.stack import (
 )
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
+
+# A product with a few rows takes two thirds of the time where the weights lie transposed, and the
+# copy as long as a dozen such products save.
+PRODUCTS_WORTH_A_COPY = 16
 
 Gates = Literal["ifo", "fo", "io", "if"]  # input, forget and output gate, or two of them
 
@@ -106,13 +112,35 @@ class LSTMCell(Cell):
 
 
 @torch.no_grad()
-def plain_step(x_BG: Tensor, state: Leaves, *, weight_GH: Tensor) -> Leaves:
-    """(h, c) after one step of torch's LSTM, from its products with the input and all biases.
+def descend_layer(
+    x_NG: Tensor, state: Leaves, *, parents: Sequence[Tensor], weight_GH: Tensor
+) -> tuple[Tensor, Leaves]:
+    """`Context.descend` for one of torch's LSTMs, from all products with the input and the biases.
 
-    oneDNN packs a layer's weights at every call: for one step it took three times as long.
+    oneDNN packs a layer's weights at every call: for one level it took three times as long.
     """
     h_BH, c_BH = state
-    gates_BG = (x_BG + functional.linear(h_BH, weight_GH)).to(c_BH.dtype)
+    times = _times(weight_GH, n_products=len(parents))
+    blocks = []
+    for x_BG, rows_B in zip(
+        x_NG.split([rows_B.shape[0] for rows_B in parents]), parents, strict=True
+    ):
+        gates_BG = (x_BG + times(h_BH.index_select(0, rows_B))).to(c_BH.dtype)
+        h_BH, c_BH = _gated(gates_BG, c_BH.index_select(0, rows_B))
+        blocks.append(h_BH)
+    return torch.cat(blocks), (h_BH, c_BH)
+
+
+def _times(weight_GH: Tensor, *, n_products: int) -> Callable[[Tensor], Tensor]:
+    """h_BH to W h, B being small; bf16 gains nothing from a copy."""
+    if n_products < PRODUCTS_WORTH_A_COPY or torch.is_autocast_enabled(weight_GH.device.type):
+        return lambda h_BH: functional.linear(h_BH, weight_GH)
+    weight_HG = weight_GH.t().contiguous()
+    return lambda h_BH: h_BH @ weight_HG
+
+
+def _gated(gates_BG: Tensor, c_BH: Tensor) -> Leaves:
+    """(h, c) from what goes into the gates, which is overwritten, and the memory before."""
     dim = c_BH.shape[1]
     open_BG = gates_BG[:, : 2 * dim].sigmoid_()
     new_BH = gates_BG[:, 2 * dim : 3 * dim].tanh_()
@@ -217,17 +245,22 @@ class LSTM(Context):
         layer = self.layers[0]
         return self._products(layer, x_NE) if isinstance(layer, nn.LSTM) else x_NE
 
-    def step(self, x_BG: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_BH and the state after one position, in evaluation."""
+    def descend(
+        self, x_NG: Tensor, state: State, *, parents: Sequence[Tensor]
+    ) -> tuple[Tensor, State]:
+        """Layer by layer, so that one layer's weights at a time need to stay in the cache."""
         if not isinstance(self.layers[0], nn.LSTM):
-            return super().step(x_BG, state)
-        return self.wiring.run(x_BG, state, layers=self.layers, run=self._step)
+            return super().descend(x_NG, state, parents=parents)
+        run = partial(self._descend, parents=parents)
+        return self.wiring.run(x_NG, state, layers=self.layers, run=run)
 
-    def _step(self, layer: nn.Module, x_BE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+    def _descend(
+        self, layer: nn.Module, x_NE: Tensor, state: Leaves, *, parents: Sequence[Tensor]
+    ) -> tuple[Tensor, Leaves]:
         assert isinstance(layer, nn.LSTM)
-        x_BG = x_BE if layer is self.layers[0] else self._products(layer, x_BE)
-        after = plain_step(x_BG, state, weight_GH=layer.get_parameter("weight_hh_l0"))
-        return after[0], after
+        x_NG = x_NE if layer is self.layers[0] else self._products(layer, x_NE)
+        weight_GH = layer.get_parameter("weight_hh_l0")
+        return descend_layer(x_NG, state, parents=parents, weight_GH=weight_GH)
 
     def _products(self, layer: nn.LSTM, x_NE: Tensor) -> Tensor:
         bias_G = layer.get_parameter("bias_ih_l0") + layer.get_parameter("bias_hh_l0")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts import bf16_lstm
+from charlm.model.contexts import bf16_lstm, fp16_lstm
 
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]
@@ -156,6 +156,10 @@ def run_fused(
     if bf16_lstm.takes(layer, x_TBE):
         weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
         h_TBH, *ends = bf16_lstm.run(x_TBE, state, weights=weights)
+        after = [end[None] for end in ends]
+    elif fp16_lstm.takes(layer, x_TBE):
+        weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
+        h_TBH, *ends = fp16_lstm.run(x_TBE, state, weights=weights)
         after = [end[None] for end in ends]
     else:
         start = tuple(leaf[None].contiguous() for leaf in state)

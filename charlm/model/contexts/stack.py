@@ -54,7 +54,8 @@ class Wiring(nn.Module):
     in is added (Straka). A sum takes the layers' outputs before dropout, and drops once.
 
     Raises:
-        ConfigError: residuals or a sum of layers that are not equally wide, or both at once.
+        ConfigError: residuals or a sum of one layer, or of layers that are not equally wide, or
+            both at once.
     """
 
     def __init__(
@@ -86,8 +87,14 @@ class Wiring(nn.Module):
                 "expected one of them; leave one out"
             )
         option = "residual" if self.residual else "sum_layers"
-        uneven = len(set(self.widths[1:])) > 1
-        if uneven and (self.residual or self.sum_layers):
+        if not (self.residual or self.sum_layers):
+            return
+        if len(self.widths) == 2:
+            raise ConfigError(
+                f"option {option!r} of context {part!r} is true where there is one layer, to which "
+                "it does nothing; expected two or more; set context.layers=2, or leave it out"
+            )
+        if len(set(self.widths[1:])) > 1:
             found = ", ".join(map(str, self.widths[1:]))
             raise ConfigError(
                 f"option {option!r} of context {part!r} adds layers of widths {found}; "

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from charlm.insight.neighbours import neighbours
     from charlm.insight.report.make import report
     from charlm.loaded import load
+    from charlm.nbest.scorer import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.comparison.compare import compare_kn
     from charlm.scoring.evaluation import evaluate
@@ -30,6 +31,7 @@ __all__ = [
     "CharlmError",
     "ConfigError",
     "DataError",
+    "FunctionScorer",
     "TrainingError",
     "build_vocabulary",
     "compare_kn",
@@ -51,6 +53,7 @@ _HOMES = {
     "CharlmError": "charlm.errors",
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
+    "FunctionScorer": "charlm.nbest.scorer",
     "TrainingError": "charlm.errors",
     "build_vocabulary": "charlm.text.vocabulary",
     "compare_kn": "charlm.scoring.comparison.compare",

@@ -19,3 +19,7 @@ class ConfigError(CharlmError):
 
 class TrainingError(CharlmError):
     """A training that cannot go on: NaN, a locked run, a run that exists already."""
+
+
+class ProcessError(CharlmError):
+    """Of several processes that work together one ended before its time, or never came."""

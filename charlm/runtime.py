@@ -5,6 +5,7 @@ Two trainings that share two cores ran 25 times slower with the default (spin) t
 wait, while a training alone lost a quarter with it: hence a short spin before a thread sleeps.
 """
 
+import atexit
 import os
 import platform
 import re
@@ -15,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from charlm.errors import ConfigError, TrainingError
+from charlm.errors import ConfigError, ProcessError
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +30,7 @@ MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 # A process that dies is noticed at once, by its connections: this is for one that stands still.
 SILENCE = timedelta(minutes=10)
+FAST_GPU = "CHARLM_GPU_FAST"  # 1: what no GPU has run yet, CUDA graphs and the LSTM in fp16
 MEETING = "CHARLM_MEETING"  # the file over which the processes of one machine find each other
 
 
@@ -105,6 +107,11 @@ def autocast(device: "torch.device", precision: str) -> AbstractContextManager[o
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
+def is_fast_gpu_wanted() -> bool:
+    """Whether the environment asks for the paths that have not run on a GPU yet."""
+    return os.environ.get(FAST_GPU) == "1"
+
+
 def versions() -> dict[str, str]:
     """What bits may depend on: Python, torch and the kind of processor."""
     import torch
@@ -149,7 +156,7 @@ def place_of_process() -> Place:
         said = ", ".join(f"{name}={text}" for name, text in zip(names, found, strict=True))
         raise ConfigError(
             f"environment: found {said}; expected a rank below the number of processes, as "
-            "torchrun sets them; unset them to train in one process"
+            "torchrun sets them; unset them to use one process"
         )
     return Place(rank, size, local_rank)
 
@@ -162,7 +169,7 @@ def process_group(place: Place, *, meeting: Path | None = None) -> Iterator[None
     NCCL has not been run yet: no machine with several GPUs was at hand.
 
     Raises:
-        TrainingError: they do not all come.
+        ProcessError: they do not all come.
     """
     from torch import distributed
 
@@ -177,10 +184,22 @@ def process_group(place: Place, *, meeting: Path | None = None) -> Iterator[None
         )
     except (RuntimeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise TrainingError(
+        raise ProcessError(
             f"process {place.rank} of {place.size}: did not find the others ({reason}); expected "
             "all to start within 10 minutes; start them again"
         ) from None
+    if meeting is None:
+        # Who have met by way of the environment cannot do so again: the addresses that stand there
+        # are those of the first time. So the group stays for whatever comes next.
+        ending = distributed.destroy_process_group
+        atexit.register(ending)
+        try:
+            yield
+        except BaseException:  # the others must not wait
+            atexit.unregister(ending)
+            ending()
+            raise
+        return
     try:
         yield
     finally:

@@ -16,7 +16,8 @@ HOUSE = ROOT / "charlm"
 
 FLOORS = [
     *("errors", "settings", "presets", "text", "ngram", "nbest"),
-    *("runtime", "model", "run", "scoring", "training", "insight", "bench", "loaded", "cli"),
+    *("runtime", "processes", "model", "run", "scoring", "training"),
+    *("insight", "bench", "loaded", "cli"),
 ]
 TORCHLESS = {*FLOORS[: FLOORS.index("nbest") + 1], "cli"}
 TOP_LEVEL = {"pyproject.toml", "README.md", "charlm", "tests", "recipes", "LICENSE"}

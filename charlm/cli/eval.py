@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from charlm.cli import options, output, perplexities
+from charlm.cli.voices import is_first, is_one_of_several, one_voice
 
 State = Annotated[
     Literal["both", "carried", "sentence"],
@@ -37,6 +38,8 @@ def eval_command(
     device: options.Device = "auto",
     precision: options.Precision = "fp32",
     threads: options.Threads = None,
+    gpus: options.Gpus = None,
+    processes: options.Processes = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure the perplexity of texts, state carried over the text and sentence by sentence.
@@ -49,16 +52,20 @@ def eval_command(
     charlm eval --model exp/first --data corpus --split test
     """
     chosen = {k: v for k, v in locals().items() if k not in perplexities.PRESENTATION}
-    perplexities.refuse_contradictions(layout, debug=debug, as_json=as_json)
     from charlm.run.which import which_run
     from charlm.scoring.evaluation import evaluate
 
-    chosen["model"] = which_run(model)
-    if model is None:
-        output.say(f"model: {chosen['model']}")
+    if is_first():
+        perplexities.refuse_contradictions(layout, debug=debug, as_json=as_json)
+        chosen["model"] = which_run(model)
+        if model is None:
+            output.say(f"model: {chosen['model']}")
+        if state == "carried" and is_one_of_several(gpus, processes):
+            output.say("note: one stream is read by one process; --state sentence is divided")
     chosen["files"] = files or ()
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(layout, debug=debug)
-    results = evaluate(**chosen, on_sentence=on_sentence, on_text=on_text)
-    if as_json:
+    with one_voice():
+        results = evaluate(**chosen, on_sentence=on_sentence, on_text=on_text)
+    if as_json and is_first():
         texts = [result.to_dict() for result in results]
         output.write_json({"model": str(chosen["model"]), "texts": texts})

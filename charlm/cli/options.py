@@ -29,6 +29,18 @@ Threads = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Number of CPU threads; all cores if not given."),
 ]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="0,1,…", help="GPUs that divide the work among them, a process for each."),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="As --gpus, but so many processes on the CPU, a share of the cores each.",
+    ),
+]
 Precision = Annotated[
     Literal["auto", "fp32", "bf16"],
     typer.Option(help="Number format of matrix products; auto takes the fastest that is safe."),

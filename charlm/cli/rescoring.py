@@ -30,9 +30,27 @@ def tell(result: "ScoreResult", emit: Emit) -> None:
         for line in _weights(result):
             emit(line)
     if result.report is not None:
-        if result.n_without_reference:
-            emit(f"lists without a reference: {result.n_without_reference}, left out of the rates")
         _tell_rates(result.report, emit)
+
+
+def warnings(result: "ScoreResult") -> list[str]:
+    """What was put right in the lists, or passed over: a line for each kind."""
+    lines = []
+    for where, notices in (("", result.notices), (" of --tune", result.dev_notices)):
+        if notices.n_marked:
+            lines.append(
+                f"warning: <s> or </s> at the ends of {notices.n_marked} hypotheses{where}: left "
+                "out, every sentence is scored with its end"
+            )
+        lines += [
+            f"warning: {filling.feature}{where}: {filling.cause} in {n} hypotheses, which got "
+            f"{filling.value}"
+            for filling, n in notices.filled.items()
+        ]
+        lines += [
+            f"warning: {what}{where}: {n}, passed over" for what, n in notices.passed_over.items()
+        ]
+    return lines
 
 
 def _read(result: "ScoreResult") -> list[str]:
@@ -74,7 +92,13 @@ def _lists(result: "ScoreResult") -> list[str]:
     if not counts.n_choices:
         return lines
     if counts.n_duplicates:
-        lines.append(f"texts that their list had before: {counts.n_duplicates}, scored once")
+        together = {
+            "sum": ", ranked by the sum over them",
+            "max": ", ranked by the best of them",
+        }.get(result.dedup, "")
+        lines.append(
+            f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
+        )
     if result.sharing is not None:
         lines.append(f"sharing: {result.sharing:.2f} tokens a prefix")
     lines.append(f"another hypothesis is the best one now: {counts.n_moved} lists")

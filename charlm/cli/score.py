@@ -11,6 +11,7 @@ import typer
 
 from charlm.cli import options, output, rescoring
 from charlm.cli import score_options as asked
+from charlm.cli.voices import is_first, one_voice
 
 
 def score(
@@ -29,6 +30,8 @@ def score(
     length_penalty: asked.LengthPenalty = 0.0,
     out: asked.Out = Path("-"),
     write: asked.Write = "scored",
+    sort: asked.Sort = False,
+    dedup: asked.Dedup = "none",
     weights: asked.WeightsFile = None,
     weight: asked.Weight = None,
     refs: asked.Refs = None,
@@ -59,6 +62,8 @@ def score(
     device: options.Device = "auto",
     precision: options.Precision = "fp32",
     threads: options.Threads = None,
+    gpus: options.Gpus = None,
+    processes: options.Processes = None,
     as_json: options.Json = False,
 ) -> None:
     """Score n-best lists, lattices or sentences by models, and find the best hypotheses.
@@ -83,7 +88,12 @@ def score(
         chosen["out"] = None
     for name in ("model", "lm", "features", "weight", "ranges"):
         chosen[name] = chosen[name] or ()
-    result = score_lists(**chosen)
+    with one_voice():
+        result = score_lists(**chosen)
+    if not is_first():
+        return
+    for line in rescoring.warnings(result):
+        output.say(line)
     if as_json:
         output.write_json(result.to_dict())
     elif result.explanation is not None:

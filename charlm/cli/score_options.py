@@ -61,7 +61,10 @@ OnNan = Annotated[
 ]
 AllowMissing = Annotated[
     bool,
-    typer.Option("--allow-missing", help="Leave out what one of several files lacks."),
+    typer.Option(
+        "--allow-missing",
+        help="Do without, or fill in, what one of several files lacks; told how many.",
+    ),
 ]
 LengthPenalty = Annotated[
     float,
@@ -77,6 +80,21 @@ Write = Annotated[
     typer.Option(
         help="The lists with a score more (scored), the same best first (ranked), as JSON lines "
         "whatever they were (nbest), or the best hypotheses alone in a layout; none: no lists."
+    ),
+]
+Sort = Annotated[
+    bool,
+    typer.Option(
+        "--sort", help="Best hypotheses first, as --write ranked; else as the list has them."
+    ),
+]
+Dedup = Annotated[
+    Literal["none", "sum", "max"],
+    typer.Option(
+        help="Hypotheses with the same words: each for itself; or ranked together by log Σ exp of "
+        "their totals (sum), or the largest (max). The best of them stands for them with its own "
+        "features; the others' lines stay, behind it where ranked, and nbest leaves them out. "
+        "--tune goes by the largest."
     ),
 ]
 WeightsFile = Annotated[

@@ -1,16 +1,14 @@
 """`charlm train`: a corpus directory to a run directory, with a bar while it runs."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from charlm.cli import options, output
-from charlm.errors import TrainingError
-from charlm.runtime import MAX_SEED, place_of_process
+from charlm.cli.voices import is_first, one_voice
+from charlm.runtime import MAX_SEED
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -42,8 +40,8 @@ MaxTokens = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Most tokens of train.txt that are read, in whole sentences, each </s> counted; "
-        "0 reads all.",
+        help="Most tokens of train.txt that are read, each </s> counted: reading ends before the "
+        "sentence that would exceed it; 0 reads all.",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
@@ -63,21 +61,6 @@ Rate = Annotated[
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PART.OPTION=VALUE", help="Any other setting; may be repeated."),
-]
-Gpus = Annotated[
-    str | None,
-    typer.Option(
-        metavar="0,1,…",
-        help="GPUs to train on together, a process each; the batch is divided among them.",
-    ),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="As --gpus, but so many processes on the CPU, a share of the cores each.",
-    ),
 ]
 Seed = Annotated[
     int | None,
@@ -122,8 +105,8 @@ def train(
     threads: options.Threads = None,
     max_time: MaxTime = None,
     device: options.Device = "auto",
-    gpus: Gpus = None,
-    processes: Processes = None,
+    gpus: options.Gpus = None,
+    processes: options.Processes = None,
     precision: options.Precision = "auto",
     speller: Speller = False,
     spellings: Spellings = None,
@@ -140,8 +123,7 @@ def train(
     """
     from charlm.training.train import train as train_model
 
-    is_first = place_of_process().rank == 0
-    with _Bar() as bar, _one_voice(is_first=is_first):
+    with _Bar() as bar, one_voice():
         result = train_model(
             data=data,
             arch=arch,
@@ -165,19 +147,8 @@ def train(
             spellings=spellings,
             watcher=bar,
         )
-    if is_first:
+    if is_first():
         _tell(result, as_json=as_json)
-
-
-@contextmanager
-def _one_voice(*, is_first: bool) -> Iterator[None]:
-    """Of several processes the first tells what all of them run into."""
-    try:
-        yield
-    except TrainingError:
-        if is_first:
-            raise
-        raise typer.Exit(1) from None
 
 
 def _tell(result: "TrainResult", *, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 `words` and `oov` are there for every list; a column of the list with such a name is taken instead.
 The sum goes feature by feature and not through a matrix product: rows that are equal must get
-totals that are equal to the bit, or ties would not go by rank.
+totals that are equal to the bit, or ties would not be seen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from charlm.nbest.hypotheses import NbestList
 
 Floats = npt.NDArray[np.float64]
 
-WORDS, OOV = "words", "oov"
+AM, WORDS, OOV = "am", "words", "oov"
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,17 @@ def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable
             )
 
 
+def tie_order(table: FeatureTable) -> npt.NDArray[np.intp]:
+    """Rows in the order in which equal totals stand: the larger `am` first, then the list's order.
+
+    Without a feature `am` the order of the list alone decides.
+    """
+    if AM not in table.names:
+        return np.arange(len(table.values_HF))
+    am_H = table.values_HF[:, table.names.index(AM)]
+    return np.argsort(-am_H, kind="stable")
+
+
 def weighted(values_HF: Floats, weights_F: Sequence[float] | Floats) -> Floats:
     """Σ weight·feature of each row, (H,); the same bits wherever a row stands."""
     totals_H = np.zeros(len(values_HF))
@@ -101,7 +112,7 @@ def _column(nbest: NbestList, name: str) -> Floats:
         if name not in hypothesis.features:
             raise DataError(
                 f"{hypothesis.place}: no feature {name!r}, which others of list {nbest.id!r} have; "
-                "expected it of all or of none"
+                "expected it of all or of none; --allow-missing takes the worst of the list"
             )
     values = [hypothesis.features[name] for hypothesis in nbest.hypotheses]
     return _checked(nbest, name, values=values)

@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
+class Unmarked(tuple[str, ...]):
+    """Words that stood behind `<s>`, before `</s>` or between both, and are without now."""
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """One candidate of an utterance."""
 
-    words: tuple[str, ...]  # without <s> and </s> at the ends
+    words: tuple[str, ...]  # without <s> and </s> at the ends: Unmarked if there were any
     features: Mapping[str, float]  # those that the list gives, in its order
     place: str  # FILE:LINE, for messages
     original: object = None  # what the format's own writer needs to restore it
@@ -37,8 +41,10 @@ class Rescored:
     nbest: NbestList
     scores: tuple[float, ...] = ()  # the feature `charlm` of each, in nats; empty: none to write
     totals: tuple[float, ...] = ()  # Σ weight·feature of each; empty: not weighed
-    # Indices of the hypotheses, best first; ties keep the list's order. Empty: the list's order.
+    # Indices of the hypotheses, best first; ties as `tie_order` has them. Empty: the list's order.
     order: tuple[int, ...] = field(default=())
+    # Those that one of the same words, before them in the order, stands for; their totals are its.
+    merged: frozenset[int] = frozenset()
 
     @property
     def ranking(self) -> tuple[int, ...]:

@@ -1,8 +1,9 @@
 """What every format does about the cases that tools disagree on.
 
-Marks of a sentence's start and end go at its ends and are an error within. A feature that is no
-finite number is an error that names the utterance, or the worst finite value of its list. An id
-comes once, and one that becomes the name of a file stays within its folder.
+Marks of a sentence's start and end go at its ends, are counted, and are an error within. A feature
+that is no finite number is an error that names the utterance, or the worst finite value of its
+list, which is counted. An id comes once, and one that becomes the name of a file stays within its
+folder.
 """
 
 import re
@@ -11,7 +12,8 @@ from math import isfinite, log, nan
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import FEATURE, OnNan, Source
-from charlm.nbest.hypotheses import Hypothesis
+from charlm.nbest.hypotheses import Hypothesis, Unmarked
+from charlm.nbest.notices import WORST, Filling, Notices
 from charlm.text.corpus import without_marks
 from charlm.text.files import split_words
 
@@ -75,14 +77,17 @@ def only(
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:
-    """The words of a hypothesis: what stands between blanks and TABs, without marks at the ends.
+    """The words of a hypothesis: what stands between blanks and TABs, without marks at the ends,
+    and `Unmarked` if there were any.
 
     Raises:
         DataError: `<s>` or `</s>` within, or what a line of text cannot hold.
     """
     if "\n" in text or "\0" in text:
         raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
-    return tuple(without_marks(split_words(text), where=place))
+    words = split_words(text)
+    bare = without_marks(words, where=place)
+    return tuple(bare) if len(bare) == len(words) else Unmarked(bare)
 
 
 def ids_once() -> Callable[[str, str], None]:
@@ -122,11 +127,13 @@ def settled(
     *,
     places: Sequence[str],
     on_nan: OnNan,
+    notices: Notices,
     ragged: bool = False,
 ) -> list[dict[str, float]]:
     """The features of a list's hypotheses, all finite, or as their user wants those that are not.
 
     What some hypotheses lack is like NaN, unless lists may be `ragged`; what all lack, none has.
+    What is changed is counted.
 
     Raises:
         DataError: one that is not finite and is to be an error, or a list that has no finite one.
@@ -149,6 +156,8 @@ def settled(
                 + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
             )
         for i in bad:
+            cause = "no finite number" if name in features[i] else "missing"
+            notices.filled[Filling(name, cause, WORST)] += 1
             results[i][name] = min(finite)
     return results
 

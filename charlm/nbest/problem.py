@@ -1,7 +1,7 @@
 """All hypotheses of all lists, one below the other, with what each counts for and against it.
 
-A winner is the first of those with the highest total: ties go by the order of the list, here as in
-the ranking.
+A winner is the first of those with the highest total. Rows of a list stand as `tie_order` has them,
+so that ties go here as in the ranking.
 """
 
 from collections.abc import Callable, Sequence

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.notices import Notices
 from charlm.settings import shown
 from charlm.text.files import display_name, parse_json, read_lines, split_words
 
@@ -39,12 +40,13 @@ def read_references(
     *,
     form: ReferenceFormat = "auto",
     allow_missing: bool = False,
+    notices: Notices | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
     Forms: `utt TAB text` (tsv), `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref,
     and lines in the order of the lists (plain). `allow_missing`: lists without a reference, and
-    references without a list, are left out.
+    references without a list, are left out, and counted in `notices`.
 
     Raises:
         DataError: no such form, an id twice, ids that are not those of the lists.
@@ -67,7 +69,18 @@ def read_references(
         found[id] = tuple(split_words(text))
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
+    elif notices is not None:
+        notices.pass_over("lists without a reference", len(set(ids) - set(found)))
+        notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
+
+
+def require_references(path: str | Path) -> None:
+    """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
+    if Path(path).exists() and not Path(path).is_file():
+        return
+    if not any(text.strip(" \t") for _, text in read_lines(path)):
+        raise DataError(f"{display_name(path)}: empty; expected references")
 
 
 def own_references(lists: Sequence[NbestList]) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from charlm import __version__
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names
+from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.mert import Space, minimise, profile
@@ -105,8 +105,12 @@ def tune(
     require_same_names(lists, tables)
     names = _names(features, tables[0].names, reads=metric.reads)
     statistics = metric.statistics(lists, references)
-    values = [table.take(names).values_HF for table in tables]
-    problem = Problem.of(values, statistics, rates=metric.errors)
+    orders = [tie_order(table) for table in tables]  # the first row of the best is to win
+    problem = Problem.of(
+        [table.take(names).values_HF[order] for table, order in zip(tables, orders, strict=True)],
+        [each_HK[order] for each_HK, order in zip(statistics, orders, strict=True)],
+        rates=metric.errors,
+    )
     start_F, space = _start(problem, names, fixed=fixed, start=start or {}, ranges=ranges or {})
     search = _Search(start_F, space, restarts=restarts, seed=seed)
     weights_F, n_searches = search.run(problem)
@@ -119,7 +123,7 @@ def tune(
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=len(problem.lists_N),
-        first_error=_rate(metric, problem.statistics_NK[problem.starts].sum(axis=0)),
+        first_error=_rate(metric, np.sum([each_HK[0] for each_HK in statistics], axis=0)),
         start_error=problem.error(start_F),
         error=error,
         held_out_error=_rate(metric, np.sum(fold_sums, axis=0)) if fold_sums else None,

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.features import FeatureTable, Floats, require_known, weighted
+from charlm.nbest.duplicates import Dedup, merged
+from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.settings import shown
@@ -74,15 +75,23 @@ def total(table: FeatureTable, weights: Weights) -> Floats:
 
 
 def rescored(
-    nbest: NbestList, table: FeatureTable, *, weights: Weights, scores: Sequence[float] = ()
+    nbest: NbestList,
+    table: FeatureTable,
+    *,
+    weights: Weights,
+    scores: Sequence[float] = (),
+    dedup: Dedup = "none",
 ) -> Rescored:
-    """The list ranked by its totals, ties as the list has them.
+    """The list ranked by its totals; ties go by `am`, then as the list has them.
 
-    `scores` are what a writer adds to the list as the feature `charlm`.
+    `scores` are what a writer adds to the list as the feature `charlm`. `dedup` says what the total
+    of hypotheses with the same words is.
     """
     totals_H = total(table, weights)
-    order = np.argsort(-totals_H, kind="stable")
-    return Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order.tolist()))
+    ties = tie_order(table)
+    order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
+    plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
+    return plain if dedup == "none" else merged(plain, dedup)
 
 
 def parse_weights(

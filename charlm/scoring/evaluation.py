@@ -1,7 +1,8 @@
 """Perplexities of texts under a run's model, with state carried or sentence by sentence.
 
 A text is read once, in blocks of bounded size, by both states in step: a pipe will do, and memory
-depends on its longest line alone. Nats end here; what comes out is log10.
+depends on its longest line alone. Of several processes the first reads, and the others help with
+sentences. Nats end here; what comes out is log10.
 """
 
 import math
@@ -9,21 +10,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.model.contract import State
+from charlm.processes.crew import Crew
+from charlm.processes.group import EVALUATION, Group
+from charlm.processes.launch import (
+    asked_devices,
+    joined,
+    launched,
+    own_device,
+    threads_of_each,
+)
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import autocast, pick_device, pick_precision, set_threads
+from charlm.runtime import autocast, pick_device, pick_precision, place_of_process, set_threads
+from charlm.scoring.block_nll import BlockReader, Blocks
 from charlm.scoring.log_z import MeteredOutput
-from charlm.scoring.nll import FormVectors, continued_nll, sentence_nlls
+from charlm.scoring.nll import FormVectors, Nlls
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.streams import as_words
-from charlm.text.corpus import FormIds, Ids, blocks, encode_sentences, split_path
+from charlm.text.corpus import FormIds, blocks, encode_sentences, split_path
 from charlm.text.files import display_name
 from charlm.text.inventory import END_WORD, UNK
 from charlm.text.perplexity import (
@@ -63,6 +73,8 @@ def evaluate(
     device: str = "auto",
     precision: str = "fp32",
     threads: int | None = None,
+    gpus: str | None = None,
+    processes: int | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
 ) -> tuple[Evaluation, ...]:
@@ -74,31 +86,70 @@ def evaluate(
     `open_vocabulary` adds figures in which words outside the vocabulary are spelled by the run's
     speller; what `on_sentence` hears are the probabilities of `<unk>` all the same.
     A result's `n_oov` counts every word whose target is `<unk>`, those written so included.
+    `gpus` (as "0,1") starts a process for each GPU, `processes` as many on the CPU, and they divide
+    the sentences among them. Under torchrun the first process evaluates as asked, and the others
+    beside it, whatever their options are; all return the same.
 
     Raises:
         ConfigError: neither files nor data, or both; a device or precision that is not there; an
             open vocabulary and no speller.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
+        ProcessError: another process ended.
     """
-    states = _states(state)
-    files = [files] if isinstance(files, str | Path) else files
-    paths = _paths(files, data=data, split=split)
-    set_threads(threads)
-    where = pick_device(device)
-    number_format = pick_precision(precision, where)
-    run = load_run(which_run(model), device=where)
-    speller = OpenVocabulary.of_run(run) if open_vocabulary else None
-    job = _Job(run, states, raw, "" if files else split, number_format, speller, on_sentence)
-    if job.is_self_normalised:
+    with joined(Group(work=EVALUATION)) as group:
+        if not group.is_first:
+            return _followed(group, device=device)
+        states = _states(state)
+        files = [files] if isinstance(files, str | Path) else files
+        paths = _paths(files, data=data, split=split)
+        devices = asked_devices(gpus, processes, device=device)
+        threads = threads_of_each(threads, len(devices))
+        set_threads(threads)
+        where = pick_device(place_of_process().device_name(devices[0]))
+        number_format = pick_precision(precision, where)
+        run = load_run(which_run(model), device=where)
+        speller = OpenVocabulary.of_run(run) if open_vocabulary else None
+        job = _Job(run, states, raw, "" if files else split, number_format, speller, on_sentence)
+        told = _Told(run.path, number_format, threads)
+        with launched(devices, alone=group) as all_of_them:
+            all_of_them.from_first(lambda: told)
+            crew = Crew(all_of_them, _reader(run, number_format))
+            results = []
+            for path in paths:
+                results.append(_evaluated(path, Blocks(crew, states), job=job))
+                if on_text is not None:
+                    on_text(results[-1])
+            crew.dismiss()
+            return all_of_them.from_first(lambda: tuple(results))
+
+
+class _Told(NamedTuple):
+    """What the first process tells the others."""
+
+    run: Path
+    precision: str
+    threads: int | None
+
+
+def _followed(group: Group, *, device: str) -> tuple[Evaluation, ...]:
+    """Help the first process with sentences until it ends; what it found."""
+    told: _Told = group.told()
+    set_threads(told.threads)
+    run = load_run(told.run, device=own_device(device))
+    Crew(group, _reader(run, told.precision)).follow()
+    found: tuple[Evaluation, ...] = group.told()
+    return found
+
+
+def _reader(run: LoadedRun, precision: str) -> BlockReader:
+    """A reader by a run's model, which meters how far its scores are from probabilities."""
+    criterion = run.settings["recipe"].get("criterion", {})
+    # Trained to be read without normalising its scores.
+    if criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
         run.model.output = MeteredOutput(run.model.output)
-    results = []
-    with autocast(where, number_format):
+    with autocast(next(run.model.parameters()).device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        for path in paths:
-            results.append(_evaluated(path, vectors, job=job))
-            if on_text is not None:
-                on_text(results[-1])
-    return tuple(results)
+    return BlockReader(vectors, precision=precision)
 
 
 def _states(state: str) -> tuple[str, ...]:
@@ -132,21 +183,13 @@ class _Job:
     speller: OpenVocabulary | None
     on_sentence: Callable[[ScoredSentence], None] | None
 
-    @property
-    def is_self_normalised(self) -> bool:
-        """Whether the model was trained to be read without normalising its scores."""
-        criterion = self.run.settings["recipe"].get("criterion", {})
-        return criterion.get("type") in SELF_NORMALISED and self.run.model.output.has_scores
 
-
-def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluation:
+def _evaluated(path: str | Path, reader: Blocks, *, job: _Job) -> Evaluation:
     inventory = job.run.inventory
     text = ReadText(path, normalisation=None if job.raw else inventory.normalisation)
     counts = Counts()
     sums = dict.fromkeys(job.states, Log10Sums())
     spelling = Spelling() if job.speller else None
-    output = vectors.model.output
-    carried = vectors.model.context.initial_state(1)
     for block in blocks(text.sentences(), size=BLOCK):
         form_ids = FormIds(inventory)
         ids = encode_sentences(block, form_ids)
@@ -157,10 +200,9 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
         if job.speller and spelling:
             tokens = (token for each in block for token in (*each, END_WORD))
             spelling += spelling_of(compress(tokens, ~known), job.speller)
+        nlls = reader.nlls(ids, spellings=form_ids.spellings)
         for state in job.states:
-            log10s, carried = _log10_probs(
-                vectors, ids, spellings=form_ids.spellings, state=state, carried=carried
-            )
+            log10s = _log10_probs(nlls[state])
             _require_numbers(log10s, text=text, run=job.run)
             sums[state] += log10_sums(log10s.tolist(), known.tolist())
             if job.on_sentence is not None and state == job.states[0]:
@@ -171,25 +213,14 @@ def _evaluated(path: str | Path, vectors: FormVectors, *, job: _Job) -> Evaluati
     counts = replace(counts, n_changed=text.n_changed)
     by_state = {state: Perplexity(counts, sums[state]) for state in job.states}
     result = Evaluation(str(text.path), counts, by_state, _signatures(text, job), spelling=spelling)
-    if not isinstance(output, MeteredOutput):
+    if not reader.log_z.n_tokens:
         return result
-    measured = output.read_off()
-    return replace(result, log_z_mean=measured.mean, log_z_variance=measured.variance)
+    return replace(result, log_z_mean=reader.log_z.mean, log_z_variance=reader.log_z.variance)
 
 
-def _log10_probs(
-    vectors: FormVectors, ids: list[Ids], *, spellings: Sequence[str], state: str, carried: State
-) -> tuple[Log10s, State]:
-    """log10 probabilities of all tokens of a block, and the carried state behind it."""
-    if state == "carried":
-        # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
-        nll, carried = continued_nll(
-            vectors, np.concatenate(ids), spellings=spellings, state=carried
-        )
-    else:
-        nll = np.concatenate(sentence_nlls(vectors, ids, spellings=spellings))
-    log10s: Log10s = 0.0 - nll.astype(np.float64) / math.log(10)  # never -0
-    return log10s, carried
+def _log10_probs(nlls: Nlls) -> Log10s:
+    log10s: Log10s = 0.0 - nlls.astype(np.float64) / math.log(10)  # never -0
+    return log10s
 
 
 def _require_numbers(log10s: Log10s, *, text: ReadText, run: LoadedRun) -> None:

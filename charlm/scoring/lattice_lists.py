@@ -2,18 +2,20 @@
 
 The models are asked while a lattice is searched, so that its hypotheses come with their scores, and
 nothing is left to do but to weigh them again. Each lattice has scales of its own, which are its
-weights unless the user says others.
+weights unless the user says others. With a memory each is searched after the path that was chosen
+of the one before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from charlm.errors import ConfigError
+from charlm.model.contract import State
 from charlm.nbest.contract import Format, Piece, Sample, Source
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.lattices.expanded import RescoredLattice
@@ -26,6 +28,7 @@ from charlm.nbest.lattices.histories import (
     Request,
     ScorerHistories,
 )
+from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.options import OLD, LatticeOptions
 from charlm.nbest.lattices.reading import read_lattices
 from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
@@ -33,9 +36,10 @@ from charlm.nbest.lattices.writing import rescored_text
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.first_best import with_first
 from charlm.scoring.lattices import NeuralHistories
+from charlm.scoring.memory import Memory
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.open_vocabulary import OpenVocabulary
-from charlm.scoring.scorers import Scorers
+from charlm.scoring.scorers import DividedSearch, Scorers
 from charlm.text.files import split_words
 from charlm.text.inventory import UNK_WORD, form_of
 
@@ -67,6 +71,11 @@ class LatticeCounts:
         self.n_pruned += expanded.n_pruned + expanded.n_refused
         self.n_useless += found.lattice.n_useless
 
+    def add(self, other: "LatticeCounts") -> None:
+        """What the search did to others."""
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
+
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
         return dict(vars(self))
@@ -79,10 +88,12 @@ class LatticeLists(Format):
     name: ClassVar[str] = "lattice"
 
     form: str  # of lattices
-    models: Mapping[str, Histories]
+    models_after: Callable[[Sequence[object]], Mapping[str, Histories]]  # after memories of scorers
     options: LatticeOptions
     at_once: int
     words_txt: str | Path | None = None
+    memory: Memory | None = None  # None: each lattice on its own
+    divided: DividedSearch | None = None  # by several processes
     counts: LatticeCounts = field(default_factory=LatticeCounts)
 
     def claims(self, sample: Sample) -> bool:
@@ -92,11 +103,23 @@ class LatticeLists(Format):
     def read(self, source: Source) -> Iterator[NbestList]:
         """What was best in each lattice as it came, and the best paths now, the best first."""
         lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
-        for found in rescore_with(
-            lattices, self.models, options=self.options, at_once=self.at_once
-        ):
+        if self.memory is None:
+            yield from self.divided(self, lattices) if self.divided else self.search(lattices)
+            return
+        for lattice in lattices:
+            self.memory.enter(NbestList(lattice.id, ()))
+            yield from self._searched([lattice], self.models_after(self.memory.states))
+
+    def search(self, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
+        """The lists of lattices, each on its own, searched by this process."""
+        return self._searched(lattices, self.models_after(()))
+
+    def _searched(
+        self, lattices: Iterable[Lattice], models: Mapping[str, Histories]
+    ) -> Iterator[NbestList]:
+        for found in rescore_with(lattices, models, options=self.options, at_once=self.at_once):
             self.counts.count(found)
-            yield replace(with_first(found, self.models), original=found)
+            yield replace(with_first(found, models), original=found)
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The expanded lattices with their new scores."""
@@ -113,8 +136,11 @@ def lattice_lists(
     overrides: Mapping[str, float],
     old_lm: Scorer | None,
     one_by_one: bool,
+    memory: Memory | None = None,
 ) -> LatticeLists:
     """Lattices of a format as lists; `overrides` lie over the weights, or over a lattice's own.
+
+    `memory` is of the parts of the scorers.
 
     Raises:
         ConfigError: models that are not to be asked in fp32.
@@ -135,10 +161,12 @@ def lattice_lists(
     )
     return LatticeLists(
         form,
-        _histories(scorers, old_lm),
+        partial(_histories, scorers, old_lm),
         options,
         1 if one_by_one else LATTICES_AT_ONCE,
         wishes.words_txt,
+        memory,
+        scorers.search,
     )
 
 
@@ -177,12 +205,13 @@ class SpelledHistories:
         self.histories.keep(histories)
 
 
-def _histories(scorers: Scorers, old_lm: Scorer | None) -> dict[str, Histories]:
-    named: dict[str, Histories] = {
-        part.name: NeuralHistories(part.walker)
-        if isinstance(part, NeuralScorer)
-        else ScorerHistories(part)
-        for part in scorers.parts
+def _histories(
+    scorers: Scorers, old_lm: Scorer | None, states: Sequence[object]
+) -> dict[str, Histories]:
+    """The models after what each part of the scorers remembers; no states: after nothing."""
+    named = {
+        part.name: _history_of(part, state)
+        for part, state in zip(scorers.parts, states or [None] * len(scorers.parts), strict=True)
     }
     if scorers.mixture:
         parts: Sequence[Histories] = list(named.values())
@@ -193,6 +222,12 @@ def _histories(scorers: Scorers, old_lm: Scorer | None) -> dict[str, Histories]:
     if old_lm is not None:
         named[OLD] = ScorerHistories(old_lm)
     return named
+
+
+def _history_of(part: Scorer, state: object) -> Histories:
+    if isinstance(part, NeuralScorer):
+        return NeuralHistories(part.walker, start=part.walker.begin(cast("State | None", state)))
+    return ScorerHistories(part, memory=state)
 
 
 def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:

@@ -2,26 +2,34 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from charlm.errors import ConfigError
 from charlm.nbest.contract import Format, Sample, Source
+from charlm.nbest.duplicates import Dedup
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.options import KALDI_AM, REST
 from charlm.nbest.lattices.options import OLD as OLD_LM
 from charlm.nbest.lattices.reading import FORMATS as LATTICES
-from charlm.nbest.lattices.reading import lattice_format
+from charlm.nbest.lattices.reading import lattice_format, read_lattices
 from charlm.nbest.lines import OpenSource, open_lines, opened
 from charlm.nbest.metrics import MetricName
-from charlm.nbest.references import References, own_references, read_references
+from charlm.nbest.notices import Notices
+from charlm.nbest.references import (
+    References,
+    own_references,
+    read_references,
+    require_references,
+)
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.weights import Weights, parse_weights
 from charlm.scoring.hypothesis_text import HypothesisText
 from charlm.scoring.lattice_lists import LatticeLists, LatticeWishes, lattice_lists, lattice_of
-from charlm.scoring.list_pass import Pass, recording_by
+from charlm.scoring.list_pass import Pass
+from charlm.scoring.memory import Memory, recording_by
 from charlm.scoring.rescoring import Rescorer, ScoredList
 from charlm.scoring.score_job import ContextName, Given, Reading
 from charlm.scoring.scorers import Scorers
@@ -45,17 +53,18 @@ class Job:
     overrides: Sequence[str]
     raw: bool
     lattices: LatticeWishes
+    dedup: Dedup = "none"
+    notices: Notices = field(default_factory=Notices)  # of the lists that are opened
 
     def open(
         self, path: str | Path, *, given: Given, stack: ExitStack
     ) -> tuple[Format, Iterator[NbestList]]:
         """The lists at a path, as long as the stack is open; lattices are searched by `given`."""
-        source, form = self._looked_at(self.reading.source(path), stack=stack)
+        asked_for = replace(self.reading.source(path), notices=self.notices)
+        source, form = self._looked_at(asked_for, stack=stack)
         if form not in LATTICES:
             found = format_of(form)
             return found, found.read(source)
-        if self.context != "none":
-            raise ConfigError("--context previous: found lattices; expected n-best lists")
         searched = lattice_lists(
             form,
             self.scorers,
@@ -64,8 +73,14 @@ class Job:
             overrides=parse_weights(None, self.overrides).values,
             old_lm=self.old_lm,
             one_by_one=not self.at_once,
+            memory=self._memory(self.scorers.parts),
         )
         return searched, searched.read(source)
+
+    def _memory(self, scorers: Sequence[Scorer]) -> Memory | None:
+        if self.context == "none":
+            return None
+        return Memory(scorers, recording_of=recording_by(self.recordings))
 
     def _looked_at(self, source: Source, *, stack: ExitStack) -> tuple[Source, str]:
         """The source and its format; a pipe whose format is said is not waited for."""
@@ -82,6 +97,9 @@ class Job:
     def list_pass(self, form: Format, *, given: Given, on_list: ListDone) -> Pass:
         """The way of lists of a format; `given` weights, a file of them, or the list's own."""
         is_lattice = isinstance(form, LatticeLists)
+        memory = (
+            form.memory if isinstance(form, LatticeLists) else self._memory(self.scorers.scorers)
+        )
         for each in self.scorers.neural:
             each.n_tokens = each.n_prefixes = 0  # a pass counts its own
 
@@ -95,12 +113,15 @@ class Job:
                 text=self._text(form),
                 old_lm=self.old_lm,
                 is_known=self.scorers.is_known,
+                memory=memory,
             ),
             choose,
             on_list,
             self.scorers.scorers[0].name,
             own_weights=is_lattice and given is None,
-            recording_of=recording_by(self.recordings) if self.context == "previous" else None,
+            dedup=self.dedup,
+            allow_missing=self.reading.allow_missing,
+            notices=self.notices,
             at_once=self.at_once,
         )
 
@@ -139,8 +160,42 @@ class Job:
         return parse_weights(given, over, known=known, base=base)
 
     def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
-        """What was really said in lists."""
+        """What was really said in lists.
+
+        Raises:
+            DataError: a list without a reference; as the reader of references.
+        """
         if str(path) == OWN:
             return own_references(lists)
-        ids = [nbest.id for nbest in lists]
-        return read_references(path, ids, allow_missing=self.reading.allow_missing)
+        return read_references(
+            path,
+            [nbest.id for nbest in lists],
+            allow_missing=self.reading.allow_missing,
+            notices=self.notices,
+        )
+
+    def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
+        """The references of lists that are read for their ids alone, before anything is scored.
+
+        None: the lists come through a pipe, and can be read but once.
+
+        Raises:
+            DataError: a list without a reference; as the readers of lists and of references.
+        """
+        if str(lists) == "-" or not (Path(lists).is_file() or Path(lists).is_dir()):
+            if str(path) != OWN:
+                require_references(path)
+            return None
+        with ExitStack() as stack:
+            source, form = self._looked_at(self.reading.source(lists), stack=stack)
+            found: Iterator[Lattice] | Iterator[NbestList]
+            if form in LATTICES:
+                found = read_lattices(source, form=form, words_txt=self.lattices.words_txt)
+            else:
+                found = format_of(form).read(source)
+            return self.references(path, [_without_hypotheses(each) for each in found])
+
+
+def _without_hypotheses(found: Lattice | NbestList) -> NbestList:
+    reference = found.reference if isinstance(found, NbestList) else None
+    return NbestList(found.id, (), reference=reference)

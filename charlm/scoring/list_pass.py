@@ -5,37 +5,16 @@ Without a memory many lists are scored in one go; with one they are taken in tur
 follows a list hangs on which of its hypotheses was chosen.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from charlm.errors import ConfigError
+from charlm.nbest.duplicates import Dedup
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.notices import Notices, filled
 from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring import Rescorer, ScoredList, in_batches
 
 SAMPLE = 256  # texts that are kept to measure on
-RECORDING = r"^(.*)[-_][^-_]*$"  # of an utterance's id: all but its last part
-
-
-def recording_by(pattern: str) -> Callable[[NbestList], str]:
-    """The recording of a list: what its format says, else the pattern's first group in its id.
-
-    Raises:
-        ConfigError: no regular expression, or one without a group.
-    """
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise ConfigError(f"--recordings {pattern!r}: {error}; expected a pattern") from None
-    if not compiled.groups:
-        raise ConfigError(f"--recordings {pattern!r}: no group; expected one, as ^(.*)-")
-
-    def recording_of(nbest: NbestList) -> str:
-        found = compiled.search(nbest.id)
-        return nbest.recording or (found and found.group(1)) or nbest.id
-
-    return recording_of
 
 
 @dataclass
@@ -73,19 +52,20 @@ class Pass:
     on_list: Callable[[ScoredList, Rescored], None]
     feature: str  # the score that a writer adds to a list
     own_weights: bool = False  # each list has its own: they are asked of every one
-    recording_of: Callable[[NbestList], str] | None = None  # None: every list on its own
+    dedup: Dedup = "none"  # what hypotheses with the same words count together
+    allow_missing: bool = False  # what a hypothesis lacks and others of its list have
     at_once: int = 4096
     weights: Weights | None = None  # those chosen
     counts: ListCounts = field(default_factory=ListCounts)
-    _recording: str | None = None  # the one that goes on
+    notices: Notices = field(default_factory=Notices)
 
     def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """Each list, rescored, in their order."""
-        if self.recording_of is not None:
+        if self.rescorer.memory is not None:
             for nbest in lists:
                 yield self.one(nbest)
             return
-        for batch in in_batches(lists, at_once=self.at_once):
+        for batch in in_batches(map(self._whole, lists), at_once=self.at_once):
             for scored in self.rescorer.score(batch):
                 yield self._finished(scored)
 
@@ -93,23 +73,27 @@ class Pass:
         """The next list. With a memory it follows those of its recording before it, by the
         hypotheses chosen there; a recording ends where another begins.
         """
-        if self.recording_of is not None:
-            recording = self.recording_of(nbest)
-            if recording != self._recording:
-                self.rescorer.forget()
-                self._recording = recording
-                self.counts.n_recordings += 1
-        (scored,) = self.rescorer.score([nbest])
+        memory = self.rescorer.memory
+        if memory is not None:
+            memory.enter(nbest)
+            self.counts.n_recordings = memory.n_recordings
+        (scored,) = self.rescorer.score([self._whole(nbest)])
         result = self._finished(scored)
-        if self.recording_of is not None:
-            self.rescorer.remember(scored.texts[result.ranking[0]])
+        if memory is not None:
+            memory.remember(scored.texts[result.ranking[0]])
         return result
+
+    def _whole(self, nbest: NbestList) -> NbestList:
+        return filled(nbest, notices=self.notices) if self.allow_missing else nbest
 
     def _finished(self, scored: ScoredList) -> Rescored:
         if self.weights is None or self.own_weights:
             self.weights = self.choose_weights(scored)
         scores = scored.table.take([self.feature]).values_HF[:, 0].tolist()
-        result = rescored(scored.nbest, scored.table, weights=self.weights, scores=scores)
+        result = rescored(
+            scored.nbest, scored.table, weights=self.weights, scores=scores, dedup=self.dedup
+        )
         self.counts.count(scored, result)
+        self.notices.look(scored.nbest)
         self.on_list(scored, result)
         return result

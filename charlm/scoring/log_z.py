@@ -14,10 +14,26 @@ from charlm.model.contract import Output
 
 @dataclass(frozen=True)
 class LogZ:
-    """log Z in nats over the tokens of a text."""
+    """log Z in nats, and its square, summed over tokens."""
 
-    mean: float
-    variance: float
+    n_tokens: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def __add__(self, other: "LogZ") -> "LogZ":
+        return LogZ(
+            self.n_tokens + other.n_tokens, self.total + other.total, self.squares + other.squares
+        )
+
+    @property
+    def mean(self) -> float:
+        """0 of nothing."""
+        return self.total / max(1, self.n_tokens)
+
+    @property
+    def variance(self) -> float:
+        """0 of nothing."""
+        return max(0.0, self.squares / max(1, self.n_tokens) - self.mean**2)
 
 
 class MeteredOutput(Output):
@@ -28,16 +44,14 @@ class MeteredOutput(Output):
     def __init__(self, output: Output) -> None:
         super().__init__()
         self.output = output
-        self.n_tokens, self.total, self.squares = 0, 0.0, 0.0
+        self.sums = LogZ()
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """As the output's own."""
         log_z_N = self.output.log_z(h_NH)
         exists_N = words_N >= 0
         metered = log_z_N[exists_N].double()
-        self.n_tokens += len(metered)
-        self.total += float(metered.sum())
-        self.squares += float(metered.square().sum())
+        self.sums += LogZ(len(metered), float(metered.sum()), float(metered.square().sum()))
         return torch.where(exists_N, log_z_N - self.output.word_scores(h_NH, words_N), 0.0)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
@@ -46,7 +60,5 @@ class MeteredOutput(Output):
 
     def read_off(self) -> LogZ:
         """What was measured since the last time, which begins anew."""
-        n_tokens, mean = self.n_tokens, self.total / max(1, self.n_tokens)
-        variance = max(0.0, self.squares / max(1, n_tokens) - mean**2)
-        self.n_tokens, self.total, self.squares = 0, 0.0, 0.0
-        return LogZ(mean, variance)
+        sums, self.sums = self.sums, LogZ()
+        return sums

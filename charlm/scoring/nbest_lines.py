@@ -1,7 +1,9 @@
 """Any lists, and the best paths of lattices, as JSON lines that charlm reads again.
 
-Features are in nats, the best hypothesis comes first, and its words are those of the list. What a
-format had besides that is gone: to keep it, lists are written in the format that they came in.
+Features are in nats, the best hypothesis comes first, and its words are those of the list. Of those
+that were merged only the one that stands for them is there: their total is its, and counts once.
+What a format had besides that is gone: to keep it, lists are written in the format that they came
+in.
 """
 
 import json
@@ -25,7 +27,9 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
         value: dict[str, object] = {"id": nbest.id}
         if nbest.recording:
             value["recording"] = nbest.recording
-        value["hyps"] = [_hypothesis(item, index) for index in item.ranking]
+        value["hyps"] = [
+            _hypothesis(item, index) for index in item.ranking if index not in item.merged
+        ]
         if nbest.reference is not None:
             value["ref"] = " ".join(nbest.reference)
         yield Piece("", json.dumps(value, ensure_ascii=False) + "\n")

@@ -25,12 +25,16 @@ LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stret
 CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
 CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
 SENTENCES_AT_ONCE = 64
+MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
 
 Nlls = npt.NDArray[np.float32]
 
 
 class FormVectors:
-    """The vectors of a vocabulary, computed once, and of further spellings as they come."""
+    """The vectors of a vocabulary, computed once, and of further spellings as they come.
+
+    Those of a large vocabulary are computed when they are first asked for.
+    """
 
     def __init__(
         self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
@@ -39,7 +43,13 @@ class FormVectors:
         self.inventory = inventory
         self.by_spelling = oov_input == "spelling"
         self.device = next(model.parameters()).device
-        self.vocabulary_VE = self._encode(FormTable(inventory, inventory.words))
+        self._words = FormTable(inventory, inventory.words)
+        is_large = inventory.n_words > MANY_WORDS
+        first = np.arange(1 if is_large else inventory.n_words)
+        self.vocabulary_VE = self._encode(self._words, first)
+        if is_large:  # memory that nothing is written to is not taken
+            self.vocabulary_VE = self.vocabulary_VE.new_empty(inventory.n_words, model.encoder.dim)
+        self._is_lacking_V = np.full(inventory.n_words, is_large)
 
     @property
     def positions_at_once(self) -> int:
@@ -47,14 +57,13 @@ class FormVectors:
         return max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // self.inventory.n_words))
 
     @torch.no_grad()
-    def _encode(self, table: FormTable) -> Tensor:
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
         encoder = self.model.encoder.eval()
-        rows = np.arange(len(table))
         vectors_NE = torch.empty(0, encoder.dim, device=self.device)
-        for part in form_slices(table.lengths):
+        for part in form_slices(table.lengths[rows]):
             encoded = encoder(table.forms(rows[part]).to(self.device))
             if not len(vectors_NE):  # the encoder decides the number format
-                vectors_NE = encoded.new_empty(len(table), encoder.dim)
+                vectors_NE = encoded.new_empty(len(rows), encoder.dim)
             vectors_NE[part] = encoded
         return vectors_NE
 
@@ -68,13 +77,20 @@ class FormVectors:
             form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
         distinct, where = np.unique(form_ids, return_inverse=True)
         n_known = int(np.searchsorted(distinct, n_words))
-        known = torch.from_numpy(distinct[:n_known].astype(np.int64)).to(self.device)
-        vectors_NE = self.vocabulary_VE[known]
+        vectors_NE = self._of_words(distinct[:n_known].astype(np.int64))
         if n_known < len(distinct):
             new = [spellings[i - n_words] for i in distinct[n_known:]]
             table = FormTable(self.inventory, new, first_id=n_words)
-            vectors_NE = torch.cat([vectors_NE, self._encode(table)])
+            vectors_NE = torch.cat([vectors_NE, self._encode(table, np.arange(len(table)))])
         return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        lacking = words[self._is_lacking_V[words]]
+        if len(lacking):
+            vectors = self._encode(self._words, lacking)
+            self.vocabulary_VE[torch.from_numpy(lacking).to(self.device)] = vectors
+            self._is_lacking_V[lacking] = False
+        return self.vocabulary_VE[torch.from_numpy(words).to(self.device)]
 
 
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
@@ -108,24 +124,44 @@ def chunk_nll(
 
 
 def streams_nll(
-    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], n_streams: int = 1
+    vectors: FormVectors,
+    ids: Ids,
+    *,
+    spellings: Sequence[str],
+    n_streams: int = 1,
+    columns: slice = slice(None),
 ) -> Iterator[tuple[Nlls, Ids]]:
-    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); state carried."""
+    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); state carried.
+
+    `columns` of the streams are read, and of the others nothing.
+    """
     streams = Streams(ids, n_streams=n_streams)
-    state = vectors.model.context.initial_state(n_streams)
-    steps = max(1, vectors.positions_at_once // n_streams)
+    n_read = len(range(n_streams)[columns])
+    state = vectors.model.context.initial_state(n_read)
+    steps = max(1, vectors.positions_at_once // n_read)
     for first in range(0, streams.length, steps):
-        chunk = streams.chunk(first, first + steps)
+        inputs, targets = streams.chunk(first, first + steps)
+        chunk = (inputs[:, columns], targets[:, columns])
         nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
         yield nll, chunk[1]
 
 
 def validation_perplexity(chunks: Iterable[tuple[Nlls, Ids]]) -> float:
     """exp of the mean nll over all tokens of the chunks of `streams_nll`, in float64 sums."""
+    return perplexity_of(*nll_sums(chunks))
+
+
+def nll_sums(chunks: Iterable[tuple[Nlls, Ids]]) -> tuple[float, int]:
+    """nll in nats of all tokens of the chunks of `streams_nll`, and how many these are."""
     total, n_tokens = 0.0, 0
     for nll, targets in chunks:
         total += float(nll.sum(dtype=np.float64))
         n_tokens += int((targets >= 0).sum())
+    return total, n_tokens
+
+
+def perplexity_of(total: float, n_tokens: float) -> float:
+    """exp of the mean; infinite where no floating-point number is large enough."""
     mean = total / n_tokens
     return math.inf if mean > MAX_EXPONENT else math.exp(mean)
 
@@ -150,17 +186,32 @@ def continued_nll(
 def sentence_nlls(
     vectors: FormVectors, sentences: Sequence[Ids], *, spellings: Sequence[str]
 ) -> list[Nlls]:
-    """nll in nats of each token of each sentence, every sentence from the initial state.
+    """nll in nats of each token of each sentence, every sentence from the initial state."""
+    results = [np.empty(0, np.float32)] * len(sentences)
+    for batch in sentence_batches(sentences):
+        nlls = batch_nlls(vectors, [sentences[i] for i in batch], spellings=spellings)
+        for i, nll in zip(batch, nlls, strict=True):
+            results[i] = nll
+    return results
 
-    Sentences of like length run side by side, in chunks of bounded size; a sentence leaves its
-    batch at its end, so that one long line costs no more than its own tokens.
-    """
-    results = [np.empty(len(ids), np.float32) for ids in sentences]
+
+def sentence_batches(sentences: Sequence[Ids]) -> list[list[int]]:
+    """Which sentences run side by side, by number: those of like length, the shortest first."""
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-    for start in range(0, len(order), SENTENCES_AT_ONCE):
-        batch = order[start : start + SENTENCES_AT_ONCE]
-        opened = [np.concatenate([[END], sentences[i]]).astype(np.int32) for i in batch]
-        _fill(vectors, opened, spellings=spellings, results=[results[i] for i in batch])
+    return [order[i : i + SENTENCES_AT_ONCE] for i in range(0, len(order), SENTENCES_AT_ONCE)]
+
+
+def batch_nlls(
+    vectors: FormVectors, batch: Sequence[Ids], *, spellings: Sequence[str]
+) -> list[Nlls]:
+    """As `sentence_nlls`, of sentences that run side by side, the shortest first.
+
+    Chunks are of bounded size, and a sentence leaves its batch at its end, so that one long line
+    costs no more than its own tokens.
+    """
+    results = [np.empty(len(ids), np.float32) for ids in batch]
+    opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
+    _fill(vectors, opened, spellings=spellings, results=results)
     return results
 
 

@@ -14,6 +14,7 @@ from charlm.nbest.lattices.options import GRAPH, REST
 from charlm.nbest.lattices.options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer, SentenceScore
 from charlm.scoring.hypothesis_text import HypothesisText, Known
+from charlm.scoring.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,14 @@ class Rescorer:
         text: HypothesisText,
         old_lm: Scorer | None = None,
         is_known: Known | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        """`memory`: of what lists follow; none: each is on its own."""
         self.scorers = scorers
         self.text = text
         self.old_lm = old_lm
         self._is_known = is_known
-        self._memories: list[object] = [None] * len(scorers)
-
-    def forget(self) -> None:
-        """Begin a recording: the next list follows nothing."""
-        self._memories = [None] * len(self.scorers)
-
-    def remember(self, text: Sequence[str]) -> None:
-        """This is what was said: the next list follows it."""
-        self._memories = [
-            scorer.remember(text, memory=memory)
-            for scorer, memory in zip(self.scorers, self._memories, strict=True)
-        ]
+        self.memory = memory
 
     def score(self, lists: Sequence[NbestList]) -> list[ScoredList]:
         """The lists with their features.
@@ -67,9 +59,10 @@ class Rescorer:
             DataError: a list whose hypotheses do not have the same features.
         """
         texts = [tuple(self.text.read(h.words)) for nbest in lists for h in nbest.hypotheses]
+        states = self._states()
         by_scorer = [
-            scorer.score(texts, memory=memory)
-            for scorer, memory in zip(self.scorers, self._memories, strict=True)
+            scorer.score(texts, memory=state)
+            for scorer, state in zip(self.scorers, states, strict=True)
         ]
         n_oov = [
             self.text.count_unknown(text, known)
@@ -83,6 +76,12 @@ class Rescorer:
             table = self._table(nbest, scores, n_oov=n_oov[part])
             results.append(ScoredList(nbest, table, tuple(texts[part]), scores))
         return results
+
+    def _states(self) -> Sequence[object]:
+        """What each scorer remembers; the memory of lattices, which come scored, is of others."""
+        if self.memory is None or not self.scorers:
+            return [None] * len(self.scorers)
+        return self.memory.states
 
     def _known(
         self, texts: Sequence[tuple[str, ...]], by_scorer: Sequence[Sequence[SentenceScore]]

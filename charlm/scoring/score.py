@@ -4,19 +4,19 @@ Lists stream: what is kept of them is what a report needs, and only where one is
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from charlm.nbest.contract import OnNan
-from charlm.nbest.lattices.options import OLD as OLD_LM
+from charlm.nbest.duplicates import Dedup
 from charlm.nbest.metrics import MetricName
-from charlm.nbest.ngram_scorer import NgramScorer
 from charlm.nbest.scorer import Scorer
-from charlm.ngram.load import load_ngram
-from charlm.runtime import set_threads
+from charlm.processes.group import SCORING, Group
+from charlm.processes.launch import joined
 from charlm.scoring.lattice_lists import LatticeWishes
 from charlm.scoring.list_job import Job
-from charlm.scoring.list_pass import RECORDING
+from charlm.scoring.memory import RECORDING
 from charlm.scoring.score_job import (
     Asked,
     ContextName,
@@ -28,9 +28,10 @@ from charlm.scoring.score_job import (
     as_names,
     as_paths,
 )
+from charlm.scoring.score_processes import Machine, Models, follow, with_models
 from charlm.scoring.score_result import ScoreResult, result_of
 from charlm.scoring.score_run import Task
-from charlm.scoring.scorers import Wanted, make_scorers
+from charlm.scoring.scorers import Scorers, Wanted
 
 MIB = 1 << 20
 
@@ -52,6 +53,8 @@ def score(
     length_penalty: float = 0.0,
     out: Out = None,
     write: Write = "scored",
+    sort: bool = False,
+    dedup: Dedup = "none",
     weights: str | Path | None = None,
     weight: Sequence[str] = (),
     refs: str | Path | None = None,
@@ -75,6 +78,8 @@ def score(
     device: str = "auto",
     precision: str = "fp32",
     threads: int | None = None,
+    gpus: str | None = None,
+    processes: int | None = None,
     memory: int = 1024,
     at_once: int = 4096,
     line_buffered: bool = False,
@@ -91,18 +96,26 @@ def score(
     function that is given text; without it nothing is written. `tune` are lists that
     weights are looked for on, with references `refs`; they are written to `weights`, and
     `test_refs` are those of `lists`. Without `tune`, `refs` are those of `lists`. References `own`
-    are those that the lists hold. `memory` is in MiB.
+    are those that the lists hold. `sort` writes the best hypotheses first; `dedup` gives those of
+    the same words a common total: their log Σ exp, or the largest. `memory` is in MiB, for each
+    process. `gpus` (as "0,1") starts a process for each GPU, `processes` as many on the CPU, and
+    the models' work is divided among them. Under torchrun the first process scores as asked, and
+    the others beside it, whatever their options are.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
         DataError: FILE:LINE of a list that is not what was expected; a broken run or model.
+        ProcessError: another process ended.
     """
-    began = time.perf_counter()
-    asked = Asked(lists, tune, refs, test_refs, weights, out, write, explain, serve)
-    asked.check()
-    set_threads(threads)
-    scorers = make_scorers(
-        Wanted(
+    with joined(Group(work=SCORING)) as group:
+        if not group.is_first:
+            found: ScoreResult = follow(group, device=device)
+            return found
+        began = time.perf_counter()
+        paths = (lists, tune, refs, test_refs, weights)
+        asked = Asked(*paths, out, write, explain, serve, sort, dedup)
+        asked.check()
+        wanted = Wanted(
             as_paths(model),
             as_paths(lm),
             own=scorer,
@@ -112,25 +125,33 @@ def score(
             unnormalised=unnormalised,
             lower=lower,
             raw=raw,
-            device=device,
             precision=precision,
             form_bytes=memory * MIB,
         )
-    )
-    names, files = as_names(columns), as_files(features)
-    job = Job(
-        scorers,
-        Reading(format, names, files, on_nan, allow_missing, length_penalty),
-        None if old_lm is None else NgramScorer(load_ngram(old_lm), name=OLD_LM),
-        metric,
-        context,
-        recordings,
-        at_once=0 if line_buffered else at_once,
-        overrides=weight,
-        raw=raw,
-        lattices=LatticeWishes(beam, recombine, n_best, words_txt),
-    )
-    tuning = asked.tuning(as_names(tuned), ranges, restarts=restarts, folds=folds, seed=seed)
-    found, done, rates = Task(asked, tuning, allow_test_tuning).run(job)
-    source = "-" if serve else lists
-    return result_of(scorers, source=source, done=done, tuned=found, measured=rates, began=began)
+        files, names = as_files(features), as_names(columns)
+        job = partial(
+            Job,
+            reading=Reading(format, names, files, on_nan, allow_missing, length_penalty),
+            metric=metric,
+            context=context,
+            recordings=recordings,
+            at_once=0 if line_buffered else at_once,
+            overrides=weight,
+            raw=raw,
+            lattices=LatticeWishes(beam, recombine, n_best, words_txt),
+            dedup=dedup,
+        )
+        tuning = asked.tuning(as_names(tuned), ranges, restarts=restarts, folds=folds, seed=seed)
+        task = Task(asked, tuning, allow_test_tuning)
+        machine = Machine(device, gpus, processes, threads)
+        run = partial(_run, job=job, task=task, began=began)
+        return with_models(Models(wanted, old_lm), run, machine=machine, group=group)
+
+
+def _run(
+    scorers: Scorers, old_lm: Scorer | None, *, job: Callable[..., Job], task: Task, began: float
+) -> ScoreResult:
+    done = job(scorers, old_lm=old_lm)
+    source = "-" if task.asked.serve else task.asked.lists
+    found = task.run(done)
+    return result_of(scorers, found, source=source, dedup=done.dedup, began=began)

@@ -7,10 +7,12 @@ from typing import Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.contract import OnNan, Source
+from charlm.nbest.duplicates import Dedup
 from charlm.nbest.weights import Weights
 
 Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
 SAME_FORMAT = ("scored", "ranked")
+LISTS = (*SAME_FORMAT, "nbest")  # all hypotheses of each list
 SERVED = (*SAME_FORMAT, "nbest", "jsonl")
 ContextName = Literal["none", "previous"]
 Paths = str | Path | Sequence[str | Path]
@@ -95,6 +97,8 @@ class Asked:
     write: Write
     explain: str | None
     serve: bool
+    sort: bool = False
+    dedup: Dedup = "none"
 
     def check(self) -> None:
         """Raises ConfigError for options that contradict each other."""
@@ -115,6 +119,21 @@ class Asked:
             raise ConfigError("--tune and --refs: expected files; only LIST may be standard input")
         if self.write == "none" and self.out is not None and not callable(self.out):
             raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
+        if self.explain is not None and self.dedup == "sum":
+            raise ConfigError(
+                "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
+                "expected --dedup max or none"
+            )
+        if self.sort and self.write not in LISTS:
+            raise ConfigError(
+                f"--sort: --write {self.write} has no list to sort; expected one of "
+                f"{', '.join(LISTS)}; drop one of them"
+            )
+
+    @property
+    def layout(self) -> Write:
+        """How lists are written."""
+        return "ranked" if self.sort and self.write == "scored" else self.write
 
     @property
     def own_refs(self) -> str | Path | None:

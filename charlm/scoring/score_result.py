@@ -1,10 +1,12 @@
 """What `charlm score` did: counts, weights, tuning and rates."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from charlm.nbest.duplicates import Dedup
 from charlm.nbest.explain import Explanation
+from charlm.nbest.notices import Notices
 from charlm.nbest.report import RateReport
 from charlm.nbest.tuning import Tuned
 from charlm.nbest.weights import Weights
@@ -12,7 +14,7 @@ from charlm.scoring.deviation import Deviation, deviation
 from charlm.scoring.hypothesis_text import TextCounts
 from charlm.scoring.lattice_lists import LatticeCounts
 from charlm.scoring.list_pass import ListCounts
-from charlm.scoring.score_run import Done, Measured
+from charlm.scoring.score_run import Outcome
 from charlm.scoring.scorers import Scorers
 
 
@@ -32,6 +34,9 @@ class ScoreResult:
     # Of the unknown tokens, the share that the model would know in lower case.
     known_in_lower_case: float
     seconds: float
+    dedup: Dedup = "none"  # what hypotheses with the same words counted together
+    notices: Notices = field(default_factory=Notices)  # what the reader put right in the lists
+    dev_notices: Notices = field(default_factory=Notices)  # and in those of the tuning
     deviation: Deviation | None = None  # None: fp32
     tuned: Tuned | None = None
     report: RateReport | None = None
@@ -66,6 +71,9 @@ class ScoreResult:
             "known_in_lower_case": self.known_in_lower_case,
             "n_without_reference": self.n_without_reference,
             "n_errors": self.n_errors,
+            "dedup": self.dedup,
+            "notices": self.notices.to_dict(),
+            "dev_notices": self.dev_notices.to_dict(),
             "seconds": self.seconds,
             **parts,
         }
@@ -73,14 +81,14 @@ class ScoreResult:
 
 def result_of(
     scorers: Scorers,
+    outcome: Outcome,
     *,
     source: str | Path | None,
-    done: Done | None,
-    tuned: Tuned | None,
-    measured: Measured | None,
+    dedup: Dedup,
     began: float,
 ) -> ScoreResult:
     """What is to be told of a finished job."""
+    tuned, done, measured = outcome.tuned, outcome.done, outcome.measured
     counts = ListCounts() if done is None else done.way.counts
     text = TextCounts() if done is None else done.way.rescorer.text.counts
     weights = done.way.weights if done is not None else (tuned.weights if tuned else None)
@@ -98,6 +106,9 @@ def result_of(
         ignored=tuple(name for name in counts.features if not counted.get(name)),
         known_in_lower_case=text.would_be_known(scorers.is_known),
         seconds=time.perf_counter() - began,
+        dedup=dedup,
+        notices=outcome.notices,
+        dev_notices=outcome.dev_notices,
         deviation=deviation(scorers.neural[0], counts.texts) if scorers.neural else None,
         tuned=tuned,
         report=None if measured is None else measured.report,

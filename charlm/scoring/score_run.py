@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from charlm.errors import ConfigError
@@ -13,6 +13,8 @@ from charlm.nbest.fingerprint import check_not_reported
 from charlm.nbest.formats import format_of
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics import metric_named
+from charlm.nbest.notices import Notices
+from charlm.nbest.references import References
 from charlm.nbest.report import RateReport, report
 from charlm.nbest.tuning import Tuned, parse_ranges, tune
 from charlm.nbest.writing import write_file, write_folder, write_stream
@@ -26,8 +28,8 @@ from charlm.scoring.serving import JSONL, Server
 from charlm.scoring.why import Why
 
 
-def tuned_on(job: Job, wanted: Tuning) -> Tuned:
-    """Weights for the lists of a tuning.
+def tuned_on(job: Job, wanted: Tuning, *, references: References | None) -> Tuned:
+    """Weights for the lists of a tuning; its references, if they have been read.
 
     Raises:
         ConfigError, DataError: as `tune`, and as the reader of the lists.
@@ -36,9 +38,12 @@ def tuned_on(job: Job, wanted: Tuning) -> Tuned:
     with ExitStack() as stack:
         form, lists = job.open(wanted.lists, given=None, stack=stack)
         way = job.list_pass(form, given=None, on_list=lambda each, _: scored.append(each))
+        if references is None and not isinstance(form, LatticeLists):
+            lists, references = _with_references(job, lists, refs=wanted.refs)
         for _ in way.run(lists):
             pass
-    references = job.references(wanted.refs, [each.nbest for each in scored])
+    if references is None:
+        references = job.references(wanted.refs, [each.nbest for each in scored])
     scored = [each for each in scored if each.nbest.id in references]
     start = {} if way.weights is None else way.weights.values
     return tune(
@@ -55,6 +60,17 @@ def tuned_on(job: Job, wanted: Tuning) -> Tuned:
     )
 
 
+def _with_references(
+    job: Job, lists: Iterable[NbestList], *, refs: str | Path
+) -> tuple[Iterator[NbestList], References]:
+    """Lists that can be read but once, all of them, so that their references are known first.
+
+    Not for lattices: to read their lists is to search them, one after what was chosen of another.
+    """
+    found = list(lists)
+    return iter(found), job.references(refs, found)
+
+
 @dataclass(frozen=True)
 class Done:
     """What was done to the lists that were written."""
@@ -65,6 +81,7 @@ class Done:
     explanation: Explanation | None = None
     lattices: LatticeCounts | None = None
     n_errors: int = 0  # lines that could not be served
+    references: References | None = None  # None: nobody has read them yet
 
 
 def written(
@@ -74,10 +91,11 @@ def written(
     given: Given,
     out: Out,
     layout: Write,
-    keep: bool,
+    refs: str | Path | None = None,
+    references: References | None = None,
     why: Why | None = None,
 ) -> Done:
-    """Score the lists and write them.
+    """Score the lists and write them; keep them where there are references.
 
     Raises:
         ConfigError: weights that do not fit; a file for a format of several.
@@ -86,7 +104,7 @@ def written(
     kept: list[tuple[NbestList, Rescored]] = []
 
     def on_list(scored: ScoredList, result: Rescored) -> None:
-        if keep:
+        if refs is not None:
             kept.append((scored.nbest, result))
         if why is not None:
             assert way.weights is not None  # chosen for this list
@@ -95,10 +113,13 @@ def written(
     with ExitStack() as stack:
         form, found = job.open(lists, given=given, stack=stack)
         way = job.list_pass(form, given=given, on_list=on_list)
+        may_wait = job.at_once and not isinstance(form, LatticeLists)
+        if refs is not None and references is None and may_wait:
+            found, references = _with_references(job, found, refs=refs)
         _write(way.run(found), form, out=out, layout=layout, lists=lists)
     explanation = None if why is None else why.found()
     counts = form.counts if isinstance(form, LatticeLists) else None
-    return Done(form.name, way, kept, explanation, counts)
+    return Done(form.name, way, kept, explanation, counts, references=references)
 
 
 def _write(
@@ -137,7 +158,7 @@ def served(job: Job, *, given: Given, out: Callable[[str], object], layout: Writ
         DataError: standard input is packed, and broken.
     """
     way = job.list_pass(format_of(JSONL), given=given, on_list=lambda scored, result: None)
-    server = Server(way, job.reading.source("-"), layout)
+    server = Server(way, replace(job.reading.source("-"), notices=job.notices), layout)
     server.answer(out)
     return Done(JSONL, way, [], n_errors=server.n_errors)
 
@@ -158,7 +179,7 @@ def measured(job: Job, done: Done, *, refs: str | Path, where: str, allow: bool)
         DataError: a list without reference.
     """
     lists = [nbest for nbest, _ in done.kept]
-    references = job.references(refs, lists)
+    references = job.references(refs, lists) if done.references is None else done.references
     kept = [pair for pair in done.kept if pair[0].id in references]
     lists = [nbest for nbest, _ in kept]
     weights = done.way.weights
@@ -176,6 +197,17 @@ def measured(job: Job, done: Done, *, refs: str | Path, where: str, allow: bool)
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What came of a task."""
+
+    tuned: Tuned | None
+    done: Done | None
+    measured: Measured | None = None
+    notices: Notices = field(default_factory=Notices)  # of the lists that were written
+    dev_notices: Notices = field(default_factory=Notices)  # of the lists of the tuning
+
+
+@dataclass(frozen=True)
 class Task:
     """What to do by a job: tune, then write or serve, then measure."""
 
@@ -183,42 +215,61 @@ class Task:
     tuning: Tuning | None
     allow_test_tuning: bool
 
-    def run(self, job: Job) -> tuple[Tuned | None, Done | None, Measured | None]:
-        """Do it.
+    def run(self, job: Job) -> Outcome:
+        """Do it; references are looked at before anything is scored.
 
         Raises:
             ConfigError: options that do not fit the lists or models.
             DataError: lists or references that are not what was expected.
         """
         asked = self.asked
+        dev = replace(job, notices=Notices())
+        dev_references, references = self._references(job, dev)
         tuned: Tuned | None = None
         given: Given = asked.weights
         if self.tuning is not None:
-            tuned = tuned_on(job, self.tuning)
+            tuned = tuned_on(dev, self.tuning, references=dev_references)
             given = tuned.weights
             job = replace(job, overrides=())  # they were where the search began
             if asked.weights is not None:
                 tuned.weights.save(asked.weights)
-        done = self._done(job, given=given)
+        done = self._done(job, given=given, references=references)
+        found = Outcome(tuned, done, notices=job.notices, dev_notices=dev.notices)
         refs = asked.own_refs
         if done is None or refs is None:
-            return tuned, done, None
+            return found
         where = "--tune" if tuned is not None else str(asked.weights)
         allow = self.allow_test_tuning
-        return tuned, done, measured(job, done, refs=refs, where=where, allow=allow)
+        return replace(found, measured=measured(job, done, refs=refs, where=where, allow=allow))
 
-    def _done(self, job: Job, *, given: Given) -> Done | None:
+    def _references(self, job: Job, dev: Job) -> tuple[References | None, References | None]:
+        """Those of the tuning's lists and of the others; None where the lists have to come first.
+
+        Raises:
+            DataError: files that are not what was expected, or not of these lists.
+        """
+        asked, tuning = self.asked, self.tuning
+        first = None if tuning is None else dev.references_ahead(tuning.refs, tuning.lists)
+        if asked.own_refs is None or asked.lists is None:
+            return first, None
+        return first, job.references_ahead(asked.own_refs, asked.lists)
+
+    def _done(self, job: Job, *, given: Given, references: References | None) -> Done | None:
         asked = self.asked
         if asked.serve:
             if not callable(asked.out):
                 raise ConfigError("--serve: answers go to standard output; drop --out")
-            return served(job, given=given, out=asked.out, layout=asked.write)
+            return served(job, given=given, out=asked.out, layout=asked.layout)
         if asked.lists is None:
             return None
         names = tuple(each.name for each in job.scorers.scorers)
-        why = None if asked.explain is None else Why(asked.explain, names=names)
-        keep = asked.own_refs is not None
-        layout = asked.write
         return written(
-            job, asked.lists, given=given, out=asked.out, layout=layout, keep=keep, why=why
+            job,
+            asked.lists,
+            given=given,
+            out=asked.out,
+            layout=asked.layout,
+            refs=asked.own_refs,
+            references=references,
+            why=None if asked.explain is None else Why(asked.explain, names=names),
         )

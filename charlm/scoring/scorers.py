@@ -4,7 +4,7 @@ The first run says how text is normalised; a mixture works word by word, so that
 must read the same words. Names are those that weights go by: nn, nn2, … and kn, kn2, …
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from charlm.errors import ConfigError
+from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.mixed_scorer import MixedScorer
 from charlm.nbest.ngram_scorer import NgramScorer
 from charlm.nbest.scorer import Scorer
@@ -34,6 +35,7 @@ from charlm.text.reading import ReadText
 NEURAL, NGRAM = "nn", "kn"
 
 Precision = Literal["auto", "fp32", "bf16"]
+DividedSearch = Callable[..., Iterator[NbestList]]  # of a LatticeLists and its lattices
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Scorers:
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
     named: dict[str, str]  # what each name stands for
     vocabulary: OpenVocabulary | None  # of unknown words; None: they stay `<unk>`
+    search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
     @cached_property
     def is_known(self) -> Known:

@@ -58,7 +58,10 @@ class Server:
         if isinstance(request, DataError):
             raise request
         source = OpenSource(
-            self.source.path, on_nan=self.source.on_nan, lines=_OneLine(request, name)
+            self.source.path,
+            on_nan=self.source.on_nan,
+            notices=self.source.notices,
+            lines=_OneLine(request, name),
         )
         form = format_of(JSONL)
         for nbest in form.read(source):

@@ -26,7 +26,7 @@ def follow(ranks: Ranks, *, device: str) -> tuple[Trainer, Begun]:
         DataError: this machine does not see the run directory.
         RankLostError: another process is gone; the first one says why.
     """
-    begun = ranks.from_first(_nothing)
+    begun: Begun = ranks.told()
     plan = replace(begun.plan, device=pick_device(place_of_process().device_name(device)))
     set_threads(plan.threads)
     texts = {}
@@ -43,7 +43,3 @@ def follow(ranks: Ranks, *, device: str) -> tuple[Trainer, Begun]:
     trainer, _ = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
     train_on(trainer, begun, deadline=None, watcher=Silence())
     return trainer, begun
-
-
-def _nothing() -> Begun:
-    raise AssertionError("only the first process has anything to tell")

@@ -87,6 +87,35 @@ def test_what_is_told_goes_to_stdout_where_the_lists_do_not(at_home: Path) -> No
     assert rates.splitlines()[-1].startswith("metric: wer|")
 
 
+def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout(at_home: Path) -> None:
+    Path("lists").mkdir()
+    Path("lists/text").write_text("u-1 <s> the cat </s>\nu-2 a bird </s>\nv-1 a bird\n")
+    Path("lists/acwt").write_text("u-1 2\nx-1 1\n")
+    chosen = ["lists", "--model", "exp/first", "--allow-missing", "--out", "out"]
+    for more in ([], ["--json"]):
+        assert ask(*chosen, *more).stderr.splitlines() == [
+            "warning: <s> or </s> at the ends of 2 hypotheses: left out, every sentence is scored "
+            "with its end",
+            "warning: am: missing in 1 hypotheses, which got the worst of the list",
+            "warning: am: missing in 1 hypotheses, which got 0, since no hypothesis of the list "
+            "has it",
+            "warning: keys of acwt that the texts lack: 1, passed over",
+        ]
+
+
+def test_the_same_words_together_are_told_with_how_they_count(at_home: Path) -> None:
+    found = [
+        ask("lists.tsv", "--model", "exp/first", "--sort", "--dedup", how).stderr.splitlines()[4]
+        for how in ("none", "sum", "max")
+    ]
+    told = "texts that their list had before: 1, scored once"
+    assert found == [
+        told,
+        f"{told}, ranked by the sum over them",
+        f"{told}, ranked by the best of them",
+    ]
+
+
 def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> None:
     Path("a.txt").write_text("the cat\nlooooook at the Dog\n")
     result = ask("a.txt", "--model", "exp/first")

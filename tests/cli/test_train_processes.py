@@ -56,7 +56,7 @@ def test_another_process_tells_what_only_it_runs_into(monkeypatch: pytest.Monkey
         (
             ["--gpus", "0,1000"],
             "--gpus 0,1000: this machine shows 0 CUDA devices; expected each number below that; "
-            "use --processes 2 to train with that many processes on the CPU",
+            "use --processes 2 for that many processes on the CPU",
         ),
     ],
 )

@@ -5,6 +5,8 @@ import math
 import pytest
 
 from charlm.errors import DataError
+from charlm.nbest.hypotheses import Unmarked
+from charlm.nbest.notices import Notices
 from charlm.nbest.policies import is_number, number, plain_words, safe_name, settled
 
 
@@ -25,6 +27,12 @@ def test_marks_go_at_the_ends_and_other_blanks_stay_in_words() -> None:
     assert plain_words("<s> a\xa0b \t c\u2028d </s>", "here") == ("a\xa0b", "c\u2028d")
 
 
+@pytest.mark.parametrize("text", ["<s> a", "a </s>", "<s> a </s>", "</s>"])
+def test_words_tell_whether_they_lost_marks(text: str) -> None:
+    assert isinstance(plain_words(text, "here"), Unmarked)
+    assert not isinstance(plain_words("a", "here"), Unmarked)
+
+
 @pytest.mark.parametrize("text", ["a\nb", "a\0b"])
 def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
     with pytest.raises(DataError, match="^here: found a line end or NUL in a hypothesis; expected"):
@@ -33,17 +41,17 @@ def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
 
 def test_what_some_lack_is_like_nan_unless_lists_may_be_ragged() -> None:
     features = [{"am": -1.0}, {"am": -2.0, "lm": -3.0}]
-    kept = settled("u", features, places=["1", "2"], on_nan="error", ragged=True)
+    kept = settled("u", features, places=["1", "2"], on_nan="error", notices=Notices(), ragged=True)
     assert kept == features
-    filled = settled("u", features, places=["1", "2"], on_nan="worst")
+    filled = settled("u", features, places=["1", "2"], on_nan="worst", notices=Notices())
     assert filled == [{"am": -1.0, "lm": -3.0}, {"am": -2.0, "lm": -3.0}]
     with pytest.raises(DataError, match="^1: utterance 'u': the feature 'lm' is missing; expected"):
-        settled("u", features, places=["1", "2"], on_nan="error")
+        settled("u", features, places=["1", "2"], on_nan="error", notices=Notices())
 
 
 def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
     features = [{"am": math.inf}, {"am": -2.0}, {"am": math.nan}, {"am": -7.0}, {"am": -math.inf}]
-    settled_features = settled("u", features, places=["x"] * 5, on_nan="worst")
+    settled_features = settled("u", features, places=["x"] * 5, on_nan="worst", notices=Notices())
     assert [each["am"] for each in settled_features] == [-7.0, -2.0, -7.0, -7.0, -7.0]
 
 

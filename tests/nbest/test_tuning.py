@@ -69,6 +69,20 @@ def test_the_ratio_that_the_lists_were_made_with_is_found(found: Tuned) -> None:
     assert best == [references[nbest.id] for nbest in lists]
 
 
+def test_ties_go_as_they_do_in_the_ranking_and_the_first_stays_the_first() -> None:
+    hypotheses = tuple(
+        Hypothesis((text,), {"am": am, "lm": lm}, "x:1")
+        for text, am, lm in (("low", -2.0, 1.0), ("high", -1.0, 1.0), ("worst", 0.0, 0.0))
+    )
+    lists, references = [NbestList("u", hypotheses)], {"u": ("high",)}
+    found = tuned_on(lists, references, features=["lm"])
+    (best,) = (
+        rescored(nbest, table, weights=found.weights).best.words
+        for nbest, table in zip(lists, tables_of(lists), strict=True)
+    )
+    assert (best, found.error, found.first_error) == (("high",), 0.0, 1.0)
+
+
 def test_rates_of_the_first_hypotheses_and_of_the_start_are_there_to_compare(found: Tuned) -> None:
     lists, _ = hidden()
     first_right = sum(nbest.hypotheses[0].words == ("right",) for nbest in lists)

@@ -22,13 +22,22 @@ def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -
     assert total(TABLE, Weights({"nn": 1.0})).tolist() == [-6.0, -7.0, -7.0]
 
 
+def test_of_equal_totals_the_larger_am_comes_first() -> None:
+    assert rescored(NBEST, TABLE, weights=Weights({})).order == (1, 2, 0)
+    tied = FeatureTable(("nn", "am"), np.array([[1.0, -3.0], [1.0, -1.0], [2.0, -9.0]]))
+    assert rescored(NBEST, tied, weights=Weights({"nn": 1.0})).order == (2, 1, 0)
+    without = FeatureTable(("nn", "ac"), tied.values_HF)
+    assert rescored(NBEST, without, weights=Weights({"nn": 1.0})).order == (2, 0, 1)
+
+
 def test_equal_totals_keep_the_order_of_the_list() -> None:
     result = rescored(NBEST, TABLE, weights=Weights({"am": 1.0}), scores=[-1.0, -2.0, -3.0])
     assert result.order == (1, 2, 0)
     assert result.totals == (-10.0, -8.0, -8.0)
     assert result.scores == (-1.0, -2.0, -3.0)
     assert result.best.words == ("b",)
-    assert rescored(NBEST, TABLE, weights=Weights({})).order == (0, 1, 2)
+    without_am = FeatureTable(("lm", "nn"), TABLE.values_HF)
+    assert rescored(NBEST, without_am, weights=Weights({})).order == (0, 1, 2)
 
 
 def test_ties_keep_their_order_in_a_long_list() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,10 +161,60 @@ def test_written_as_lattices_they_are_read_again(
     assert (again.format, again.counts.n_lists) == ("lattice", 2)
 
 
-def test_lattices_do_not_follow_each_other(lower_run: Path, lattices: Path) -> None:
-    expected = "--context previous: found lattices; expected n-best lists"
-    with pytest.raises(charlm.ConfigError, match=expected):
-        charlm.score(lattices, model=lower_run, context="previous")
+FOLLOWING = """\
+{}
+0\t1\ta\t1,10
+0\t1\tb\t1,11
+1\t2\tc\t1,10
+1\t2\t[noise]\t9,90
+2
+
+"""
+
+
+def following(path: Path, keys: Sequence[str], **options: object) -> list[dict[str, object]]:
+    """Lattices that follow each other, as lists; those that were chosen are always `a c`."""
+    path.write_text("".join(map(FOLLOWING.format, keys)))
+    pieces: list[str] = []
+    options = {"weight": ["am=50"], "beam": 0, "recombine": 0, **options}
+    charlm.score(path, write="nbest", out=pieces.append, threads=1, **options)
+    return [json.loads(line) for line in "".join(pieces).splitlines()]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_lattice_follows_the_paths_that_were_chosen_in_its_recording(
+    saved_run: Callable[..., Path], tmp_path: Path, mixed: bool
+) -> None:
+    runs = [saved_run("random"), saved_run("zeros")]
+    options = {"model": runs, "mix_weights": [0.25, 0.75]} if mixed else {"model": runs[0]}
+    keys = ["x-1", "x-2", "x-3", "y-1"]
+    found = following(tmp_path / "lattices", keys, context="previous", **options)
+    lists = tmp_path / "lists.jsonl"
+    hyps = [{"text": text} for text in ("a c", "b c", "a", "b")]
+    lists.write_text("".join(json.dumps({"id": key, "hyps": hyps}) + "\n" for key in keys))
+    pieces: list[str] = []
+    # The first of each list is the one that is chosen.
+    always_first = {"weight": ["nn=0"], "context": "previous", "threads": 1}
+    charlm.score(lists, out=pieces.append, **always_first, **options)
+    expected = [json.loads(line)["hyps"] for line in "".join(pieces).splitlines()]
+    for got, wanted in zip(found, expected, strict=True):
+        assert got["hyps"][0]["text"] == "a c"  # type: ignore[index]
+        scores = {
+            each["text"].replace(" [noise]", ""): each["scores"]["nn"] for each in got["hyps"]
+        }  # type: ignore[index, union-attr]
+        assert scores == {each["text"]: pytest.approx(each["charlm"], abs=1e-4) for each in wanted}
+    first, second, _, last = ([each["scores"]["nn"] for each in item["hyps"]] for item in found)  # type: ignore[index, union-attr]
+    assert first == last != second
+
+
+def test_recordings_of_lattices_are_counted_and_without_context_none_follows(
+    lower_run: Path, tmp_path: Path
+) -> None:
+    path, keys = tmp_path / "lattices", ["x-1", "x-2", "y-1"]
+    alone = following(path, keys, model=lower_run)
+    assert alone[0]["hyps"] == alone[1]["hyps"] == alone[2]["hyps"]
+    result = charlm.score(path, model=lower_run, context="previous")
+    assert (result.counts.n_lists, result.counts.n_recordings) == (3, 2)
 
 
 def test_lattices_are_searched_in_fp32(
@@ -177,7 +227,7 @@ def test_lattices_are_searched_in_fp32(
 
 
 def test_no_file_is_taken_for_lattices_here() -> None:
-    lists = LatticeLists("slf", {}, LatticeOptions(), 1)
+    lists = LatticeLists("slf", lambda states: {}, LatticeOptions(), 1)
     assert not lists.claims(Sample("a", ("VERSION=1.0",), ()))
 
 

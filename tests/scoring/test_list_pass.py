@@ -1,15 +1,18 @@
 """Lists on their way through: recordings, weights and counts."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
 
-from charlm.errors import ConfigError
-from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.errors import DataError
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+from charlm.nbest.notices import WORST, Filling
 from charlm.nbest.scorer import SentenceScore, Words
 from charlm.nbest.weights import Weights
 from charlm.scoring.hypothesis_text import HypothesisText
-from charlm.scoring.list_pass import SAMPLE, Pass, recording_by
+from charlm.scoring.list_pass import SAMPLE, Pass
+from charlm.scoring.memory import Memory, recording_by
 from charlm.scoring.rescoring import Rescorer
 
 
@@ -36,9 +39,9 @@ def listed(id: str, *texts: str, recording: str = "") -> NbestList:
     return NbestList(id, found, recording=recording)
 
 
-def a_pass(scorer: Remembering, **options: object) -> Pass:
+def a_pass(scorer: Remembering, *, memory: Memory | None = None, **options: object) -> Pass:
     return Pass(
-        Rescorer([scorer], text=HypothesisText(None)),
+        Rescorer([scorer], text=HypothesisText(None), memory=memory),
         lambda scored: Weights({"nn": 1.0}),
         lambda scored, result: None,
         "nn",
@@ -48,7 +51,7 @@ def a_pass(scorer: Remembering, **options: object) -> Pass:
 
 def test_a_list_follows_the_winners_of_its_recording_and_no_other() -> None:
     scorer = Remembering()
-    way = a_pass(scorer, recording_of=recording_by(r"^(.*)-"))
+    way = a_pass(scorer, memory=Memory([scorer], recording_of=recording_by(r"^(.*)-")))
     lists = [listed("x-1", "a", "b c"), listed("x-2", "d"), listed("y-1", "e"), listed("x-3", "f")]
     assert [result.best.words for result in way.run(lists)][0] == ("b", "c")
     assert scorer.followed == [None, ("b c",), None, None]
@@ -65,29 +68,6 @@ def test_without_a_memory_lists_are_scored_together() -> None:
     assert way.counts.n_recordings == 0
 
 
-@pytest.mark.parametrize(
-    ("pattern", "id", "recording"),
-    [
-        (r"^(.*)[-_][^-_]*$", "116-288045-0000", "116-288045"),
-        (r"^(.*)[-_][^-_]*$", "utt", "utt"),
-        (r"^(x)?", "utt", "utt"),
-    ],
-)
-def test_a_recording_is_the_first_group_of_an_id(pattern: str, id: str, recording: str) -> None:
-    assert recording_by(pattern)(listed(id, "a")) == recording
-
-
-def test_a_recording_that_a_format_names_is_taken() -> None:
-    assert recording_by("^(.)")(listed("utt", "a", recording="tape")) == "tape"
-
-
-def test_a_pattern_has_to_be_one_with_a_group() -> None:
-    with pytest.raises(ConfigError, match=r"--recordings '\(': .*; expected a pattern"):
-        recording_by("(")
-    with pytest.raises(ConfigError, match=r"--recordings '\^\.': no group; expected one, as "):
-        recording_by("^.")
-
-
 def test_counts_are_of_lists_and_of_what_is_odd_in_them() -> None:
     way = a_pass(Remembering())
     list(way.run([listed("u", "a", "b c", "a", ""), listed("v", "d")]))
@@ -95,6 +75,35 @@ def test_counts_are_of_lists_and_of_what_is_odd_in_them() -> None:
     assert (counts.n_lists, counts.n_choices, counts.n_moved) == (2, 1, 1)
     assert (counts.n_empty, counts.n_duplicates) == (1, 1)
     assert counts.texts == [("a",), ("b", "c"), ("a",), (), ("d",)]
+
+
+def test_hypotheses_that_lost_marks_are_counted() -> None:
+    way = a_pass(Remembering())
+    marked = NbestList("v", (Hypothesis(Unmarked(("a",)), {}, "f:1"),) * 2)
+    list(way.run([listed("u", "a"), marked]))
+    assert way.notices.n_marked == 2
+
+
+def test_a_feature_that_some_hypotheses_lack_is_filled_in_where_it_may_be_missing() -> None:
+    features = [{"am": -1.0, "lm": -4.0}, {"am": -2.0}, {"am": -3.0, "lm": -9.0}]
+    nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in features))
+    found = []
+    way = a_pass(Remembering(), allow_missing=True)
+    way.on_list = lambda scored, result: found.append(scored.table.take(["lm"]).values_HF.tolist())
+    list(way.run([nbest]))
+    assert found == [[[-4.0], [-9.0], [-9.0]]]
+    assert way.notices.filled == {Filling("lm", "missing", WORST): 1}
+    with pytest.raises(DataError, match="no feature 'lm'.*; --allow-missing takes the worst of th"):
+        list(a_pass(Remembering()).run([nbest]))
+
+
+def test_the_same_words_count_together_where_they_are_to() -> None:
+    # Each text scores its words and 1 for its end, so that the totals are 2, 3, 2, 2.
+    lists = [listed("u", "a", "b c", "a", "d"), listed("v", "a", "b", "a")]
+    plain, by_sum = (list(a_pass(Remembering(), dedup=how).run(lists)) for how in ("none", "sum"))
+    assert [each.ranking for each in plain] == [(1, 0, 2, 3), (0, 1, 2)]
+    assert [each.ranking for each in by_sum] == [(1, 0, 2, 3), (0, 2, 1)]
+    assert by_sum[0].totals == pytest.approx((2 + math.log(2), 3, 2 + math.log(2), 2))
 
 
 def test_no_more_than_a_sample_of_texts_is_kept() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from charlm.model.build import build_model
-from charlm.model.forms import FormTable
+from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.scoring import nll
 from charlm.scoring.nll import (
@@ -233,6 +233,35 @@ def test_forms_have_the_same_vectors_however_few_are_encoded_at_once(
     parted = FormVectors(model, inventory).vocabulary_VE
     assert parted.shape == (inventory.n_words, model.encoder.dim)
     torch.testing.assert_close(parted, whole, atol=1e-6, rtol=0)
+
+
+def test_words_of_a_large_vocabulary_are_encoded_when_they_are_met(
+    model: LanguageModel,
+    vectors: FormVectors,
+    inventory: Inventory,
+    form_ids: FormIds,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ids = np.concatenate(encode_sentences(TEXT, form_ids))
+    whole = [nll for nll, _ in streams_nll(vectors, ids, spellings=form_ids.spellings)]
+    monkeypatch.setattr(nll, "MANY_WORDS", inventory.n_words - 1)
+    oov_input = "spelling" if vectors.by_spelling else "unk"
+    large = FormVectors(model, inventory, oov_input=oov_input)
+    encoded: list[int] = []
+    forward = model.encoder.forward
+
+    def met(forms: Forms) -> torch.Tensor:
+        encoded.extend(forms.words_N.tolist())
+        return forward(forms)
+
+    monkeypatch.setattr(model.encoder, "forward", met)
+    for _ in range(2):  # the second time, all words are known
+        found = [nll for nll, _ in streams_nll(large, ids, spellings=form_ids.spellings)]
+        np.testing.assert_allclose(np.concatenate(found), np.concatenate(whole), atol=1e-5)
+    words = [word for word in encoded if word != UNK]
+    assert sorted(words) == sorted(
+        {int(i) for i in [END, *ids[:-1]] if UNK != i < len(inventory.words)}
+    )
 
 
 def test_what_was_encoded_is_not_kept_twice(

@@ -43,6 +43,10 @@ from charlm.scoring.score_job import as_files, as_names, as_paths
             {"lists": "a", "out": "o", "write": "none"},
             "--out o: --write none writes no list; drop one of them",
         ),
+        (
+            {"lists": "a", "explain": "u", "dedup": "sum"},
+            "--explain --dedup sum: two hypotheses are explained, and sums are of more; expected",
+        ),
         ({"serve": True, "lists": "a"}, "--serve: found LIST a; the lists come through standard"),
         ({"serve": True, "explain": "u"}, "--serve: found --explain u; the lists come through"),
         ({"serve": True, "refs": "r"}, "--serve: found references of LIST r; the lists come"),

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, distributed, nn
 
 from charlm.errors import ConfigError
+from charlm.model import rows
+from charlm.processes.group import RankLostError
 from charlm.text.corpus import EncodedText, FormIds, encode_sentences
 from charlm.text.inventory import inventory_of
 from charlm.training import ranks as module
 from charlm.training.batches import Batch, Source
 from charlm.training.batching import SentenceBatching, StreamBatching
-from charlm.training.ranks import ALONE, RankLostError, Ranks, check_batch_size
+from charlm.training.ranks import ALONE, Ranks, check_batch_size
 
 FIRST, SECOND = Ranks(0, 2), Ranks(1, 2)
 SENTENCES = [words.split() for words in ("a b c", "d e", "a", "c d e a b", "e e b")]
@@ -188,3 +190,46 @@ def test_the_counts_of_a_batch_are_those_of_its_targets() -> None:
     length = one.n_tokens
     assert one.whole == (1, length, length - 1)
     assert four.whole == (4, 19 - length, 19 - length - 4)
+
+
+def sparse(rows: list[int], values: list[list[float]]) -> Tensor:
+    return torch.sparse_coo_tensor(
+        torch.tensor([rows]), torch.tensor(values), (4, 2), check_invariants=False
+    )
+
+
+@pytest.mark.parametrize("other", ["none", "rows", "dense"])
+@pytest.mark.parametrize("own", ["none", "rows", "dense"])
+def test_the_gradient_of_a_large_table_is_row_sparse_where_no_process_has_a_dense_one(
+    own: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {"none": 0, "rows": 1, "dense": 2}
+    theirs = torch.zeros(4, 2)
+    if other != "none":
+        theirs[3] = torch.tensor([5.0, 6.0])
+
+    def all_reduce(tensor: Tensor, **how: Any) -> None:
+        if how:
+            assert how == {"op": distributed.ReduceOp.MAX}
+            assert tensor.tolist() == [kinds[own]]
+            tensor.clamp_(min=kinds[other])
+        elif tensor.is_sparse:
+            assert tensor.is_coalesced() and "dense" not in (own, other)
+            tensor.add_(theirs.to_sparse(1))
+        else:  # the whole table and its flag
+            assert len(tensor) == 9
+            tensor.add_(torch.cat([theirs.flatten(), torch.tensor([float(other != "none")])]))
+
+    monkeypatch.setattr(distributed, "all_reduce", all_reduce)
+    monkeypatch.setattr(rows, "LARGE", 8)
+    table = nn.Parameter(torch.zeros(4, 2))
+    mine = sparse([2, 0, 2], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    table.grad = {"none": None, "rows": mine, "dense": mine.to_dense()}[own]
+    expected = theirs + (mine.to_dense() if own != "none" else 0.0)
+    FIRST.sum_gradients([table])
+    if own == other == "none":
+        assert table.grad is None
+        return
+    assert table.grad is not None
+    assert table.grad.is_sparse == ("dense" not in (own, other))
+    assert torch.equal(table.grad.to_dense(), expected)

@@ -6,11 +6,11 @@ no further than the others; where it is not, what has been passed waits in memor
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.contract import Source
 from charlm.nbest.lines import Line, Lines
 
 LINE = re.compile(r"([^ \t]+)(.*)", re.DOTALL)
@@ -100,37 +100,19 @@ def some_of(keys: Sequence[str]) -> str:
     return f"{len(keys)} ({', '.join(repr(key[:80]) for key in keys[:SHOWN])}{more})"
 
 
-def refuse_left(archives: Iterable[Archive], *, beside: str) -> None:
-    """Refuses keys that only some of the archives have.
+def check_left(archives: Iterable[Archive], source: Source, *, beside: str) -> None:
+    """Counts keys that the texts lack, all archives read to their ends.
 
     Raises:
-        DataError: how many, and the first few.
+        DataError: how many, and the first few, unless some may be missing.
     """
     for archive in archives:
         left = archive.left()
-        if left:
+        if source.allow_missing:
+            name = Path(archive.name).name
+            source.notices.pass_over(f"keys of {name} that the texts lack", len(left))
+        elif left:
             raise DataError(
                 f"{archive.name}: found keys that {beside} lacks or has twice, {some_of(left)}; "
                 "expected the same in both; --allow-missing leaves them out"
             )
-
-
-def filled(nbest: NbestList, names: Iterable[str]) -> NbestList:
-    """The list with all these features: the worst of the list where a hypothesis lacks one.
-
-    Where all lack it, it is 0 and changes no ranking.
-    """
-    hypotheses = nbest.hypotheses
-    worst = {
-        name: min(
-            (each.features[name] for each in hypotheses if name in each.features), default=0.0
-        )
-        for name in names
-    }
-    return replace(
-        nbest,
-        hypotheses=tuple(
-            replace(each, features={name: each.features.get(name, worst[name]) for name in worst})
-            for each in hypotheses
-        ),
-    )

@@ -17,6 +17,7 @@ from charlm.nbest.contract import Sample, Source
 from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lines import Line, Lines, lines_of, open_lines
+from charlm.nbest.notices import WITHOUT_HYPOTHESIS, filled
 from charlm.nbest.policies import LN10, number, only, safe_name, written
 from charlm.text.files import display_name
 
@@ -120,7 +121,7 @@ class UtteranceFormat(BesideFormat):
         Raises:
             ConfigError: names of columns, or a feature that the list has itself.
             DataError: FILE:LINE of what is no hypothesis; an empty file, unless it may be missing;
-                two files of one utterance; a folder within the folder.
+                two files of one utterance; a folder within the folder; scores without a list.
         """
         only(source, self.name, features=True)
         if str(source.path) == "-" or not Path(source.path).is_dir():
@@ -128,15 +129,12 @@ class UtteranceFormat(BesideFormat):
                 yield from self._one(lines, utterance_of(lines.name), source, source.features)
             return
         files, beside = files_of(source.path), _folders_beside(source)
-        lacking = _without_scores(files, beside)
-        if lacking and not source.allow_missing:
-            raise DataError(
-                f"{source.path}: {lacking}; expected a file each; --allow-missing does without"
-            )
+        _check_scores(files, beside, source=source)
         for key, path in files.items():
             features = {name: scores[key] for name, scores in beside.items() if key in scores}
             with open_lines(path) as lines:
-                yield from self._one(lines, key, source, features, file=path.name)
+                for found in self._one(lines, key, source, features, file=path.name):
+                    yield filled(found, beside, notices=source.notices)
 
     def _one(
         self,
@@ -152,11 +150,14 @@ class UtteranceFormat(BesideFormat):
         for item in self._gathered(rows, source, lines.name, features=features, file=file):
             found = True
             yield item
-        if not found and not source.allow_missing:
+        if found:
+            return
+        if not source.allow_missing:
             raise DataError(
                 f"{lines.name}: found no hypothesis; expected at least one; "
                 "--allow-missing leaves the utterance out"
             )
+        source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)
 
 
 def utterance_of(name: str) -> str:
@@ -208,11 +209,22 @@ def _folders_beside(source: Source) -> dict[str, dict[str, Path]]:
     return folders
 
 
-def _without_scores(files: Mapping[str, Path], beside: Mapping[str, Mapping[str, Path]]) -> str:
-    """What lists lack in the folders beside; empty where they lack nothing."""
+def _check_scores(
+    files: Mapping[str, Path], beside: Mapping[str, Mapping[str, Path]], *, source: Source
+) -> None:
+    """Raises DataError for lists without scores, and scores without lists, unless they may be."""
     for feature, scores in beside.items():
         missing = [key for key in files if key not in scores]
-        if missing:
-            names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-            return f"found no {feature!r} for {len(missing)} of {len(files)} utterances ({names})"
-    return ""
+        surplus = [key for key in scores if key not in files]
+        if source.allow_missing:
+            source.notices.pass_over(f"files of {feature!r} without a list", len(surplus))
+        elif missing or surplus:
+            names = ", ".join((missing or surplus)[:3])
+            names += ", ..." if len(missing or surplus) > 3 else ""
+            found = f"no {feature!r} for {len(missing)} of {len(files)} utterances"
+            if not missing:
+                found = f"{feature!r} for {len(surplus)} utterances without a list"
+            raise DataError(
+                f"{source.path}: found {found} ({names}); expected a file each; --allow-missing "
+                "does without"
+            )

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.nbest.contract import FEATURE, Format, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, Value, filled, refuse_left, split_line
+from charlm.nbest.formats.archives import Archive, Value, check_left, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lines import Lines, names_in, open_lines
+from charlm.nbest.notices import filled
 from charlm.nbest.policies import (
     ids_once,
     number,
@@ -155,10 +156,7 @@ class _Shard:
         Raises:
             DataError: utterances that the first text lacks, unless some may be missing.
         """
-        if not self._source.allow_missing:
-            refuse_left(self._archives.values(), beside=self._first.name)
-        for archive in self._archives.values():
-            archive.left()
+        check_left(self._archives.values(), self._source, beside=self._first.name)
         return self._taken()
 
     def _list(self, key: str, first: Value) -> NbestList:
@@ -175,6 +173,7 @@ class _Shard:
             [_features(values) for values in found],
             places=places,
             on_nan=self._source.on_nan,
+            notices=self._source.notices,
             ragged=True,
         )
         hypotheses = tuple(
@@ -187,7 +186,7 @@ class _Shard:
             for values, numbers in zip(found, features, strict=True)
         )
         nbest = NbestList(key, hypotheses, original=_Rows(tuple(there), self._taken()))
-        return filled(nbest, self._names)
+        return filled(nbest, self._names, notices=self._source.notices)
 
     def _beside(self, folder: str, key: str, text: Value) -> dict[str, Value]:
         """What the other files of a rank hold of an utterance."""
@@ -197,6 +196,8 @@ class _Shard:
             value = None if archive is None else archive.find(key)
             if value is not None:
                 values[file] = value
+            elif archive is not None and self._source.allow_missing and file not in SCORES:
+                self._source.notices.pass_over(f"hypotheses without a line in {file}", 1)
             elif archive is not None and not self._source.allow_missing:
                 raise DataError(
                     f"{archive.name}: found no line for {key[:80]!r} of {text.place}; "

@@ -97,7 +97,7 @@ class Gathering:
         file: str = "",
         is_alone: bool = False,
     ) -> None:
-        self._on_nan, self._name = source.on_nan, name
+        self._source, self._name = source, name
         self._ragged, self._file = ragged, file
         self._once = None if is_alone else ids_once()
         self._rows: list[Row] = []
@@ -147,7 +147,8 @@ class Gathering:
             rows[0].id,
             [rows[i].features for i in order],
             places=[rows[i].line.place for i in order],
-            on_nan=self._on_nan,
+            on_nan=self._source.on_nan,
+            notices=self._source.notices,
             ragged=self._ragged,
         )
         hypotheses = tuple(

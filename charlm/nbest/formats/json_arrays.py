@@ -14,6 +14,7 @@ from charlm.nbest.formats.json_records import Record, Records, running_id, score
 from charlm.nbest.formats.json_text import Span, elements, members, with_member
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lines import lines_of
+from charlm.nbest.notices import WITHOUT_HYPOTHESIS
 from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
 
 SCORES = re.compile(rf"score|log_?prob|^{FEATURE}$")
@@ -75,6 +76,7 @@ class ArraysFormat(Format):
                             f"{record.place}: found no hypothesis of {key[:80]!r}; expected at "
                             "least one; --allow-missing passes it on as it is"
                         )
+                    source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)
                     passed += record.before + record.text
                     continue
                 named = record._replace(key=key, before=passed + record.before)
@@ -94,7 +96,9 @@ class ArraysFormat(Format):
         found = self._features(record, places)
         if source.length_penalty:
             found = _summed(record, found, penalty=source.length_penalty)
-        features = settled(record.key, found, places=places, on_nan=source.on_nan)
+        features = settled(
+            record.key, found, places=places, on_nan=source.on_nan, notices=source.notices
+        )
         side = Side(record, (spans, *(array for array in arrays if array != spans)))
         return NbestList(
             record.key,

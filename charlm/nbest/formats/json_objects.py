@@ -14,6 +14,7 @@ from charlm.nbest.formats.json_records import Entry, Record, Records, single
 from charlm.nbest.formats.json_text import Json, Span, with_member
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lines import lines_of
+from charlm.nbest.notices import WITHOUT_HYPOTHESIS
 from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
 
 
@@ -84,6 +85,7 @@ class ObjectsFormat(FramedFormat):
                 f"{record.place}: found no hypothesis of {block.id[:80]!r}; expected at least one; "
                 "--allow-missing passes it on as it is"
             )
+        source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)
         return True
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
@@ -110,6 +112,7 @@ def _list(block: Block, record: Record, source: Source) -> NbestList:
         [candidates[i].features for i in order],
         places=[places[i] for i in order],
         on_nan=source.on_nan,
+        notices=source.notices,
     )
     edges = [0, *(edge for candidate in candidates for edge in candidate.span), len(record.text)]
     gaps = [record.text[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2)]

@@ -164,6 +164,7 @@ def _list(line: Line, blank: str, source: Source) -> NbestList:
         [_features(found[i], places[i]) for i in order],
         places=[places[i] for i in order],
         on_nan=source.on_nan,
+        notices=source.notices,
         ragged=True,
     )
     edges = [0, *(edge for span in spans for edge in span), len(line.text)]

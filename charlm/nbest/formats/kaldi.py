@@ -17,14 +17,14 @@ from charlm.nbest.contract import FEATURE, Piece, Sample, Source
 from charlm.nbest.formats.archives import (
     Archive,
     Value,
-    filled,
-    refuse_left,
+    check_left,
     some_of,
     split_line,
 )
 from charlm.nbest.formats.frames import Frame, FramedFormat, Gathering, Loose, Row, frame_of
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lines import Lines, lines_of, names_in, open_lines
+from charlm.nbest.notices import filled
 from charlm.nbest.policies import number, only, plain_words, refuse_twice, written
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
@@ -103,7 +103,7 @@ class KaldiFormat(FramedFormat):
             rows = _rows(lines, archives, source)
             for found in Gathering(source, name=lines.name, ragged=True).lists(rows):
                 taken = {costs[name].name: archives[name].taken() for name in archives}
-                yield filled(_bundled(found, taken), archives)
+                yield filled(_bundled(found, taken), archives, notices=source.notices)
 
     def _in_folder(
         self, folder: Path, features: Mapping[str, Path]
@@ -209,10 +209,7 @@ def _rows(lines: Lines, archives: Mapping[str, Archive], source: Source) -> Iter
             (key, value.tail),
             rank=int(parts[2]),
         )
-    if not source.allow_missing:
-        refuse_left(archives.values(), beside=lines.name)
-    for archive in archives.values():
-        archive.left()
+    check_left(archives.values(), source, beside=lines.name)
 
 
 def _features(

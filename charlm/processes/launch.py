@@ -1,10 +1,11 @@
-"""Several processes of one training on this machine, of which the calling one is the first.
+"""Several processes on this machine, of which the calling one is the first.
 
-The others are the program itself, `python -m charlm train`, with their place in the environment;
-they are told what to do by the first, so their options say nothing but the device.
+The others are the program itself, `python -m charlm train` and the like, with their place in the
+environment; they are told what to do by the first, so their options say nothing but the device.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from charlm.errors import ConfigError, TrainingError
-from charlm.runtime import MEETING, Place, place_of_process, process_group
-from charlm.training.ranks import RankLostError, Ranks
+from charlm.errors import ConfigError, ProcessError
+from charlm.processes.group import Group, RankLostError, Work
+from charlm.runtime import (
+    MEETING,
+    Place,
+    pick_device,
+    place_of_process,
+    process_group,
+    set_threads,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+Joined = TypeVar("Joined", bound=Group)
 
 MAX_PROCESSES = 1024
 PARTING = 10.0  # seconds that a process is given to end by itself
@@ -61,54 +75,81 @@ def _gpus(gpus: str, *, device: str) -> list[str]:
     if not all(int(number) < found for number in numbers):
         raise ConfigError(
             f"--gpus {gpus}: this machine shows {found} CUDA devices; expected each number below "
-            f"that; use --processes {len(numbers)} to train with that many processes on the CPU"
+            f"that; use --processes {len(numbers)} for that many processes on the CPU"
         )
     return [f"cuda:{int(number)}" for number in numbers]
 
 
+def threads_of_each(threads: int | None, n_processes: int) -> int | None:
+    """CPU threads of each of some processes on this machine; None: torch's own choice."""
+    if threads is not None or n_processes == 1:
+        return threads
+    return max(1, set_threads(None) // n_processes)
+
+
+def own_device(name: str) -> "torch.device":
+    """The device that `name` means to a process beside others, which holds memory of no other GPU.
+
+    Raises:
+        ConfigError: no such device on this machine.
+    """
+    import torch
+
+    device = pick_device(place_of_process().device_name(name))
+    if device.index is not None:
+        torch.cuda.set_device(device)
+    return device
+
+
 @contextmanager
-def joined() -> Iterator[Ranks]:
-    """The processes that torchrun, or another process of charlm's, started; else this one alone."""
+def joined(alone: Joined) -> Iterator[Joined]:
+    """The processes that torchrun, or another process of charlm's, started; else `alone`."""
     place = place_of_process()
     if place.size == 1:
-        yield Ranks()
+        yield alone
         return
     meeting = Path(os.environ[MEETING]) if MEETING in os.environ else None
     if meeting is not None:
         _sign(meeting, place.rank).touch()
-    with process_group(place, meeting=meeting):
-        yield Ranks.of_group(rank=place.rank, size=place.size)
+    parent = os.getppid()
+    try:
+        with process_group(place, meeting=meeting):
+            yield alone.connected(rank=place.rank, size=place.size)
+    finally:
+        if meeting is not None and os.getppid() != parent:  # it was killed, and left its folder
+            shutil.rmtree(meeting.parent, ignore_errors=True)
 
 
 @contextmanager
-def launched(devices: Sequence[str], *, alone: Ranks) -> Iterator[Ranks]:
+def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     """This process as the first, and one started for each further device; `alone` without any.
 
     Raises:
-        TrainingError: one of them ends before its time; it is named.
+        ProcessError: one of them ends before its time; it is named.
     """
     if len(devices) == 1:
         yield alone
         return
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="charlm-")))
-        workers = _Workers(folder, devices)
+        workers = _Workers(folder, devices, alone.work)
         stack.callback(workers.end)
         workers.start()
         try:
             place = Place(0, len(devices), 0)
             with process_group(place, meeting=folder / "meeting"):
-                yield Ranks.of_group(rank=0, size=len(devices))
+                yield alone.connected(rank=0, size=len(devices))
         except RankLostError as error:
-            raise TrainingError(workers.cause() or str(error)) from None
+            raise ProcessError(workers.cause() or str(error)) from None
 
 
 class _Workers:
     """The processes from number 1 on."""
 
-    def __init__(self, folder: Path, devices: Sequence[str]) -> None:
+    def __init__(self, folder: Path, devices: Sequence[str], work: Work) -> None:
         self.folder = folder
         self.devices = devices
+        self.work = work
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
@@ -118,7 +159,7 @@ class _Workers:
             numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, MEETING: meeting}
             with self._errors(rank).open("wb") as errors:
                 self.processes[rank] = subprocess.Popen(
-                    [sys.executable, "-m", "charlm", "train", "--data", os.devnull]
+                    [sys.executable, "-m", "charlm", *self.work.command]
                     + ["--device", self.devices[rank]],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -127,7 +168,7 @@ class _Workers:
                 )
         while not all(_sign(meeting, rank).exists() for rank in self.processes):
             if any(process.poll() is not None for process in self.processes.values()):
-                raise TrainingError(self.cause())
+                raise ProcessError(self.cause())
             time.sleep(0.02)
 
     def _errors(self, rank: int) -> Path:
@@ -150,8 +191,8 @@ class _Workers:
     def _told(self, rank: int, status: int, said: str) -> str:
         reason = said if status >= 0 else f"it was killed by {signal.Signals(-status).name}"
         return (
-            f"process {rank} of {len(self.devices)} ended before the training did: {reason}; "
-            "the last checkpoint is kept; go on with --resume"
+            f"process {rank} of {len(self.devices)} ended before {self.work.name} did: {reason}; "
+            f"{self.work.advice}"
         )
 
     def end(self) -> None:

@@ -1,0 +1,76 @@
+"""What a reader put right or went past instead of refusing it, counted: to be told at the end.
+
+Nothing is filled in and nothing passed over without a count here; one object goes with a source
+from its opening to the summary.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+
+WORST = "the worst of the list"
+WITHOUT_HYPOTHESIS = "lists without a hypothesis"
+ZERO = "0, since no hypothesis of the list has it"
+
+
+class Filling(NamedTuple):
+    """A feature that hypotheses were given."""
+
+    feature: str
+    cause: str  # what the list has there
+    value: str  # what stands there instead
+
+
+@dataclass
+class Notices:
+    """Counts so far."""
+
+    n_marked: int = 0  # hypotheses that lost <s> or </s> at their ends
+    filled: Counter[Filling] = field(default_factory=Counter)  # hypotheses
+    passed_over: Counter[str] = field(default_factory=Counter)  # by what was, or was not, there
+
+    def look(self, nbest: NbestList) -> None:
+        """Count what can be seen of a list that has been read."""
+        self.n_marked += sum(isinstance(each.words, Unmarked) for each in nbest.hypotheses)
+
+    def pass_over(self, what: str, n: int) -> None:
+        """So many more of these; 0 is no notice."""
+        if n:
+            self.passed_over[what] += n
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "n_marked": self.n_marked,
+            "filled": [{**key._asdict(), "n_hypotheses": n} for key, n in self.filled.items()],
+            "passed_over": dict(self.passed_over),
+        }
+
+
+def filled(nbest: NbestList, names: Iterable[str] = (), *, notices: Notices) -> NbestList:
+    """The list with these features and all that some of its hypotheses have, in each of them.
+
+    What a hypothesis lacks is the worst of the list; what all lack is 0 and changes no ranking.
+    """
+    hypotheses = nbest.hypotheses
+    values = {}
+    for name in dict.fromkeys([*names, *(name for each in hypotheses for name in each.features)]):
+        there = [each.features[name] for each in hypotheses if name in each.features]
+        values[name] = min(there, default=0.0)
+        if len(there) < len(hypotheses):
+            filling = Filling(name, "missing", WORST if there else ZERO)
+            notices.filled[filling] += len(hypotheses) - len(there)
+    return replace(
+        nbest,
+        hypotheses=tuple(
+            replace(each, features={**each.features, **_lacking(each, values)})
+            for each in hypotheses
+        ),
+    )
+
+
+def _lacking(hypothesis: Hypothesis, values: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if name not in hypothesis.features}

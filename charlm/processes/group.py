@@ -1,0 +1,143 @@
+"""The processes that do one thing together, and what they tell each other.
+
+Whatever is called here is called by every process, in the same order: one that leaves a call out
+lets the others wait. Alone, a process tells nobody anything, and not a bit is other than without
+this file.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import distributed
+
+from charlm.errors import ProcessError
+
+PATIENCE = timedelta(days=100)  # while the first process encodes a text, or waits for a line
+
+Told = TypeVar("Told")
+
+
+class RankLostError(ProcessError):
+    """Another process is gone, or stands still."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What processes do together, as errors call it."""
+
+    name: str
+    command: tuple[str, ...]  # of charlm's, that the further processes are started by
+    advice: str  # what to do where one of them is gone
+
+
+TRAINING = Work(
+    "the training",
+    ("train", "--data", os.devnull),
+    "the last checkpoint is kept; go on with --resume",
+)
+EVALUATION = Work("the evaluation", ("eval",), "start it again")
+SCORING = Work("the scoring", ("score",), "start it again")
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process, number `rank` of `size`; the first is 0, and the only one to write and talk."""
+
+    rank: int = 0
+    size: int = 1
+    patient: distributed.ProcessGroup | None = None  # for waits that have no natural end
+    work: Work = TRAINING
+
+    def connected(self, *, rank: int, size: int) -> Self:
+        """The same work in the process group that exists."""
+        patient = distributed.new_group(backend="gloo", timeout=PATIENCE)
+        return replace(self, rank=rank, size=size, patient=patient)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes, and talks to the user."""
+        return self.rank == 0
+
+    def from_first(self, make: Callable[[], Told]) -> Told:
+        """What the first process makes, told to all; it may take any time.
+
+        Raises:
+            RankLostError: it made nothing, by an error that it tells itself.
+        """
+        if self.size == 1:
+            return make()
+        told: list[Told | None] = [None]
+        try:
+            if self.is_first:
+                told = [make()]
+        finally:  # an error, too, is something that the others wait for
+            with self._together():
+                distributed.broadcast_object_list(told, src=0, group=self.patient)
+        if told[0] is None:
+            raise self._ended()
+        return told[0]
+
+    def told(self) -> Any:
+        """What the first process makes by `from_first`, in any other one."""
+        return self.from_first(_nothing)
+
+    def handed_out(self, shares: Sequence[Told] | None) -> Told:
+        """What the first process gives each: its own share of `shares`; the others say None."""
+        if self.size == 1:
+            assert shares is not None
+            return shares[0]
+        own: list[Told | None] = [None]
+        given = None if shares is None else list(shares)
+        with self._together():
+            distributed.scatter_object_list(own, given, src=0, group=self.patient)
+        return own[0]  # type: ignore[return-value]  # torch fills it
+
+    def collected(self, own: Told) -> list[Told]:
+        """What each process has, by rank, at the first one; nothing elsewhere."""
+        if self.size == 1:
+            return [own]
+        everyones: list[Told | None] | None = [None] * self.size if self.is_first else None
+        with self._together():
+            distributed.gather_object(own, everyones, dst=0, group=self.patient)
+        return everyones or []  # type: ignore[return-value]  # torch fills it
+
+    def decided(self, *answers: bool) -> tuple[bool, ...]:
+        """The first process's answers, for what its clock decides."""
+        if self.size == 1:
+            return answers
+        told = torch.tensor(answers)
+        with self._together():
+            distributed.broadcast(told, src=0)
+        return tuple(told.tolist())
+
+    def summed(self, *values: float) -> tuple[float, ...]:
+        """Each number summed over the processes, in float64."""
+        if self.size == 1:
+            return values
+        sums = torch.tensor(values, dtype=torch.float64)
+        with self._together():
+            distributed.all_reduce(sums)
+        return tuple(sums.tolist())
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Around one call of torch's, which knows no better error for a lost connection."""
+        try:
+            yield
+        except RuntimeError:
+            raise self._ended() from None
+
+    def _ended(self) -> RankLostError:
+        return RankLostError(
+            f"process {self.rank} of {self.size}: another process of {self.work.name} ended or "
+            f"gives no answer; expected all to go on to the end; {self.work.advice}"
+        )
+
+
+def _nothing() -> None:
+    raise AssertionError("only the first process has anything to tell")

@@ -1,0 +1,45 @@
+"""Hypotheses with the same words: their totals by hand, and where they stand."""
+
+import math
+
+import pytest
+
+from charlm.nbest.duplicates import Dedup, merged
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+
+TEXTS = ("a", "b", "a", "c", "a b")
+
+
+def ranked(*totals: float) -> Rescored:
+    hypotheses = tuple(Hypothesis(tuple(text.split()), {}, "f:1") for text in TEXTS)
+    order = sorted(range(len(totals)), key=lambda index: -totals[index])
+    return Rescored(NbestList("u", hypotheses), (), totals, tuple(order))
+
+
+def test_a_sum_may_win_that_no_part_of_it_would() -> None:
+    found = merged(ranked(-1.0, -0.5, -1.25, -9.0, -8.0), "sum")
+    together = math.log(math.exp(-1.0) + math.exp(-1.25))
+    assert together > -0.5
+    assert found.totals == pytest.approx((together, -0.5, together, -9.0, -8.0))
+    assert found.order == (0, 2, 1, 4, 3)
+    assert found.merged == {2}
+
+
+def test_the_largest_alone_moves_the_others_behind_it_and_no_winner() -> None:
+    plain = ranked(-3.0, -2.0, -1.0, -1.5, -8.0)
+    found = merged(plain, "max")
+    assert found.totals == (-1.0, -2.0, -1.0, -1.5, -8.0)
+    assert found.order == (2, 0, 3, 1, 4)
+    assert found.merged == {0}
+    assert found.best is plain.best
+
+
+def test_totals_far_below_zero_add_up_without_vanishing() -> None:
+    found = merged(ranked(-5000.0, -5001.0, -5000.0, -5002.0, -5003.0), "sum")
+    assert found.totals[0] == pytest.approx(-5000 + math.log(2))
+
+
+@pytest.mark.parametrize("dedup", ["sum", "max"])
+def test_ties_of_different_words_stay_as_they_were(dedup: Dedup) -> None:
+    item = ranked(-9.0, -1.0, -8.0, -1.0, -1.0)
+    assert merged(item, dedup).order == (1, 3, 4, 2, 0)

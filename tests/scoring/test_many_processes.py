@@ -1,0 +1,126 @@
+"""Real processes, connected by gloo, against one: evaluation, scoring, and what ends them.
+
+One pair of processes does all of the first half: starting costs the most.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charlm
+
+PROGRAM = """
+import json, os, sys
+from torch import distributed
+import charlm
+
+rank, folder = int(sys.argv[1]), sys.argv[2]
+os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank))
+distributed.init_process_group(
+    "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2
+)
+for command, options in json.load(sys.stdin):
+    if rank:
+        options = {"device": "cpu"}
+    found = getattr(charlm, command)(**options)
+    told = [each.to_dict() for each in found] if command == "evaluate" else found.to_dict()
+    print(json.dumps(told))
+distributed.destroy_process_group()
+"""
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+LISTS = "u\t-1\tthe cat sat\nu\t-2\tthe dog sat\nu\t-3\ta bird\nv\t-1\tdogs looked\nv\t-2\ta mat\n"
+
+
+def asked(run: Path, corpus: Path, out: Path) -> list[tuple[str, dict[str, Any]]]:
+    common = {"model": str(run), "threads": 1, "device": "cpu"}
+    texts = [str(corpus / f"{split}.txt") for split in ("train", "test")]
+    lists = {**common, "lists": str(out / "lists.tsv"), "format": "tsv"}
+    return [
+        ("evaluate", {**common, "files": texts}),
+        ("evaluate", {**common, "files": texts, "state": "sentence"}),
+        ("score", {**lists, "out": str(out / "scored.tsv")}),
+        ("score", {**lists, "out": str(out / "ranked.tsv"), "write": "ranked", "weight": ["nn=2"]}),
+    ]
+
+
+def start(command: list[str], **environment: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**ENVIRONMENT, **environment},
+    )
+
+
+def test_two_processes_find_and_write_what_one_does(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    for name in ("pair", "alone"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lists.tsv").write_text(LISTS)
+    pair = [start(["-c", PROGRAM, str(rank), str(tmp_path)]) for rank in range(2)]
+    jobs = json.dumps(asked(tiny_run, corpus_dir, tmp_path / "pair"))
+    for process in pair:
+        assert process.stdin is not None
+        process.stdin.write(jobs)
+        process.stdin.close()
+        process.stdin = None
+    told = [process.communicate(timeout=120) for process in pair]
+    assert [process.returncode for process in pair] == [0, 0], told
+    assert told[0][0] == told[1][0]  # both know what came out
+    found = [json.loads(line) for line in told[0][0].splitlines()]
+    (_, first), (_, second), *scored = asked(tiny_run, corpus_dir, tmp_path / "alone")
+    for results, options in zip(found[:2], (first, second), strict=True):
+        assert results == [each.to_dict() for each in charlm.evaluate(**options)]
+    for result, (_, options) in zip(found[2:], scored, strict=True):
+        alone = charlm.score(**options).to_dict()
+        assert {k: result[k] for k in ("n_lists", "n_moved", "scorers")} == {
+            k: alone[k] for k in ("n_lists", "n_moved", "scorers")
+        }
+    for name in ("scored.tsv", "ranked.tsv"):
+        pair_file, alone_file = tmp_path / "pair" / name, tmp_path / "alone" / name
+        assert fields(pair_file) == fields(alone_file)
+
+
+def fields(path: Path) -> list[Any]:
+    """What is a number is compared as one."""
+    found: list[Any] = []
+    for field in path.read_text().replace("\n", "\t\n\t").split("\t"):
+        try:
+            found.append(pytest.approx(float(field), abs=1e-4))
+        except ValueError:
+            found.append(field)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who was started")
+def test_a_killed_process_ends_the_command_with_one_line_and_leaves_nothing(
+    tiny_run: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = ["-m", "charlm", "eval", "-", "--model", str(tiny_run), "--processes", "2"]
+    first = start(command, TMPDIR=str(folder))
+    children, limit = Path(f"/proc/{first.pid}/task/{first.pid}/children"), time.monotonic() + 90
+    while not (started := children.read_text().split()):
+        assert first.poll() is None and time.monotonic() < limit
+        time.sleep(0.01)
+    os.kill(int(started[0]), signal.SIGKILL)  # it cannot end by itself: the text has not come
+    printed, errors = first.communicate("the cat\n", timeout=90)
+    assert (first.returncode, printed) == (1, "")
+    assert errors == (
+        "charlm: process 1 of 2 ended before the evaluation did: it was killed by SIGKILL; start "
+        "it again\n"
+    )
+    assert list(folder.glob("charlm-*")) == []

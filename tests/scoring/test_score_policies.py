@@ -1,0 +1,241 @@
+"""Through `charlm.score`: duplicates, orders, and references that are wrong before anything is."""
+
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import charlm
+from charlm.nbest.notices import ZERO, Filling
+from charlm.nbest.scorer import Words
+from charlm.nbest.weights import load_weights
+
+LISTS = "id\tam\ttext\nu\t-2\ta b\nu\t-2.25\tc\nu\t-2.5\ta b\nv\t-1\td\nv\t-3\td\n"
+
+
+class Counting:
+    """A user's function that counts what it is asked; each word is worth e^-1, the end nothing."""
+
+    def __init__(self) -> None:
+        self.n_sentences = 0
+
+    def __call__(self, sentences: Sequence[Words]) -> list[list[float]]:
+        self.n_sentences += len(sentences)
+        return [[*[-1.0] * len(words), 0.0] for words in sentences]
+
+
+@pytest.fixture
+def asked() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def scorer(asked: Counting) -> charlm.FunctionScorer:
+    return charlm.FunctionScorer(asked)
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    path = tmp_path / "lists.tsv"
+    path.write_text(LISTS)
+    return path
+
+
+def written(*arguments: object, **options: object) -> str:
+    pieces: list[str] = []
+    charlm.score(*arguments, out=pieces.append, weight=["am=1", "own=0"], **options)
+    return "".join(pieces)
+
+
+BOTH = math.log(math.exp(-2) + math.exp(-2.5))
+
+
+@pytest.mark.parametrize(
+    ("dedup", "totals"), [("none", [-2, -2.25, -2.5]), ("sum", [BOTH, -2.25]), ("max", [-2, -2.25])]
+)
+def test_one_of_the_same_words_stands_for_all_with_its_own_features_and_their_total(
+    lists: Path, scorer: charlm.FunctionScorer, dedup: str, totals: list[float]
+) -> None:
+    first, *_ = written(lists, scorer=scorer, dedup=dedup, write="nbest").splitlines()
+    found = json.loads(first)["hyps"]
+    assert [each["scores"]["charlm_total"] for each in found] == pytest.approx(totals, abs=1e-6)
+    assert found[0]["scores"]["am"] == -2
+    best = written(lists, scorer=scorer, dedup=dedup, write="tsv").splitlines()[1].split("\t")
+    assert float(best[3]) == pytest.approx(totals[0], abs=1e-6)
+
+
+def test_all_lines_stay_where_lists_are_written_as_they_came(
+    lists: Path, scorer: charlm.FunctionScorer
+) -> None:
+    for dedup in ("none", "sum", "max"):
+        kept = written(lists, scorer=scorer, dedup=dedup)
+        assert ["\t".join(line.split("\t")[::3]) for line in kept.splitlines()[1:]] == [
+            *("u\ta b", "u\tc", "u\ta b", "v\td", "v\td")
+        ]
+    ranked = written(lists, scorer=scorer, dedup="sum", sort=True).splitlines()
+    assert [line.split("\t")[1] for line in ranked[1:]] == ["-2", "-2.5", "-2.25", "-1", "-3"]
+
+
+def test_sorted_is_ranked_and_the_order_of_the_lists_stays(
+    lists: Path, scorer: charlm.FunctionScorer
+) -> None:
+    lists.write_text("id\tam\ttext\nv\t-3\ta\nv\t-1\tb\nu\t-2\tc\n")
+    assert written(lists, scorer=scorer, sort=True) == written(lists, scorer=scorer, write="ranked")
+    assert [line[0] for line in written(lists, scorer=scorer, sort=True).splitlines()[1:]] == [
+        *("v", "v", "u")
+    ]
+    with pytest.raises(charlm.ConfigError, match="--sort: --write trn has no list to sort; expect"):
+        charlm.score(lists, scorer=scorer, sort=True, write="trn")
+
+
+WRONG = [
+    (None, "refs: no such file; expected a text"),
+    ("", "refs: empty; expected references"),
+    ("x-1 a\nx-2 b\n", "refs: 2 references for 2 lists, 0 with an id of theirs"),
+    ("u a b\n", "refs: no reference for 1 of 2 lists ('v')"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+@pytest.mark.parametrize("piped", [False, True])
+def test_references_that_are_wrong_are_noticed_before_anything_is_scored_or_written(
+    lists: Path,
+    tmp_path: Path,
+    scorer: charlm.FunctionScorer,
+    asked: Counting,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    message: str,
+    piped: bool,
+) -> None:
+    refs, out = tmp_path / "refs", tmp_path / "out"
+    if text is not None:
+        refs.write_text(text)
+    if piped:
+        raw = io.BufferedReader(io.BytesIO(LISTS.encode()))  # type: ignore[arg-type]
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+    with pytest.raises(charlm.DataError) as caught:
+        charlm.score("-" if piped else lists, scorer=scorer, refs=refs, out=out)
+    assert message in str(caught.value)
+    assert asked.n_sentences == 0
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("which", ["refs", "test_refs"])
+def test_both_files_of_references_are_looked_at_before_the_tuning(
+    lists: Path, tmp_path: Path, scorer: charlm.FunctionScorer, asked: Counting, which: str
+) -> None:
+    (tmp_path / "good").write_text("u a b\nv d\n")
+    (tmp_path / "bad").write_text("u a b\nw d\n")
+    files = {"refs": tmp_path / "good", "test_refs": tmp_path / "good", which: tmp_path / "bad"}
+    weights = tmp_path / "weights"
+    with pytest.raises(charlm.DataError, match=r"bad: no reference for 1 of 2 lists \('v'\)"):
+        charlm.score(lists, tune=lists, scorer=scorer, weights=weights, **files)
+    assert asked.n_sentences == 0
+    assert not weights.exists()
+
+
+def test_references_are_of_lattices_too(run: Path, tmp_path: Path) -> None:
+    lattices, refs = tmp_path / "lattices", tmp_path / "refs"
+    lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")
+    refs.write_text("other a\nutt b\n")
+    with pytest.raises(charlm.DataError, match="refs: 1 references for no list"):
+        charlm.score(lattices, model=run, refs=refs, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    result = charlm.score(lattices, model=run, refs=refs, allow_missing=True)
+    assert result.report is not None
+    assert result.report.first.error == 1.0
+
+
+def test_lattices_through_a_pipe_follow_each_other_though_there_are_references(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lattices, refs = tmp_path / "lattices", tmp_path / "refs"
+    lattices.write_text("".join(f"x-{n}\n0\t1\ta\t1,10\n1\n\n" for n in range(3)))
+    refs.write_text("".join(f"x-{n} a\n" for n in range(3)))
+    found = []
+    for source in (lattices, "-"):
+        raw = io.BufferedReader(io.BytesIO(lattices.read_bytes()))  # type: ignore[arg-type]
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+        pieces: list[str] = []
+        options = {"refs": refs, "context": "previous", "write": "nbest"}
+        charlm.score(source, model=run, out=pieces.append, **options)
+        found.append(pieces)
+    assert found[0] == found[1]
+    scores = {json.loads(piece)["hyps"][0]["scores"]["nn"] for piece in found[0]}
+    assert len(scores) == 3
+
+
+def test_lists_that_must_not_wait_get_their_references_at_the_end(
+    scorer: charlm.FunctionScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "refs").write_text("u a b\nv d\n")
+    raw = io.BufferedReader(io.BytesIO(LISTS.encode()))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+    result = charlm.score("-", scorer=scorer, refs=tmp_path / "refs", line_buffered=True)
+    assert result.report is not None
+    assert result.report.first.error == 0.0
+
+
+def test_what_is_missing_is_counted_for_both_sets_of_lists(
+    scorer: charlm.FunctionScorer, tmp_path: Path
+) -> None:
+    dev, test = tmp_path / "dev.tsv", tmp_path / "test"
+    dev.write_text(LISTS + "w\t-1\t<s> d\nw\t-2\te\n")
+    (tmp_path / "refs").write_text("u a b\nv d\nx y\n")
+    test.mkdir()
+    (test / "text").write_text("u-1 a </s>\nu-2 b\n")
+    (test / "acwt").write_text("x-1 5\n")
+    (tmp_path / "test-refs").write_text("u b\ny c\n")
+    result = charlm.score(
+        tune=dev, refs=tmp_path / "refs", scorer=scorer, weights=tmp_path / "w", allow_missing=True
+    )
+    assert result.dev_notices.n_marked == 1
+    assert result.dev_notices.passed_over == {
+        "lists without a reference": 1,
+        "references without a list": 1,
+    }
+    assert load_weights(tmp_path / "w").values.keys() >= {"am", "own"}
+    result = charlm.score(test, scorer=scorer, refs=tmp_path / "test-refs", allow_missing=True)
+    assert result.notices.n_marked == 1
+    assert result.notices.filled == {Filling("am", "missing", ZERO): 2}
+    assert result.notices.passed_over == {
+        "references without a list": 1,
+        "keys of acwt that the texts lack": 1,
+    }
+
+
+def test_an_utterance_without_scores_is_ranked_as_the_others_are(
+    scorer: charlm.FunctionScorer, tmp_path: Path
+) -> None:
+    for folder, name, text in (
+        ("lists", "a", "-1 -2 1 yes\n-2 -2 1 no\n"),
+        ("lists", "b", "-1 -2 1 yes\n"),
+        ("scores", "a", "-9\n-3\n"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text(text)
+    features = {"x": tmp_path / "scores"}
+    options = {"scorer": scorer, "features": features, "weight": ["x=1", "am=0", "old_lm=0"]}
+    pieces: list[str] = []
+    charlm.score(
+        tmp_path / "lists", allow_missing=True, write="kaldi", out=pieces.append, **options
+    )
+    assert "".join(pieces) == "a no\nb yes\n"
+
+
+def test_a_users_function_says_what_hypotheses_are_worth(
+    lists: Path, saved_run: Callable[..., Path]
+) -> None:
+    scorer = charlm.FunctionScorer(
+        lambda sentences: [[0.0] * len(words) + [-len(words)] for words in sentences], name="short"
+    )
+    pieces: list[str] = []
+    charlm.score(lists, scorer=scorer, weight=["am=0"], write="kaldi", out=pieces.append)
+    assert "".join(pieces) == "u c\nv d\n"
+    result = charlm.score(lists, model=saved_run("zeros"), scorer=scorer)
+    assert result.scorers.keys() == {"nn", "short"}

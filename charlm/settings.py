@@ -112,10 +112,10 @@ def build_part(
                 depth=depth + 1,
             )
         else:
-            arguments[option] = checked(value, annotation, where=where)
+            arguments[option] = checked(value, annotation, where=where, default=default)
             resolved[option] = _as_json(arguments[option])
-            if annotation == InputFile and not may_read and value not in ("", STORED):
-                raise ConfigError(f"{where} is {shown(value)}; expected {STORED!r} in a run")
+            if annotation == InputFile:
+                _check_file(value, may_read=may_read, where=where)
     built = part(*leading, **arguments)
     if isinstance(built, StoresOtherwise):
         resolved = built.settings_to_store(resolved)
@@ -163,8 +163,18 @@ def _refuse_unknown(settings: Settings, schema: Mapping[str, Any], *, where: str
             raise ConfigError(f"{where} has no option {shown(option)}; {takes}")
 
 
-def checked(value: Any, annotation: Any, *, where: str) -> Any:
-    """`value` as the type that `annotation` asks for.
+def _check_file(value: Any, *, may_read: bool, where: str) -> None:
+    if not may_read and value not in ("", STORED):
+        raise ConfigError(f"{where} is {shown(value)}; expected {STORED!r} in a run")
+    if may_read and value == STORED:
+        raise ConfigError(
+            f"{where} is {STORED!r}, which a run says of what it has read; expected a file; "
+            f"write ./{STORED} for one of that name"
+        )
+
+
+def checked(value: Any, annotation: Any, *, where: str, default: Any = ()) -> Any:
+    """`value` as the type that `annotation` asks for; of a list, `default` shows how one looks.
 
     Raises:
         ConfigError: another type, or out of range.
@@ -180,16 +190,16 @@ def checked(value: Any, annotation: Any, *, where: str) -> Any:
             raise ConfigError(f"{where} is {shown(value)}; expected one of {listed}")
         return value
     if get_origin(annotation) is tuple:
-        return _checked_list(value, get_args(annotation)[0], bounds, where)
+        if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
+            example = list(default) if isinstance(default, tuple) and default else [1, 2]
+            raise ConfigError(
+                f"{where} is {shown(value)}; expected a list of at most {MAX_LIST}, as {example}"
+            )
+        item = get_args(annotation)[0]
+        return tuple(_checked_scalar(each, item, bounds, where) for each in value)
     if isinstance(annotation, types.UnionType):
         raise TypeError(f"{where}: unions are no schema")
     return _checked_scalar(value, annotation, bounds, where)
-
-
-def _checked_list(value: Any, item: Any, bounds: Range | None, where: str) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple) or len(value) > MAX_LIST:
-        raise ConfigError(f"{where} is {shown(value)}; expected a list of at most {MAX_LIST}")
-    return tuple(_checked_scalar(each, item, bounds, where) for each in value)
 
 
 def _checked_scalar(value: Any, kind: type, bounds: Range | None, where: str) -> Any:

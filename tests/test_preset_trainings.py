@@ -1,11 +1,13 @@
 """Every preset, scaled down, from training to neighbours: nothing of it exists in a table alone.
 
-What it must beat is the perplexity of the words' frequencies, which needs no context at all.
+What it must beat is the perplexity of the words' frequencies, which needs no context at all. What
+a crash leaves of its training in the middle of an epoch ends at the same bits.
 """
 
 import json
 import math
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,13 @@ import pytest
 
 import charlm
 from charlm.presets import PRESETS
+from charlm.run.folder import MODEL, RESUME
+from charlm.run.weights import read_tensors
 from charlm.settings import Settings
 from charlm.text.files import write_bytes
 from charlm.training import session
+from charlm.training.loop import Trainer
+from charlm.training.train import Silence
 
 # Who runs is told by what he eats; the ends of words tell their kind.
 SENTENCES = [
@@ -95,28 +101,50 @@ def unigram_perplexity() -> float:
     return math.exp(nll / len(tokens))
 
 
+class Crash(Silence):
+    """Copies the run as it stands behind the second step of the last epoch but one."""
+
+    def __init__(self, run: Path, copy: Path, patch: pytest.MonkeyPatch) -> None:
+        self.run, self.copy, self.patch = run, copy, patch
+
+    def stepped(self, trainer: Trainer) -> None:
+        position = trainer.position
+        if position.epoch == RECIPE["epochs"] - 2 and position.step in (2, 3):
+            is_due = position.step == 2
+            self.patch.setattr(session, "CHECKPOINT_SECONDS", -1.0 if is_due else math.inf)
+            if not is_due:
+                shutil.copytree(self.run, self.copy)
+
+
+def kept(run: Path) -> tuple[bytes, dict[str, bytes]]:
+    """The best weights as they lie there, and all that a next step would depend on."""
+    tensors, _ = read_tensors(run / RESUME)
+    return (run / MODEL).read_bytes(), {k: t.numpy().tobytes() for k, t in tensors.items()}
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_trains_resumes_evaluates_and_answers(
     name: str, corpus: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "save_curve", lambda h, p, *, title: write_bytes(p, b""))
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    asked: dict[str, Any] = {
-        "data": corpus,
-        "arch": name,
-        "out": tmp_path / "run",
-        "vocab": vocabulary,
-        "overrides": overrides(name),
-        "threads": 1,
-        "device": "cpu",
-        "precision": "fp32",
-    }
-    begun = charlm.train(**asked, max_time="0.000001s")
-    assert not begun.is_finished
-    charlm.train(**asked, resume=True)
-    (result,) = charlm.evaluate(tmp_path / "run", data=corpus, device="cpu", state="sentence")
+    run, crashed = tmp_path / "run", tmp_path / "crashed"
+    asked: dict[str, Any] = {"threads": 1, "device": "cpu", "precision": "fp32"}
+    charlm.train(
+        data=corpus,
+        arch=name,
+        out=run,
+        vocab=vocabulary,
+        overrides=overrides(name),
+        watcher=Crash(run, crashed, monkeypatch),
+        **asked,
+    )
+    assert kept(crashed) != kept(run)
+    assert charlm.train(data=corpus, out=crashed, resume=True, **asked).is_finished
+    assert kept(crashed) == kept(run)
+    (result,) = charlm.evaluate(run, data=corpus, device="cpu", state="sentence")
     ppl = result.by_state["sentence"].ppl
     assert ppl is not None
     assert ppl < 0.9 * unigram_perplexity()
-    (found,) = charlm.neighbours("cats", model=tmp_path / "run", k=3)
+    (found,) = charlm.neighbours("cats", model=run, k=3)
     assert len(found.nearest) == 3

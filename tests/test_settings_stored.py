@@ -45,3 +45,13 @@ def test_a_path_in_settings_that_are_not_the_users_own_is_refused() -> None:
     assert str(caught.value) == (
         "option 'file' of shape 'printed' is '/etc/passwd'; expected 'stored' in a run"
     )
+
+
+def test_the_word_of_a_run_is_no_file_of_a_users() -> None:
+    inside = {"type": "printed", "file": "stored"}
+    with pytest.raises(ConfigError) as caught:
+        build_part(SHAPE, {"type": "frame", "inside": inside}, leading=["red"], may_read=True)
+    assert str(caught.value) == (
+        "option 'file' of shape 'printed' is 'stored', which a run says of what it has read; "
+        "expected a file; write ./stored for one of that name"
+    )

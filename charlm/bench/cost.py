@@ -180,8 +180,7 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     clock.stop("context")
     x_TBE.backward(fed_TBE.grad)
     clock.stop("encoder")
-    trainer.clip()
-    trainer.update()
+    trainer.descend()
     clock.stop("update")
     return clock.seconds
 

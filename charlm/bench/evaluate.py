@@ -23,7 +23,8 @@ from charlm.run.store import load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.nll import FormVectors, streams_nll, validation_perplexity
 from charlm.scoring.streams import Streams, as_words
-from charlm.text.corpus import EncodedText, Ids, encode_text, split_path
+from charlm.text.corpus import EncodedText, Ids, split_path
+from charlm.text.encoded import encode_text
 from charlm.text.inventory import Inventory
 
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once

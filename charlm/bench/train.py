@@ -20,7 +20,8 @@ from charlm.model.build import build_model
 from charlm.presets import preset
 from charlm.runtime import Precision, pick_device, pick_precision, set_threads
 from charlm.settings import Settings
-from charlm.text.corpus import corpus_normalisation, encode_text, read_sentences, split_path
+from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
+from charlm.text.encoded import encode_text
 from charlm.text.inventory import inventory_of
 from charlm.training.batches import Batch
 from charlm.training.loop import Trainer
@@ -142,6 +143,7 @@ def trainer_on(
     precision: str,
     seed: int,
     settings: Settings | None = None,
+    max_tokens: int = MAX_TOKENS,
 ) -> Trainer:
     """A trainer of a preset (or of these settings in its place), before its first step."""
     settings = settings or preset(arch)
@@ -159,7 +161,7 @@ def trainer_on(
             path,
             inventory,
             stem=Path(encoded) / "train",
-            max_tokens=MAX_TOKENS,
+            max_tokens=max_tokens,
             oov_input=recipe.oov_input,
         )
         return Trainer(

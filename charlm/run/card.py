@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from charlm.run.folder import CARD, RunInfo
+from charlm.run.folder import CARD, MODEL, RunInfo
 from charlm.run.history import best_record, total_seconds
+from charlm.run.weights import read_meta
 from charlm.text.files import write_bytes
 from charlm.text.inventory import Inventory
 
@@ -21,11 +22,12 @@ def save_card(
     """Write card.md, atomically."""
     best = best_record(history)
     recipe = info.settings["recipe"]
+    ppl, temperature = _kept(folder, recipe, ppl=best["valid_ppl"])
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",
-        f"Validation perplexity {best['valid_ppl']:.2f} after epoch {best['epoch']} "
-        f"({len(history)} of {recipe['epochs']} trained), {_reading(recipe)}, fp32. "
+        f"Validation perplexity {ppl:.2f} after epoch {best['epoch']} "
+        f"({len(history)} of {recipe['epochs']} trained){temperature}, {_reading(recipe)}, fp32. "
         "For test figures run `charlm eval`.",
         "",
         "| what | value |",
@@ -36,6 +38,15 @@ def save_card(
         "",
     ]
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
+
+
+def _kept(folder: Path, recipe: dict[str, Any], *, ppl: float) -> tuple[float, str]:
+    """The perplexity of the weights that are kept, and, where it is not the epoch's, why."""
+    meta = read_meta(folder / MODEL) if recipe.get("temperature") == "valid" else {}
+    found = meta.get("temperature", 1.0), meta.get("valid_ppl", ppl)
+    if not all(type(each) is float for each in found) or found[0] == 1.0:
+        return ppl, ""
+    return found[1], f", with a softmax temperature of {found[0]:.2f} set on it ({ppl:.2f} without)"
 
 
 def _reading(recipe: dict[str, Any]) -> str:

@@ -43,6 +43,16 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
 
 
+def read_meta(path: Path) -> dict[str, Any]:
+    """A file's JSON alone.
+
+    Raises:
+        DataError: as `read_tensors`.
+    """
+    with _opened(path) as file:
+        return _meta_of(file, path)
+
+
 def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
     """Fill a model on the meta device from a file, on the CPU; returns the file's JSON.
 

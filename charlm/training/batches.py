@@ -5,7 +5,7 @@ it: that is what resuming within an epoch rests on.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,13 +55,30 @@ class Batch(NamedTuple):
         """How many tokens a mean over the share's neighbours stands for."""
         return self.whole.tokens * self.n_pairs / max(self.whole.pairs, 1)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every place has a word to predict."""
+        return self.n_tokens == self.words_TB.numel()
+
     def to(self, device: torch.device) -> "Batch":
         """On a device; the resets stay on the CPU, where the loop over them reads them."""
+        return self.map(lambda tensor: tensor.to(device))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """`change` applied to every tensor but the resets."""
         return self._replace(
-            forms=self.forms.to(device),
-            where_TB=self.where_TB.to(device),
-            words_TB=self.words_TB.to(device),
+            forms=self.forms.map(change),
+            where_TB=change(self.where_TB),
+            words_TB=change(self.words_TB),
         )
+
+    def tensors(self) -> list[Tensor]:
+        """Every tensor but the resets, in a fixed order."""
+        return [*self.forms.tensors(), self.where_TB, self.words_TB]
+
+    def padded(self) -> "Batch":
+        """With forms that occur nowhere, so that batches have few shapes."""
+        return self._replace(forms=self.forms.padded())
 
 
 @dataclass(frozen=True)

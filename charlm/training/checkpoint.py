@@ -64,6 +64,8 @@ def _numbered(name: str, rank: int) -> str:
 
 
 def _refuse_broken(trainer: Trainer) -> None:
+    if trainer.static is not None:
+        trainer.static.settle()
     for name, tensor in _weights(trainer).items():
         if not bool(tensor.isfinite().all()):
             position, what = trainer.position, name.removeprefix("model.")

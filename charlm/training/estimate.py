@@ -7,10 +7,15 @@ estimate and one without are the same to the bit.
 import resource
 import sys
 import time
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import islice, repeat
 
+import torch
+
+from charlm.training.graphs import WARM_UPS
 from charlm.training.loop import Trainer
 
 PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
@@ -46,9 +51,9 @@ def _step_seconds(trainer: Trainer) -> float:
     trainer.position = copy(position)
     trainer.begin_epoch()
     times = []
-    for batch in islice(trainer.batches.from_step(0), PROBES):
+    for probe in _probes(trainer):
         clock = time.perf_counter()
-        trainer.gradients(batch)
+        probe()
         times.append(time.perf_counter() - clock)
     trainer.optimiser.zero_grad()
     trainer.set_generator_states(generators)
@@ -56,18 +61,34 @@ def _step_seconds(trainer: Trainer) -> float:
     return min(times)
 
 
+def _probes(trainer: Trainer) -> Iterator[Callable[[], None]]:
+    """What is to be timed: the gradients of the first batches, or one step that is recorded."""
+    batches = trainer.batches.from_step(0)
+    if trainer.static is None:
+        yield from (partial(trainer.gradients, batch) for batch in islice(batches, PROBES))
+        return
+    probe = trainer.static.probe(next(batches))
+
+    def waited() -> None:
+        probe()
+        if trainer.device.type == "cuda":
+            torch.cuda.synchronize(trainer.device)
+
+    yield from repeat(waited, WARM_UPS + PROBES)
+
+
 def _validation_seconds(trainer: Trainer) -> float:
     """Time to encode the vocabulary, and that of a first chunk as often as the text has it."""
     start = time.perf_counter()
     chunks = trainer.validation_chunks()
-    _, targets = next(chunks)
+    begun = next(chunks, None)  # of several processes one may have nothing
     first = time.perf_counter() - start
     second = next(chunks, None)  # where the first is all, there is no more to come
-    if second is None:
+    if begun is None or second is None:
         return first
     chunk_seconds = time.perf_counter() - start - first
-    n_tokens = len(trainer.valid_text.ids)
-    return first + chunk_seconds * (n_tokens - targets.size) / second[1].size
+    n_tokens = len(trainer.valid_text.ids) / trainer.ranks.size
+    return first + chunk_seconds * (n_tokens - begun[1].size) / second[1].size
 
 
 def peak_memory() -> int:

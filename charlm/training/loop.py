@@ -8,7 +8,7 @@ checkpoint holds.
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -18,20 +18,20 @@ from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
 from charlm.run.history import PRETRAINING, best_record
 from charlm.runtime import autocast
-from charlm.scoring.nll import Nlls, validation_perplexity
+from charlm.scoring.nll import Nlls, nll_sums, perplexity_of
 from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
 from charlm.training.averages import Averages
 from charlm.training.batches import Batch, Source
+from charlm.training.gradients import CLIP_MARGIN, settled, shorten
+from charlm.training.loading import made_ahead
+from charlm.training.loss import batch_loss
 from charlm.training.past_decode import PastDecoder
-from charlm.training.penalties import activation_penalty, temporal_penalty
 from charlm.training.position import Position
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe import Recipe
+from charlm.training.static_step import StaticSteps, static_steps
 from charlm.training.validation import validation_chunks
-
-CLIP_MARGIN = 1e-6  # torch divides by the norm plus this: below, its factor is exactly 1
-NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself
 
 
 class Trainer:
@@ -82,6 +82,7 @@ class Trainer:
         self.position = Position(rate=recipe.schedule.first_rate(recipe.optimiser.lr))
         self.state = self.start_state()
         self.batches.begin_epoch(0)
+        self.static: StaticSteps | None = static_steps(self)
 
     def start_state(self) -> State:
         """The carried state at the start of an epoch: as in the paper, but not across epochs."""
@@ -108,7 +109,8 @@ class Trainer:
         """
         self.begin_epoch()
         clock = time.perf_counter()
-        for batch in self.batches.from_step(self.position.step):
+        batches = self.batches.from_step(self.position.step)
+        for batch in made_ahead(batches) if self.static else batches:
             self.step(batch)
             self.position.seconds += time.perf_counter() - clock
             clock = time.perf_counter()
@@ -128,37 +130,50 @@ class Trainer:
 
     def step(self, batch: Batch) -> None:
         """One update of the parameters."""
-        self.gradients(batch)
-        norm = self._clip()
+        if self.static is None:
+            self.gradients(batch)
+            self.descend()
+        else:
+            self.static.step(batch)
+        self._average()
+        self.position.step += 1
+        if self.static is not None and self.static.is_due:
+            self.static.settle()
+
+    def descend(self) -> None:
+        """Move the parameters along their gradients, shortened where these are longer than allowed.
+
+        Raises:
+            TrainingError: the norm of the gradient is NaN or infinite.
+        """
+        optimiser, longest = self.recipe.optimiser, self.recipe.clip
+        gradients = settled(self.parameters, is_sparse=optimiser.is_sparse)
+        norm = torch.nn.utils.get_total_norm(gradients)
+        length, rate = float(norm), self.rate
+        if not math.isfinite(length):
+            self.stop("the gradient", length)
+        if 0 < longest < length + CLIP_MARGIN:
+            if optimiser.is_linear:  # a shorter step is as good, and spares a pass over them all
+                rate *= longest / (length + CLIP_MARGIN)
+            else:
+                shorten(gradients, longest=longest, norm=norm)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.position.rate * self._factor()
+            group["lr"] = rate
+        self.update()
+        self.position.n_clipped += int(0 < longest < length)
+
+    def update(self) -> None:
+        """One step of the optimiser, and what the parts make good after it."""
         self.optimiser.step()
         self.model.encoder.after_step()
         self.model.output.after_step()
-        self._average()
-        self.position.n_clipped += int(0 < self.recipe.clip < norm)
-        self.position.step += 1
 
-    def _clip(self) -> float:
-        """The norm of the gradient, which is scaled only where it is longer than allowed.
-
-        Raises:
-            TrainingError: it is NaN or infinite.
-        """
-        gradients = [p.grad for p in self.parameters if p.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
-        length = float(norm)
-        if not math.isfinite(length):
-            self._stop("the gradient", length)
-        if 0 < self.recipe.clip < length + CLIP_MARGIN:
-            torch.nn.utils.clip_grads_with_norm_(self.parameters, self.recipe.clip, norm)
-        return length
-
-    def _factor(self) -> float:
-        """By what the rate of the coming step is multiplied."""
+    @property
+    def rate(self) -> float:
+        """The rate of the coming step."""
         steps = len(self.batches)
         done = self.position.epoch * steps + self.position.step
-        return self.recipe.schedule.factor(done, self.recipe.epochs * steps)
+        return self.position.rate * self.recipe.schedule.factor(done, self.recipe.epochs * steps)
 
     def gradients(self, batch: Batch) -> None:
         """Set the parameters' gradients, and carry state, sums and counts on.
@@ -169,57 +184,41 @@ class Trainer:
         batch = batch.to(self.device)
         n_streams = batch.words_TB.shape[1]
         state = self.model.context.initial_state(n_streams) if batch.is_fresh else self.state
-        with autocast(self.device, self.precision):
-            h_TBH, state = self.model.read(
-                batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
-            )
-            total, nll = self._total(h_TBH, batch)
-        loss, nll_sum = self.ranks.summed(float(total.detach()), nll or 0.0)
+        total, nll, state = self.loss(batch, state)
+        loss, nll_sum = self.ranks.summed(float(total.detach()), 0.0 if nll is None else float(nll))
         if not math.isfinite(loss):
-            self._stop("the loss", loss)
+            self.stop("the loss", loss)
         self.optimiser.zero_grad()
-        whole = batch.whole
-        (total / (whole.streams if self.recipe.divisor == "streams" else whole.tokens)).backward()
+        (total / self.divisor(batch)).backward()
         self.ranks.sum_gradients(self.parameters)
         if not batch.is_fresh:
             self.state = detached(state)
+        whole = batch.whole
         self.position.n_tokens += whole.tokens
         if nll is not None:
             self.position.nll += nll_sum
             self.position.nll_tokens += whole.tokens
 
-    def _total(self, h_TBH: Tensor, batch: Batch) -> tuple[Tensor, float | None]:
-        """The loss summed over the batch, penalties included, and its nll in nats if computed."""
-        recipe = self.recipe
-        h_NH, words_N = h_TBH.flatten(0, 1), batch.words_TB.flatten()
-        losses = recipe.criterion.losses(
-            h_NH, words_N, output=self.model.output, unigrams_V=self.unigrams_V
-        )
-        total = losses.loss_N.sum()
-        exists_TB = batch.words_TB >= 0
-        if recipe.activation_penalty and batch.n_tokens:
-            penalty = activation_penalty(h_TBH, exists_TB)
-            total = total + recipe.activation_penalty * batch.n_tokens * penalty
-        if recipe.temporal_penalty:
-            penalty = temporal_penalty(h_TBH, exists_TB)
-            total = total + recipe.temporal_penalty * batch.temporal_weight * penalty
-        if self.past_decoder is not None:
-            fed_TB = batch.forms.words_N[batch.where_TB].where(exists_TB, -1)
-            nll_N = self.past_decoder(h_NH, fed_TB.flatten(), output=self.model.output)
-            total = total + recipe.past_decode_penalty * nll_N.sum()
-        if losses.nll_N is not None:
-            return total, float(losses.nll_N.detach().sum())
-        if self.position.step % NLL_EVERY:
-            return total, None
-        with torch.no_grad():
-            return total, float(self.model.output.nll(h_NH.detach(), words_N).sum())
+    def loss(self, batch: Batch, state: State) -> tuple[Tensor, Tensor | None, State]:
+        """The loss summed over a batch on the device, its nll if computed, and the state after."""
+        with autocast(self.device, self.precision):
+            h_TBH, state = self.model.read(
+                batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
+            )
+            return *batch_loss(h_TBH, batch, trainer=self), state
 
-    def _stop(self, what: str, value: float) -> None:
+    def divisor(self, batch: Batch) -> int:
+        """What the loss of a batch, over all processes, is divided by."""
+        return batch.whole.streams if self.recipe.divisor == "streams" else batch.whole.tokens
+
+    def stop(self, what: str, value: float, *, at: str = "") -> NoReturn:
+        """Raises TrainingError: this became infinite, or no number, at the coming step."""
         epoch = self.position.epoch + 1
-        step = min(self.position.step + 1, len(self.batches))
+        at = at or f"at step {min(self.position.step + 1, len(self.batches))}"
+        clip = "a smaller --set recipe.clip" if self.recipe.clip else "--set recipe.clip=5"
         raise TrainingError(
-            f"{what} became {value} in epoch {epoch} at step {step}; the last good checkpoint is "
-            "kept; try a lower --lr or a smaller --set recipe.clip"
+            f"{what} became {value} in epoch {epoch} {at}; the last good checkpoint is "
+            f"kept; try a lower --lr or {clip}"
         )
 
     def _average(self) -> None:
@@ -259,15 +258,20 @@ class Trainer:
             TrainingError: it is not a number.
         """
         with self.averages.in_place():
-            ppl = self.ranks.from_first(lambda: validation_perplexity(self.validation_chunks()))
+            sums = nll_sums(self.validation_chunks())
+        ppl = perplexity_of(*self.ranks.summed(*sums))
         if not math.isfinite(ppl):
-            self._stop("the validation perplexity", ppl)
+            self.stop("the validation perplexity", ppl)
         return ppl
 
     def validation_chunks(self) -> Iterator[tuple[Nlls, Ids]]:
-        """nll_TB in nats and form ids of the validation text, chunk by chunk."""
+        """nll_TB in nats and form ids of this process's share of the validation text."""
         return validation_chunks(
-            self.model, self.valid_text, inventory=self.inventory, recipe=self.recipe
+            self.model,
+            self.valid_text,
+            inventory=self.inventory,
+            recipe=self.recipe,
+            columns=self.ranks.columns,
         )
 
     def generator_states(self) -> dict[str, Tensor]:

@@ -13,6 +13,7 @@ from torch import nn
 
 from charlm.errors import ConfigError
 from charlm.settings import Range
+from charlm.training.row_adagrad import RowAdagrad
 
 Rate = Annotated[float, Range(0.0, 1e6)]
 Share = Annotated[float, Range(0.0, 0.999_999)]  # of what an average keeps at a step
@@ -28,6 +29,10 @@ class Optimiser(ABC):
     """
 
     lr: float
+    # Whether a step leaves alone what has no gradient, so that the rows of a row-sparse one are all
+    # that it must read. Otherwise they are made dense first: the same steps, at the tables' cost.
+    is_sparse: bool = False
+    is_linear: bool = False  # whether a step is the gradient times the rate, and nothing else
 
     @abstractmethod
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
@@ -60,18 +65,18 @@ class SGD(Optimiser):
         self.momentum = momentum
         self.nesterov = nesterov
         self.weight_decay = weight_decay
+        self.is_sparse = self.is_linear = not momentum and not weight_decay
 
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """torch's optimiser for these parameters."""
-        is_plain = not self.momentum and not self.weight_decay
         return torch.optim.SGD(
             parameters,
             lr=self.lr,
             momentum=self.momentum,
             nesterov=self.nesterov,
             weight_decay=self.weight_decay,
-            foreach=is_plain,  # the faster one there
-            fused=not is_plain,
+            foreach=self.is_linear,  # the faster one there
+            fused=not self.is_linear,
         )
 
 
@@ -234,12 +239,13 @@ class Adagrad(Optimiser):
         self.lr = lr
         self.eps = eps
         self.weight_decay = weight_decay
+        self.is_sparse = not weight_decay
 
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """torch's optimiser for these parameters."""
         listed = list(parameters)
         is_on_cpu = all(parameter.device.type == "cpu" for parameter in listed)
-        return torch.optim.Adagrad(
+        return RowAdagrad(
             listed,
             lr=self.lr,
             eps=self.eps,

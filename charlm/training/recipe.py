@@ -74,13 +74,13 @@ class Recipe:
         if self.past_decode_penalty and not output.vector_dim:
             raise ConfigError(
                 "option 'past_decode_penalty' of recipe: the output has no single table of word "
-                "vectors; expected one that has; use --set output.type=softmax or composed, or 0"
+                "vectors; expected softmax, composed or mixture; set output.type=softmax, or take 0"
             )
-        if self.temperature == "valid" and not output.has_temperature:
+        if self.temperature == "valid" and not output.score_parameters():
             raise ConfigError(
-                "option 'temperature' of recipe is 'valid': the output has no weights of its own "
-                "that make up its scores; expected one that has; use --set output.type=softmax, "
-                "or recipe.temperature=one"
+                "option 'temperature' of recipe is 'valid': the output's word vectors are an "
+                "encoder's, which no temperature may divide; expected 'one' with it; use --set "
+                "recipe.temperature=one, or output.type=softmax"
             )
         if self.temperature == "valid" and self.criterion.is_self_normalised:
             raise ConfigError(

@@ -22,12 +22,8 @@ from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import versions
 from charlm.settings import Settings
-from charlm.text.corpus import (
-    EncodedText,
-    corpus_normalisation,
-    reopen_text,
-    split_path,
-)
+from charlm.text.corpus import EncodedText, corpus_normalisation, split_path
+from charlm.text.encoded import reopen_text
 from charlm.text.inventory import Inventory
 from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
@@ -128,6 +124,7 @@ def _encoded(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, E
             stem=folder / split,
             max_tokens=plan.max_tokens if split == "train" else 0,
             oov_input=oov_input,
+            threads=plan.threads,
         )
         for split in ("train", "valid")
     }
@@ -257,7 +254,8 @@ def _run_epochs(
         if any(ranks.decided(deadline is not None and saved > deadline)):
             break
     if trainer.is_finished and ranks.is_first:
-        set_temperature(trainer, folder, note=watcher.note)
+        if set_temperature(trainer, folder, note=watcher.note):
+            _draw(trainer, folder, info=info)
         _remove_encoded(folder, watcher)
 
 

@@ -1,13 +1,15 @@
 """The softmax temperature: what the kept scores are divided by, set on the validation text.
 
+All that a softmax normalises is divided: in two levels the scores of both, in a mixture those of
+each component, whose shares stay. Where they are made with an encoder's vectors it is refused.
 It goes into the kept weights, so no command has to know of it. model.safetensors says that it is
 done, since done twice it would be another model.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from charlm.model.contract import Output
@@ -20,30 +22,30 @@ from charlm.text.corpus import Ids
 from charlm.training.loop import Trainer
 from charlm.training.validation import validation_chunks
 
-N_TRIED = 15  # from 1/2 to 2, the middle one 1; what lies between is read off a parabola
-STEP = 2 * math.log(2) / (N_TRIED - 1)  # of log T
-TRIED = tuple(math.exp(STEP * (k - N_TRIED // 2)) for k in range(N_TRIED))
+# 1/T from 1/2 to 2: what the words cost is nearly a parabola over it, as it is not over T or log T.
+STEP = 1 / 6
+TRIED = tuple(number / 6 for number in range(3, 13))
 
 
-def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], None]) -> None:
+def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], None]) -> bool:
     """Divide the kept model's scores by what serves the validation text best, if asked for.
 
-    Melis et al. (2018) choose one so before they evaluate. It is at least 1/2 and at most 2, and 1
-    where no other gives a lower perplexity.
+    Whether there was anything to do. Melis et al. (2018) choose one so before they evaluate. It is
+    at least 1/2 and at most 2, and 1 where no other gives a lower perplexity.
     """
     path = folder / MODEL
     if trainer.recipe.temperature == "one":
-        return
+        return False
     tensors, meta = read_tensors(path)
     if "temperature" in meta:
-        return
+        return False
     model = load_run(folder, device=trainer.device).model
     trial = TrialOutput(model.output)
     before = validation_perplexity(
         _chunks(LanguageModel(model.encoder, model.context, trial), trainer)
     )
     temperature = trial.best_temperature()
-    model.output.divide_scores(temperature)
+    trial.multiply_scores(1 / temperature)
     after = validation_perplexity(_chunks(model, trainer))
     if after < before:
         changed = {"temperature": temperature, "valid_ppl": after}
@@ -54,6 +56,7 @@ def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], Non
         write_tensors(path, tensors, meta={**meta, "temperature": temperature})
         outcome = f"valid ppl {before:.2f}, which no other makes lower"
     note(f"softmax temperature {temperature:.2f}: {outcome}")
+    return True
 
 
 def _chunks(model: LanguageModel, trainer: Trainer) -> Iterator[tuple[Nlls, Ids]]:
@@ -68,28 +71,34 @@ class TrialOutput(Output):
     def __init__(self, output: Output) -> None:
         super().__init__()
         self.output = output
-        self.totals = [0.0] * N_TRIED  # nats, at TRIED
+        self.trained = [parameter.detach().clone() for parameter in output.score_parameters()]
+        self.totals = [0.0] * len(TRIED)  # nats
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """As the output's own."""
-        exists_N = words_N >= 0
-        scores_NV = self.output.scores(h_NH)
-        own_N = scores_NV.gather(1, words_N.clamp(min=0)[:, None])[:, 0]
-        for k, temperature in enumerate(TRIED):
-            nll_N = (scores_NV / temperature).logsumexp(dim=1) - own_N / temperature
-            self.totals[k] += float(nll_N[exists_N].double().sum())
+        for k, factor in enumerate(TRIED):
+            self.multiply_scores(factor)
+            self.totals[k] += float(self.output.nll(h_NH, words_N).double().sum())
+        self.multiply_scores(1.0)
         return self.output.nll(h_NH, words_N)
+
+    @torch.no_grad()
+    def multiply_scores(self, factor: float) -> None:
+        """Let the output's scores be those that it was trained to give, multiplied by this."""
+        for parameter, trained in zip(self.output.score_parameters(), self.trained, strict=True):
+            parameter.copy_(trained * factor)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """As the output's own."""
         return self.output.log_probs(h_NH)
 
     def best_temperature(self) -> float:
-        """Where the parabola through the lowest total and its neighbours over log T is lowest."""
-        k = min(range(N_TRIED), key=self.totals.__getitem__)
-        if k in (0, N_TRIED - 1):
-            return TRIED[k]
+        """Where the parabola through the lowest total and its neighbours over 1/T is lowest."""
+        lowest = min(range(len(TRIED)), key=self.totals.__getitem__)
+        k = min(max(lowest, 1), len(TRIED) - 2)
         left, middle, right = self.totals[k - 1 : k + 2]
-        # The first lowest total is lower than the one before it, so this divides by more than 0.
-        offset = (left - right) / (2 * (left - 2 * middle + right))
-        return TRIED[k] * math.exp(STEP * offset)
+        curvature = left - 2 * middle + right
+        if not curvature > 0:  # a mixture's costs need not have any
+            return 1 / TRIED[lowest]
+        vertex = TRIED[k] + STEP * (left - right) / (2 * curvature)
+        return 1 / min(max(vertex, TRIED[0]), TRIED[-1])

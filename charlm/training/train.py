@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
+from charlm.processes.launch import asked_devices, joined, launched
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
 from charlm.runtime import place_of_process
 from charlm.text.corpus import split_path
 from charlm.training.following import follow
-from charlm.training.launch import asked_devices, joined, launched
 from charlm.training.loop import Trainer
-from charlm.training.ranks import Ranks, check_batch_size
+from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.recipe import build_recipe
 from charlm.training.request import (
     Request,
@@ -87,10 +87,11 @@ def train(
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
         DataError: a corpus, vocabulary or checkpoint that is not what was expected.
-        TrainingError: the run exists or is locked; the loss became NaN; another process ended.
+        TrainingError: the run exists or is locked; the loss became NaN.
+        ProcessError: another process ended.
     """
     deadline = time.monotonic() + parse_time(max_time) if max_time else None
-    with joined() as ranks:
+    with joined(ALONE) as ranks:
         if not ranks.is_first:
             trainer, begun = follow(ranks, device=device)
             return _result(trainer, begun.plan.folder)

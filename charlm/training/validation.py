@@ -18,18 +18,34 @@ SENTENCES_AT_ONCE = 1024
 
 
 def validation_chunks(
-    model: LanguageModel, text: EncodedText, *, inventory: Inventory, recipe: Recipe
+    model: LanguageModel,
+    text: EncodedText,
+    *,
+    inventory: Inventory,
+    recipe: Recipe,
+    columns: slice = slice(None),
 ) -> Iterator[tuple[Nlls, Ids]]:
-    """nll_TB in nats and form ids, chunk by chunk; sentence by sentence where it is trained so."""
+    """nll_TB in nats and form ids, chunk by chunk; sentence by sentence where it is trained so.
+
+    `columns` of the streams, or of the sentences, are read: those of one of several processes.
+    """
     vectors = FormVectors(model, inventory, oov_input=recipe.oov_input)
     if not recipe.batching.by_sentence:
-        return streams_nll(vectors, text.ids, spellings=text.spellings, n_streams=recipe.batch_size)
-    return _sentence_chunks(vectors, text)
+        return streams_nll(
+            vectors,
+            text.ids,
+            spellings=text.spellings,
+            n_streams=recipe.batch_size,
+            columns=columns,
+        )
+    return _sentence_chunks(vectors, text, columns)
 
 
-def _sentence_chunks(vectors: FormVectors, text: EncodedText) -> Iterator[tuple[Nlls, Ids]]:
+def _sentence_chunks(
+    vectors: FormVectors, text: EncodedText, columns: slice
+) -> Iterator[tuple[Nlls, Ids]]:
     ends = np.flatnonzero(text.ids == END) + 1
-    sentences = np.split(text.ids, ends[:-1])
+    sentences = np.split(text.ids, ends[:-1])[columns]
     for first in range(0, len(sentences), SENTENCES_AT_ONCE):
         some = sentences[first : first + SENTENCES_AT_ONCE]
         nlls = sentence_nlls(vectors, some, spellings=text.spellings)

@@ -165,3 +165,18 @@ def test_widths_without_as_many_filters_are_refused(
     assert str(caught.value) == (
         f"encoder 'char-cnn' has {found}; expected as many of both, 1 to 64"
     )
+
+
+def test_on_a_gpu_all_forms_at_once_give_the_same(
+    encoder: CharCNN, inventory: Inventory, spell: Spell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There no length is asked for; padded forms, however wide, change nothing either."""
+    forms, encoder = spell(["abcabc", "a", "uuuu", "</s>"]), encoder.double()
+    found = []
+    for given in (forms, forms.padded()):
+        vectors_NE = encoder(given)[: len(forms.words_N)]
+        gradients = torch.autograd.grad(vectors_NE.square().sum(), list(encoder.parameters()))
+        found.append((vectors_NE, *gradients))
+        monkeypatch.setattr(CharCNN, "_in_buckets", CharCNN._all_at_once)
+    for bucketed, at_once in zip(*found, strict=True):
+        torch.testing.assert_close(at_once, bucketed, rtol=0, atol=1e-12)

@@ -61,7 +61,8 @@ def output_of(words: str, counts: Sequence[int] = (), **options: Any) -> ClassSo
     listed = ("</s>", "<unk>", *words.split())
     inventory = Inventory(listed, tuple(counts) or (1,) * len(listed), ("a",))
     settings = {"type": "class", **options}
-    output, _ = build_part(OUTPUT, settings, leading=[DIM, inventory, None], may_read=True)
+    may_read = options.get("file") != "stored"
+    output, _ = build_part(OUTPUT, settings, leading=[DIM, inventory, None], may_read=may_read)
     assert isinstance(output, ClassSoftmax)
     return output
 

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from charlm.model.build import ENCODER, OUTPUT
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs import OUTPUTS
+from charlm.model.outputs.adaptive import AdaptiveSoftmax
+from charlm.model.outputs.mixture import MixtureOfSoftmaxes
 from charlm.run.weights import load_weights, write_tensors
 from charlm.settings import build_part
 from charlm.text.inventory import Inventory
@@ -217,15 +219,50 @@ def test_expected_vectors_are_means_by_probability_or_are_not_claimed(
         torch.testing.assert_close(found, mean, rtol=1e-5, atol=1e-5)
 
 
-def test_a_temperature_divides_every_score_or_is_not_claimed(pair: Pair, h_NH: Tensor) -> None:
+def softmax_at(temperature: float, scores_NV: Tensor) -> Tensor:
+    return (scores_NV / temperature).log_softmax(dim=1)
+
+
+def log_probs_at(temperature: float, output: Any, h_NH: Tensor) -> Tensor:
+    """What an output is to say at a temperature, from its parts' equations, one after the other."""
+    if output.has_scores:
+        return softmax_at(temperature, output.scores(h_NH))
+    if isinstance(output, MixtureOfSoftmaxes):
+        latent_NKD = output.latent(h_NH).tanh().unflatten(1, (output.components, -1))
+        each = [softmax_at(temperature, output.words(x)) for x in latent_NKD.unbind(1)]
+        shares_NK = output.prior(h_NH).softmax(dim=1)
+        return sum(s[:, None] * x.exp() for s, x in zip(shares_NK.T, each, strict=True)).log()
+    if isinstance(output, AdaptiveSoftmax):
+        head = softmax_at(temperature, output.words.head(h_NH))
+        first, tails = output.cutoffs[0], output.words.tail
+        within = [softmax_at(temperature, tail(h_NH)) for tail in tails]
+        return torch.cat(
+            [head[:, :first], *(head[:, first + n, None] + x for n, x in enumerate(within))], dim=1
+        )
+    levels = output.levels
+    clusters_NC = softmax_at(temperature, levels.clusters(h_NH))
+    scores_NV, found_NV = levels.words(h_NH), torch.empty(len(h_NH), len(levels.cluster_V))
+    for cluster in range(clusters_NC.shape[1]):
+        members = (levels.cluster_V == cluster).nonzero()[:, 0]
+        within_NM = softmax_at(temperature, scores_NV[:, members])
+        found_NV[:, members] = clusters_NC[:, cluster, None] + within_NM
+    return found_NV
+
+
+@torch.no_grad()
+def test_what_is_proportional_to_the_scores_makes_a_temperature_and_is_the_outputs_own(
+    pair: Pair, h_NH: Tensor
+) -> None:
     output = copy.deepcopy(pair).output
-    if not output.has_temperature:
-        with pytest.raises(NotImplementedError):
-            output.divide_scores(1.6)
+    parameters = output.score_parameters()
+    if not parameters:
+        assert "vectors" in vars(output)  # those of an encoder
         return
-    expected = output.scores(h_NH) / 1.6
-    output.divide_scores(1.6)
-    torch.testing.assert_close(output.scores(h_NH), expected, rtol=1e-5, atol=1e-5)
+    expected = log_probs_at(1.6, output, h_NH)
+    for parameter in parameters:
+        assert any(parameter is each for each in output.parameters())
+        parameter.div_(1.6)
+    torch.testing.assert_close(output.log_probs(h_NH), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

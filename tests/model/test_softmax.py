@@ -8,6 +8,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from charlm.model.build import OUTPUT
+from charlm.model.outputs import table
 from charlm.model.outputs.cross_entropy import bf16_cross_entropy
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.inventory import Inventory
@@ -100,3 +101,27 @@ def test_the_default_costs_the_same_bits_as_the_plain_calls(
             scores = output.words(h)
             expected = cross_entropy(scores, words, ignore_index=-1, reduction="none")
     assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 3 * 7, 1 << 26])
+def test_without_gradients_positions_are_scored_a_few_at_a_time(
+    at_once: int, output: Softmax, inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h, words = torch.randn(7, output.words.in_features), torch.arange(-1, 6) % inventory.n_words
+    words[0] = -1
+    expected = output.nll(h, words).detach()
+    sizes: list[int] = []
+    linear = torch.nn.functional.linear
+
+    def counted(x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        sizes.append(len(x))
+        scores: torch.Tensor = linear(x, *others)
+        return scores
+
+    monkeypatch.setattr(table, "SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(torch.nn.functional, "linear", counted)
+    with torch.no_grad():
+        torch.testing.assert_close(output.nll(h, words), expected)
+        assert len(output.nll(h[:0], words[:0])) == 0
+    most = max(1, at_once // inventory.n_words)
+    assert sum(sizes) == 7 and max(sizes) == min(7, most)

@@ -151,6 +151,16 @@ def test_a_loss_that_is_no_number_stops_the_epoch(trainer: Trainer, value: float
     )
 
 
+def test_who_does_not_clip_is_told_to_begin_and_not_to_clip_more(trainer: Trainer) -> None:
+    trainer.recipe = replace(trainer.recipe, clip=0.0)
+    poison(trainer, math.nan)
+    with pytest.raises(TrainingError) as caught:
+        trainer.run_epoch(go_on)
+    assert str(caught.value) == (
+        f"the loss became nan in epoch 1 at step 1; {ADVICE} or --set recipe.clip=5"
+    )
+
+
 def test_a_gradient_that_is_no_number_stops_the_epoch_before_the_weights_are_touched(
     trainer: Trainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

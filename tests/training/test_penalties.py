@@ -1,7 +1,10 @@
 """Penalties by hand, and averages of weights in a model for a while."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import Tensor
 
 from charlm.training.averages import Averages
 from charlm.training.penalties import activation_penalty, temporal_penalty
@@ -22,6 +25,16 @@ def test_the_temporal_penalty_is_the_mean_square_change_between_words_of_a_strea
 
 def test_a_single_step_changes_nothing() -> None:
     assert temporal_penalty(H[:1], EXISTS[:1]).item() == 0.0
+    assert temporal_penalty(H[:1], None).item() == 0.0
+
+
+@pytest.mark.parametrize("penalty", [activation_penalty, temporal_penalty])
+def test_where_every_place_has_a_word_none_is_looked_for(
+    penalty: Callable[[Tensor, Tensor | None], Tensor],
+) -> None:
+    h_TBH = torch.randn(35, 20, 50, generator=torch.Generator().manual_seed(1))
+    everywhere = torch.ones(35, 20, dtype=torch.bool)
+    assert torch.equal(penalty(h_TBH, None), penalty(h_TBH, everywhere))
 
 
 def test_averages_are_those_of_the_updates_by_hand() -> None:

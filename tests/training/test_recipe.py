@@ -114,6 +114,11 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
             "option 'lr' of optimiser 'sgd' is nan; expected 0.0 to 1000000.0",
         ),
         (
+            {"optimiser": {"type": "adam", "betas": 0.9}},
+            "option 'betas' of optimiser 'adam' is 0.9; expected a list of at most 64, as "
+            "[0.9, 0.999]",
+        ),
+        (
             {"schedule": {"type": "constant", "factor": 0.5}},
             "schedule 'constant' has no option 'factor'; it takes none",
         ),

@@ -1,7 +1,9 @@
 """The softmax temperature: found again where it was changed, and divided by once, come what may."""
 
 import math
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,14 @@ from torch import nn
 
 from charlm.errors import ConfigError
 from charlm.model.outputs.softmax import Softmax
-from charlm.run.folder import MODEL, RESUME
+from charlm.run.folder import CARD, MODEL, RESUME
 from charlm.run.store import load_run
 from charlm.run.weights import read_tensors, write_tensors
 from charlm.scoring.nll import validation_perplexity
 from charlm.text.inventory import inventory_of
 from charlm.training import session, temperature
 from charlm.training.loop import Trainer
-from charlm.training.temperature import TRIED, TrialOutput, set_temperature
+from charlm.training.temperature import STEP, TRIED, TrialOutput, set_temperature
 from charlm.training.train import Silence
 from charlm.training.validation import validation_chunks
 
@@ -68,21 +70,24 @@ def measured(trainer: Trainer, folder: Path) -> float:
     )
 
 
-def test_what_is_tried_reaches_from_a_half_to_two_with_one_in_the_middle() -> None:
-    assert len(TRIED) == 15
-    assert (TRIED[0], TRIED[7], TRIED[14]) == (pytest.approx(0.5), 1.0, pytest.approx(2.0))
+def test_what_is_tried_reaches_from_a_half_to_two_in_equal_steps_over_one() -> None:
+    assert (TRIED[0], TRIED[-1]) == (0.5, 2.0)
+    assert 1.0 in TRIED
+    assert [b - a for a, b in pairwise(TRIED)] == pytest.approx([STEP] * 9)
 
 
 @torch.no_grad()
 def test_one_pass_sums_what_the_words_cost_at_every_temperature(trial: TrialOutput) -> None:
     h, words = torch.randn(5, 3) * 4, torch.tensor([0, 4, -1, 2, 1])
+    weights = [parameter.clone() for parameter in trial.output.parameters()]
     for part in (slice(0, 2), slice(2, 5)):  # chunk by chunk
         expected = trial.output.nll(h[part], words[part])
         assert torch.equal(trial.nll(h[part], words[part]), expected)
+    assert all(map(torch.equal, trial.output.parameters(), weights))
     scores = trial.output.scores(h).double()
-    for total, t in zip(trial.totals, TRIED, strict=True):
+    for total, factor in zip(trial.totals, TRIED, strict=True):
         cost = [
-            math.log(sum(math.exp(s / t) for s in row)) - row[word] / t
+            math.log(sum(math.exp(s * factor) for s in row)) - row[word] * factor
             for row, word in zip(scores.tolist(), words.tolist(), strict=True)
             if word >= 0
         ]
@@ -90,13 +95,18 @@ def test_one_pass_sums_what_the_words_cost_at_every_temperature(trial: TrialOutp
 
 
 def test_the_lowest_point_lies_between_those_that_were_tried(trial: TrialOutput) -> None:
-    trial.totals = [7 + 3 * (math.log(t) - 0.123) ** 2 for t in TRIED]
-    assert trial.best_temperature() == pytest.approx(math.exp(0.123))
+    trial.totals = [7 + 3 * (factor - 0.91) ** 2 for factor in TRIED]
+    assert trial.best_temperature() == pytest.approx(1 / 0.91)
 
 
-@pytest.mark.parametrize(("sign", "end"), [(1, 0.5), (-1, 2.0)])
+def test_the_lowest_point_may_lie_beside_the_last_that_was_tried(trial: TrialOutput) -> None:
+    trial.totals = [(factor - 0.55) ** 2 for factor in TRIED]
+    assert trial.best_temperature() == pytest.approx(1 / 0.55)
+
+
+@pytest.mark.parametrize(("sign", "end"), [(1, 2.0), (-1, 0.5)])
 def test_it_does_not_leave_what_was_tried(trial: TrialOutput, sign: int, end: float) -> None:
-    trial.totals = [sign * t for t in TRIED]
+    trial.totals = [sign * factor for factor in TRIED]
     assert trial.best_temperature() == pytest.approx(end)
 
 
@@ -126,6 +136,36 @@ def test_scores_that_were_multiplied_are_divided_again(
         torch.testing.assert_close(found[name], tensor, rtol=0.01, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("kind", "loud", "lr"),  # rates at which the best temperature lies within what is tried
+    [
+        ("hierarchical", r"levels\.(clusters|words)\..*", 0.1),
+        ("class", r"levels\.(clusters|words)\..*", 0.1),
+        ("adaptive", r"words\.(head\.weight|tail\.\d\.1\.weight)", 1.0),
+        ("mixture", r"words\..*", 0.3),
+    ],
+)
+def test_what_any_softmax_of_an_output_normalises_is_divided(
+    kind: str, loud: str, lr: float, run: Callable[..., Path]
+) -> None:
+    witness = Witness()
+    further = (f"output.type={kind}", f"recipe.optimiser.lr={lr}")
+    folder = run(further=further, watcher=witness, epochs=4)
+    calm, meta = read_tensors(folder / MODEL)
+    multiplied = {
+        name: tensor * 1.3 if re.fullmatch(rf"output\.{loud}", name) else tensor
+        for name, tensor in calm.items()
+    }
+    del meta["temperature"]
+    write_tensors(folder / MODEL, multiplied, meta=meta)
+    assert witness.trainer is not None
+    assert set_temperature(witness.trainer, folder, note=witness.note)
+    found, meta = read_tensors(folder / MODEL)
+    assert meta["temperature"] == pytest.approx(1.3, rel=0.01)
+    for name, tensor in calm.items():
+        torch.testing.assert_close(found[name], tensor, rtol=0.01, atol=1e-6)
+
+
 def test_the_perplexity_falls_and_the_epoch_and_the_training_stay(
     run: Callable[..., Path], train_toy: TrainToy, tiny: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -139,6 +179,12 @@ def test_the_perplexity_falls_and_the_epoch_and_the_training_stay(
         f"softmax temperature {meta['temperature']:.2f}: valid ppl {meta['valid_ppl']:.2f} "
         f"instead of {plain.valid_ppl:.2f}"
     ]
+    line = (tmp_path / "run" / CARD).read_text().splitlines()[2]
+    assert line.startswith(
+        f"Validation perplexity {meta['valid_ppl']:.2f} after epoch {plain.best_epoch} (2 of 2 "
+        f"trained), with a softmax temperature of {meta['temperature']:.2f} set on it "
+        f"({plain.valid_ppl:.2f} without), state carried over 4 streams, fp32. "
+    )
     carried, expected = (read_tensors(tmp_path / n / RESUME)[0] for n in ("run", "plain"))
     assert all(torch.equal(carried[name], tensor) for name, tensor in expected.items())
     assert "temperature" not in read_tensors(tmp_path / "plain" / MODEL)[1]
@@ -162,6 +208,8 @@ def test_where_no_temperature_helps_the_weights_stay_as_they_are(
     assert witness.notes == [
         f"softmax temperature 1.00: valid ppl {plain.valid_ppl:.2f}, which no other makes lower"
     ]
+    cards = [(tmp_path / name / CARD).read_text().splitlines()[2] for name in ("run", "plain")]
+    assert cards[0] == cards[1]
 
 
 @pytest.mark.parametrize(
@@ -191,10 +239,15 @@ def test_a_training_that_dies_about_its_temperature_ends_at_the_same_bits(
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
 
 
-def test_a_finished_run_is_not_divided_twice(run: Callable[..., Path], bits: Bits) -> None:
-    before, witness = bits(run()), Witness()
+def test_a_finished_run_is_not_divided_twice_and_a_lost_card_comes_back(
+    run: Callable[..., Path], bits: Bits
+) -> None:
+    folder, witness = run(), Witness()
+    before, card = bits(folder), (folder / CARD).read_text()
+    (folder / CARD).unlink()
     assert bits(run(resume=True, watcher=witness)) == before
     assert witness.notes == []
+    assert (folder / CARD).read_text() == card
 
 
 def test_a_training_that_has_not_ended_keeps_its_scores(run: Callable[..., Path]) -> None:
@@ -206,16 +259,19 @@ def test_a_training_that_has_not_ended_keeps_its_scores(run: Callable[..., Path]
     ("further", "line"),
     [
         (
-            f"output.type={kind}",
-            "option 'temperature' of recipe is 'valid': the output has no weights of its own that "
-            "make up its scores; expected one that has; use --set output.type=softmax, or "
-            "recipe.temperature=one",
+            further,
+            "option 'temperature' of recipe is 'valid': the output's word vectors are an "
+            "encoder's, which no temperature may divide; expected 'one' with it; use --set "
+            "recipe.temperature=one, or output.type=softmax",
         )
-        for kind in ("hierarchical", "mixture")
+        for further in (
+            ("output.type=composed", "context.dim=7"),
+            ("output.type=mixture", "output.tied=true"),
+        )
     ]
     + [
         (
-            f"recipe.criterion.type={kind}",
+            (f"recipe.criterion.type={kind}",),
             "option 'temperature' of recipe is 'valid': a temperature undoes what the criterion "
             "trains, scores that need not be normalised; expected 'one' with it; use --set "
             "recipe.temperature=one, or criterion cross-entropy",
@@ -224,15 +280,15 @@ def test_a_training_that_has_not_ended_keeps_its_scores(run: Callable[..., Path]
     ]
     + [
         (
-            "recipe.temperature=1.2",
+            ("recipe.temperature=1.2",),
             "option 'temperature' of recipe is 1.2; expected one of 'one', 'valid'",
         )
     ],
 )
 def test_a_temperature_that_cannot_be_set_is_refused_before_anything_is_written(
-    further: str, line: str, run: Callable[..., Path], tmp_path: Path
+    further: tuple[str, ...], line: str, run: Callable[..., Path], tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        run(further=(further,))
+        run(further=further)
     assert str(caught.value) == line
     assert not (tmp_path / "run").exists()

@@ -60,23 +60,28 @@ class CharCNN(Encoder):
     def forward(self, forms: Forms) -> Tensor:
         """One vector a form, shape (N, dim)."""
         matrix_FW, bias_F = self._joined_filters()
-        letters_NL = functional.pad(forms.letters_NL, (0, self.widest), value=PAD)
-        lengths_N = (forms.letters_NL != PAD).sum(dim=1)
+        # To ask a GPU for lengths is to wait for it, and there rows of padding cost little.
+        strongest = self._in_buckets if matrix_FW.device.type == "cpu" else self._all_at_once
+        strongest_NF = strongest(forms.letters_NL, matrix_FW)
+        return torch.tanh(strongest_NF.to(bias_F.dtype) + bias_F)
+
+    def _in_buckets(self, letters_NL: Tensor, matrix_FW: Tensor) -> Tensor:
+        """The largest response of each filter, shape (N, F), of forms of like length together."""
+        lengths_N = (letters_NL != PAD).sum(dim=1)
         order_N = torch.argsort(lengths_N, stable=True)
         filled = rounded_up(len(order_N), N_BUCKETS * ROWS) if is_bf16_on_cpu(matrix_FW) else 0
         n_more = max(0, filled - len(order_N))
         rows_N = torch.cat([order_N[:1].expand(n_more), order_N])
         responses = [
-            self._strongest(letters_NL[rows], int(lengths_N[rows[-1]]), matrix_FW)
+            self._all_at_once(letters_NL[rows, : int(lengths_N[rows[-1]])], matrix_FW)
             for rows in rows_N.tensor_split(min(N_BUCKETS, len(rows_N)))
         ]
-        strongest_NF = torch.cat(responses)[n_more:][torch.argsort(order_N)]
-        return torch.tanh(strongest_NF.to(bias_F.dtype) + bias_F)
+        return torch.cat(responses)[n_more:][torch.argsort(order_N)]
 
-    def _strongest(self, letters_NL: Tensor, longest: int, matrix_FW: Tensor) -> Tensor:
-        """The largest response of each filter, shape (N, F); windows start at 0 … `longest`."""
-        needed = longest + self.widest
-        return strongest_responses(self.letters(letters_NL[:, :needed]), matrix_FW)
+    def _all_at_once(self, letters_NL: Tensor, matrix_FW: Tensor) -> Tensor:
+        """The largest response of each filter, shape (N, F); the last window is all padding."""
+        letters_NL = functional.pad(letters_NL, (0, self.widest), value=PAD)
+        return strongest_responses(self.letters(letters_NL), matrix_FW)
 
     def _joined_filters(self) -> tuple[Tensor, Tensor]:
         full = self.widest * self.letters.embedding_dim

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
+from charlm.model.rows import rows_of
 from charlm.settings import Dim
 from charlm.text.inventory import Inventory
 
@@ -20,8 +21,7 @@ class WordLookup(Encoder):
 
     def forward(self, forms: Forms) -> Tensor:
         """The vectors of the words, shape (N, dim)."""
-        vectors_NE: Tensor = self.table(forms.words_N)
-        return vectors_NE
+        return rows_of(self.table.weight, forms.words_N)
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
         """`word`: the vectors."""

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
+from charlm.model.outputs.table import WordTable
 from charlm.settings import Range, Settings
 from charlm.text.inventory import Inventory
 
@@ -74,12 +75,13 @@ class AdaptiveSoftmax(Output):
         bounds = torch.tensor(self.cutoffs, device=words_N.device)
         tail_N = torch.bucketize(words_N, bounds, right=True) - 1  # -1: in the head
         head_N = torch.where(tail_N < 0, words_N, self.cutoffs[0] + tail_N)
-        scores_NV = self.words.head(h_NH).float()
-        nll_N = functional.cross_entropy(scores_NV, head_N, ignore_index=-1, reduction="none")
+        nll_N = WordTable(self.words.head.weight, None).nll(h_NH, head_N)
         for number, tail in enumerate(self.words.tail):
             rows = (tail_N == number).nonzero()[:, 0]
+            to_fewer, vectors = tail.parameters()
+            h_of_tail = functional.linear(h_NH[rows], to_fewer)
             places = words_N[rows] - self.cutoffs[number]
-            within = functional.cross_entropy(tail(h_NH[rows]).float(), places, reduction="none")
+            within = WordTable(vectors, None).nll(h_of_tail, places)
             nll_N = nll_N.index_add(0, rows, within)
         return nll_N
 
@@ -92,6 +94,11 @@ class AdaptiveSoftmax(Output):
             within = functional.log_softmax(tail(h_NH).float(), dim=-1)
             parts.append(within + head_NV[:, first + number, None])
         return torch.cat(parts, dim=1)
+
+    def score_parameters(self) -> list[nn.Parameter]:
+        """The words' vectors in the head and, after their maps to fewer numbers, in the tails."""
+        tails = [list(tail.parameters())[-1] for tail in self.words.tail]
+        return [*self.words.head.parameters(), *tails]
 
 
 def chosen_cutoffs(counts: Sequence[int]) -> tuple[int, ...]:

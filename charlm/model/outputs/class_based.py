@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
@@ -75,6 +75,10 @@ class ClassSoftmax(Output):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
         return self.levels.log_probs(h_NH)
+
+    def score_parameters(self) -> list[nn.Parameter]:
+        """Vectors and biases of both levels."""
+        return self.levels.score_parameters()
 
     def check_loaded(self) -> None:
         """Refuse classes that are no partition of the words into some of each.

@@ -97,6 +97,12 @@ class ComposedSoftmax(Output):
         table = self._table()
         return table.vectors_VH, table.expected_vector(self._projected(h_NH))
 
+    def score_parameters(self) -> list[nn.Parameter]:
+        """The map of h and the biases; none without a map, where the vectors are an encoder's."""
+        if self.projection is None:
+            return []
+        return [*self.projection.parameters(), *([] if self.bias is None else [self.bias])]
+
     def after_step(self) -> None:
         """As the output's own encoder's; the input's is the model's business."""
         if self.encoder is not None:

@@ -37,7 +37,7 @@ class Bf16CrossEntropy(torch.autograd.Function):
         ctx.save_for_backward(h, weight, p_NV, words_N)
         ctx.dim = h_NH.shape[1]
         own_N = p_NV.gather(1, words_N[:, None])[:, 0].float()
-        nll_N = -own_N.log()
+        nll_N: Tensor = -own_N.log()
         lost = (own_N < LEAST).nonzero()[:, 0]
         if len(lost):
             again = functional.linear(h[lost], weight).float()

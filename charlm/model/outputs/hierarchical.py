@@ -8,7 +8,7 @@ import math
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
@@ -61,6 +61,10 @@ class HierarchicalSoftmax(Output):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
         return self.levels.log_probs(h_NH)
+
+    def score_parameters(self) -> list[nn.Parameter]:
+        """Vectors and biases of both levels."""
+        return self.levels.score_parameters()
 
     def check_loaded(self) -> None:
         """Refuse clusters that are no partition of the words into some of each.

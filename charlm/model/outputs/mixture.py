@@ -52,6 +52,7 @@ class MixtureOfSoftmaxes(Output):
                 f"{encoder.dim} wide; expected equal widths to tie them; use 0"
             )
         dim = dim or (encoder.dim if tied else input_dim)
+        self.vector_dim = dim
         self.components = components
         self.dropout = dropout
         self.prior = nn.Linear(input_dim, components, bias=False)
@@ -67,6 +68,15 @@ class MixtureOfSoftmaxes(Output):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
         return torch.cat(self._in_blocks(_log_probs, h_NH))
+
+    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        """The words' vectors, shape (V, D), and their mean under P(w | h), shape (N, D)."""
+        vectors_VD = self._table().vectors_VH
+        return vectors_VD, self.log_probs(h_NH).exp() @ vectors_VD
+
+    def score_parameters(self) -> list[nn.Parameter]:
+        """The words' vectors and biases, which all components share; none where they are tied."""
+        return [] if self.words is None else list(self.words.parameters())
 
     def _table(self) -> WordTable:
         if self.words is not None:

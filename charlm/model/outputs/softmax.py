@@ -21,7 +21,6 @@ class Softmax(Output):
     """
 
     has_scores = True
-    has_temperature = True
 
     def __init__(
         self,
@@ -75,8 +74,6 @@ class Softmax(Output):
         table = self._table()
         return table.vectors_VH, table.expected_vector(self._projected(h_NH))
 
-    @torch.no_grad()
-    def divide_scores(self, temperature: float) -> None:
-        """Divide the words' vectors and biases."""
-        for parameter in self.words.parameters():
-            parameter.div_(temperature)
+    def score_parameters(self) -> list[nn.Parameter]:
+        """The words' vectors and biases."""
+        return list(self.words.parameters())

@@ -11,6 +11,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from charlm.model.outputs.cross_entropy import bf16_cross_entropy
+from charlm.model.rows import rows_of
+
+SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
 
 
 class WordTable(NamedTuple):
@@ -21,11 +24,18 @@ class WordTable(NamedTuple):
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """−log softmax at each word in nats, shape (N,), fp32; 0 where it is -1."""
-        if torch.is_autocast_enabled("cpu") and torch.is_grad_enabled():
+        if torch.is_autocast_enabled("cpu") and torch.is_grad_enabled() and len(h_NH):
             bias_V = self.bias_V
             if bias_V is None:
                 bias_V = self.vectors_VH.new_zeros(len(self.vectors_VH))
             return bf16_cross_entropy(h_NH, words_N, weight_VH=self.vectors_VH, bias_V=bias_V)
+        if torch.is_grad_enabled():
+            return self._nll(h_NH, words_N)
+        at_once = max(1, SCORES_AT_ONCE // len(self.vectors_VH))
+        parts = zip(h_NH.split(at_once), words_N.split(at_once), strict=True)
+        return torch.cat([self._nll(h, words) for h, words in parts])
+
+    def _nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         scores_NV = self.scores(h_NH)
         return functional.cross_entropy(scores_NV, words_N, ignore_index=-1, reduction="none")
 
@@ -39,7 +49,11 @@ class WordTable(NamedTuple):
 
     def log_z(self, h_NH: Tensor) -> Tensor:
         """log Σ_w exp(score of w), shape (N,), fp32."""
-        return self.scores(h_NH).logsumexp(dim=-1)
+        scores_NV = self.scores(h_NH)
+        if torch.is_grad_enabled():
+            return scores_NV.logsumexp(dim=-1)
+        most_N1 = scores_NV.amax(dim=-1, keepdim=True)  # in place: logsumexp makes two copies
+        return scores_NV.sub_(most_N1).exp_().sum(dim=-1).log_().add_(most_N1[:, 0])
 
     def expected_vector(self, h_NH: Tensor) -> Tensor:
         """Σ_w P(w | h)·v_w over all rows, shape (N, H)."""
@@ -52,7 +66,7 @@ class WordTable(NamedTuple):
     def rows(self, rows_K: Tensor) -> "WordTable":
         """The table of these rows, in this order, with repetition."""
         bias = None if self.bias_V is None else self.bias_V[rows_K]
-        return WordTable(functional.embedding(rows_K, self.vectors_VH), bias)
+        return WordTable(rows_of(self.vectors_VH, rows_K), bias)
 
     def paired_scores(self, h_NH: Tensor) -> Tensor:
         """The score of row n at position n, shape (N,), fp32: as many rows as positions."""

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import DataError
+from charlm.model.outputs.within_clusters import Block, WithinClusters
 
+NUMBERS_AT_ONCE = 1 << 21  # of vectors in one product: 8 MB, so that a cache can hold them
 UNKNOWN = -1  # the cluster of a word whose cluster is yet to be loaded
 
 
@@ -24,15 +26,6 @@ class _Members(NamedTuple):
     starts_C: Tensor  # where a cluster begins in it
     sizes_C: Tensor
     place_V: Tensor  # a word's place within its cluster
-
-
-class _Block(NamedTuple):
-    """Clusters of like size, met about equally often: one padded product."""
-
-    positions_GK: Tensor  # positions whose word is in the cluster
-    is_position_GK: Tensor  # the rest is padding
-    words_GM: Tensor  # the cluster's words
-    is_word_GM: Tensor
 
 
 class TwoLevel(nn.Module):
@@ -60,54 +53,33 @@ class TwoLevel(nn.Module):
         return result_N.masked_scatter(scored_N, cluster_nll + word_nll)
 
     def _nll_within(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """−log P(word | cluster), shape (N,): one gather of rows, one product a block of clusters.
-
-        A product over all clusters at once would be padded to the largest of them and to the one
-        met most often: by a factor of 141 for 100,000 words in clusters by frequency.
-        """
+        """−log P(word | cluster), shape (N,)."""
         blocks = list(self._blocks(self.cluster_V[words_N]))
         if not blocks:
             return h_NH.new_zeros(0)
-        # One gather, split: the gradient of each gather from `words` is as large as `words`.
-        positions = torch.cat([block.positions_GK.flatten() for block in blocks])
-        rows = torch.cat([block.words_GM.flatten() for block in blocks])
-        n_positions = [block.positions_GK.numel() for block in blocks]
-        n_rows = [block.words_GM.numel() for block in blocks]
-        h_parts = h_NH.to(self.words.weight.dtype)[positions].split(n_positions)
-        weight_parts = functional.embedding(rows, self.words.weight).split(n_rows)
-        bias_parts = self.words.bias[rows].split(n_rows)
-        places_N = self._members().place_V[words_N]
-        parts = []
-        # The products are small: bf16 would cost more to convert to than it saves.
-        with torch.autocast(h_NH.device.type, enabled=False):
-            for block, h, weight, bias in zip(
-                blocks, h_parts, weight_parts, bias_parts, strict=True
-            ):
-                scores_GKM = _scores(block, h, weight, bias)
-                targets_GK = places_N[block.positions_GK]
-                is_position = block.is_position_GK
-                parts.append(
-                    functional.cross_entropy(
-                        scores_GKM[is_position], targets_GK[is_position], reduction="none"
-                    )
-                )
-        filled = torch.cat([block.positions_GK[block.is_position_GK] for block in blocks])
-        return torch.cat(parts)[filled.argsort()]
+        nll_N: Tensor = WithinClusters.apply(  # type: ignore[no-untyped-call]  # torch's own
+            h_NH.to(self.words.weight.dtype),
+            self.words.weight,
+            self.words.bias,
+            self._members().place_V[words_N],
+            blocks,
+        )
+        return nll_N
 
-    def _blocks(self, clusters_N: Tensor) -> Iterator[_Block]:
+    def _blocks(self, clusters_N: Tensor) -> Iterator[Block]:
         members = self._members()
         groups_G, group_N, counts_G = clusters_N.unique(return_inverse=True, return_counts=True)
         order_N = group_N.argsort(stable=True)
         firsts_G = counts_G.cumsum(0) - counts_G
         sizes_G = members.sizes_C[groups_G]
-        alike: dict[tuple[int, int], list[int]] = {}
-        for group, shape in enumerate(zip(counts_G.tolist(), sizes_G.tolist(), strict=True)):
-            alike.setdefault((shape[0].bit_length(), shape[1].bit_length()), []).append(group)
-        for listed in alike.values():
+        at_once = max(1, NUMBERS_AT_ONCE // self.words.in_features)
+        sizes = sizes_G.tolist()
+        for listed in _alike(counts_G.tolist(), sizes, most_words=at_once):
             chosen = torch.tensor(listed, device=clusters_N.device)
             positions, is_position = _ranges(firsts_G[chosen], counts_G[chosen])
             words, is_word = _ranges(members.starts_C[groups_G[chosen]], sizes_G[chosen])
-            yield _Block(order_N[positions], is_position, members.order_V[words], is_word)
+            n_words = sum(sizes[group] for group in listed)
+            yield Block(order_N[positions], is_position, members.order_V[words], is_word, n_words)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
@@ -140,6 +112,10 @@ class TwoLevel(nn.Module):
         self._derived = _Members(cluster_V, version, order_V, starts_C, sizes_C, place_V)
         return self._derived
 
+    def score_parameters(self) -> list[nn.Parameter]:
+        """Vectors and biases of the clusters and of the words."""
+        return [*self.clusters.parameters(), *self.words.parameters()]
+
     def check_loaded(self) -> None:
         """Refuse clusters that are no partition of the words into some of each.
 
@@ -155,17 +131,19 @@ class TwoLevel(nn.Module):
             )
 
 
+def _alike(counts_G: list[int], sizes_G: list[int], *, most_words: int) -> Iterator[list[int]]:
+    """Groups of about equal numbers of positions, and of words; at most so many words at a time."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for group, (count, size) in enumerate(zip(counts_G, sizes_G, strict=True)):
+        alike.setdefault((count.bit_length(), size.bit_length()), []).append(group)
+    for groups in alike.values():
+        at_once = max(1, most_words // max(sizes_G[group] for group in groups))
+        for first in range(0, len(groups), at_once):
+            yield groups[first : first + at_once]
+
+
 def _ranges(starts_G: Tensor, counts_G: Tensor) -> tuple[Tensor, Tensor]:
     """The numbers of G ranges, side by side, and where they are more than padding."""
     offsets = torch.arange(int(counts_G.max()), device=starts_G.device)
     is_filled = offsets < counts_G[:, None]
     return starts_G[:, None] + offsets.where(is_filled, 0), is_filled
-
-
-def _scores(block: _Block, h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Scores of a block's words at its positions, (G, K, M); minus infinity behind the last."""
-    n_groups, n_words = block.words_GM.shape
-    h_GKH = h.view(n_groups, -1, h.shape[-1])
-    weight_GMH = weight.view(n_groups, n_words, -1)
-    scores_GKM = torch.baddbmm(bias.view(n_groups, 1, n_words), h_GKH, weight_GMH.transpose(1, 2))
-    return scores_GKM.masked_fill(~block.is_word_GM[:, None], -torch.inf)

@@ -1,0 +1,128 @@
+"""Trainings with row-sparse gradients against the same ones with dense gradients, in float64."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from charlm.model import rows
+from charlm.model.build import build_model
+from charlm.text.corpus import EncodedText, FormIds, encode_sentences
+from charlm.text.inventory import Inventory, inventory_of
+from charlm.training import loop
+from charlm.training.gradients import settled
+from charlm.training.loop import Trainer
+from charlm.training.recipe import build_recipe
+
+N_STEPS = 30
+SENTENCES = [
+    [f"w{number}" for number in np.random.default_rng(n).zipf(1.3, 9).clip(max=80)]
+    for n in range(60)
+] + [[f"w{number}" for number in range(1, 81)]]
+TABLE = "encoder.table.weight"
+SOFTMAX = {"type": "softmax"}
+
+
+@pytest.fixture
+def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything in float64, also what a model makes in fp32 on purpose."""
+    before = torch.get_default_dtype()
+    monkeypatch.setattr(Tensor, "float", Tensor.double)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture(scope="module")
+def inventory() -> Inventory:
+    return inventory_of(SENTENCES, min_count=1, min_char_count=1)
+
+
+def trained(
+    inventory: Inventory, output: dict[str, Any], recipe: dict[str, Any]
+) -> dict[str, Tensor]:
+    """The weights after the steps."""
+    context = {"type": "lstm", "dim": 6, "layers": 1, "dropout": 0.0}
+    settings = {"encoder": {"type": "word", "dim": 5}, "context": context, "output": output}
+    torch.manual_seed(3)
+    model, _ = build_model(settings, inventory)
+    built, _ = build_recipe({"batch_size": 4, "bptt": 3, "clip": 0.3, "oov_input": "unk", **recipe})
+    built.initialisation.apply(model)
+    ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
+    text = EncodedText(ids, (), len(SENTENCES), "")
+    trainer = Trainer(
+        model.double(),
+        built,
+        inventory=inventory,
+        train_text=text,
+        valid_text=text,
+        device=torch.device("cpu"),
+        precision="fp32",
+        seed=1,
+    )
+    trainer.begin_epoch()
+    for step in range(N_STEPS):
+        trainer.step(trainer.batches.batch(step))
+    assert trainer.position.n_clipped > 0
+    return model.state_dict()
+
+
+def row_sparse(parameters: Sequence[Tensor]) -> set[tuple[int, ...]]:
+    """Shapes of the parameters whose gradient is."""
+    return {tuple(p.shape) for p in parameters if p.grad is not None and p.grad.is_sparse}
+
+
+OUTPUTS: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {
+    "sampled": (SOFTMAX, {"type": "sampled-softmax", "noise": 5}, {"output.words.weight"}),
+    "nce": (SOFTMAX, {"type": "nce", "noise": 5}, {"output.words.weight"}),
+    "full": (SOFTMAX, {"type": "cross-entropy"}, set()),
+    "random": ({"type": "hierarchical"}, {"type": "cross-entropy"}, {"output.levels.words.weight"}),
+    "class": ({"type": "class"}, {"type": "cross-entropy"}, {"output.levels.words.weight"}),
+    "adaptive": (
+        {"type": "adaptive", "cutoffs": [10], "div_value": 2},
+        {"type": "cross-entropy"},
+        set(),
+    ),
+}
+STEPS: dict[str, tuple[dict[str, Any], bool]] = {
+    "sgd": ({"type": "sgd", "lr": 0.7}, True),
+    "adagrad": ({"type": "adagrad", "lr": 0.1}, True),
+    "momentum": ({"type": "sgd", "lr": 0.3, "momentum": 0.9}, False),
+    "decay": ({"type": "adagrad", "lr": 0.1, "weight_decay": 0.01}, False),
+    "adam": ({"type": "adam", "lr": 0.01}, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "optimiser"),
+    [(name, "sgd") for name in OUTPUTS] + [("sampled", name) for name in STEPS if name != "sgd"],
+)
+def test_thirty_clipped_steps_equal_those_of_dense_gradients(
+    output: str,
+    optimiser: str,
+    inventory: Inventory,
+    in_float64: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings, criterion, its_tables = OUTPUTS[output]
+    steps, stays_sparse = STEPS[optimiser]
+    recipe = {"criterion": criterion, "optimiser": steps, "averaging": {"type": "ema"}}
+    expected = trained(inventory, settings, recipe)
+    came, left = set(), set()
+
+    def seen(parameters: Any, *, is_sparse: bool) -> list[Tensor]:
+        came.update(row_sparse(parameters))
+        numbers = settled(parameters, is_sparse=is_sparse)
+        left.update(row_sparse(parameters))
+        return numbers
+
+    monkeypatch.setattr(loop, "settled", seen)
+    monkeypatch.setattr(rows, "LARGE", 1)
+    found = trained(inventory, settings, recipe)
+    assert came == {tuple(found[name].shape) for name in (TABLE, *its_tables)}
+    assert left == (came if stays_sparse else set())
+    for name, tensor in expected.items():
+        assert float((found[name].double() - tensor.double()).abs().max()) <= 1e-10, name

@@ -32,6 +32,7 @@ DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 SILENCE = timedelta(minutes=10)
 FAST_GPU = "CHARLM_GPU_FAST"  # 1: what no GPU has run yet, CUDA graphs and the LSTM in fp16
 MEETING = "CHARLM_MEETING"  # the file over which the processes of one machine find each other
+PARENT = "CHARLM_PARENT"  # the process that has started this one, which may be gone by now
 
 
 def prepare_threads() -> None:

@@ -26,6 +26,7 @@ from charlm.training.loss import batch_loss
 from charlm.training.recipe import build_recipe
 
 MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps
+RANGES = {"words": (3, 10_000_000), "letters": (1, 50), "tokens": (1, 1_000_000_000)}
 PARTS = ("encoder", "context", "output", "update")
 WARM_UP = 2  # steps, of which each shape's first is slow
 
@@ -98,9 +99,15 @@ def _quantity(over: str) -> tuple[str, list[str]]:
             f"bench cost: {over!r} is no quantity with its values; expected words=10000,100000, "
             f"one of {', '.join(MADE)} or a setting, as context.dim=100,300"
         )
-    if name in MADE and not all(value.isdecimal() and int(value) for value in listed):
-        raise ConfigError(f"bench cost: {over!r}: expected whole numbers from 1 on")
+    if name in MADE and not all(_is_in_range(name, value) for value in listed):
+        low, high = RANGES[name]
+        raise ConfigError(f"bench cost: {over!r}: expected whole numbers from {low} to {high}")
     return name, listed
+
+
+def _is_in_range(name: str, value: str) -> bool:
+    low, high = RANGES[name]
+    return value.isascii() and value.isdecimal() and low <= int(value) <= high
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def cost(
     the update is clipping and optimiser. Memory is that of the whole process.
 
     \b
-    charlm bench cost words=10000,100000 --set output=hierarchical
+    charlm bench cost words=10000,100000 --set output.type=hierarchical
     """
     from charlm.bench.cost import PARTS, bench_cost
 

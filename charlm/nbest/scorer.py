@@ -61,6 +61,11 @@ class FunctionScorer:
             DataError: a sentence without its numbers.
         """
         answers = self.function(sentences)
+        if not isinstance(answers, Sequence | np.ndarray) or isinstance(answers, str):
+            raise DataError(
+                f"scorer {self.name!r}: its function gives {type(answers).__name__}; expected a "
+                "list of lists, the log-probabilities of each sentence's words and of its end"
+            )
         if len(answers) != len(sentences):
             raise DataError(
                 f"scorer {self.name!r}: {len(answers)} answers to {len(sentences)} sentences; "
@@ -68,10 +73,10 @@ class FunctionScorer:
             )
         results = []
         for words, answer in zip(sentences, answers, strict=True):
-            log_probs = np.asarray(answer, np.float64)
+            log_probs = _numbers(answer)
             if log_probs.shape != (len(words) + 1,) or np.isnan(log_probs).any():
                 raise DataError(
-                    f"scorer {self.name!r}: {log_probs.tolist()!r:.60} for a sentence of "
+                    f"scorer {self.name!r}: {answer!r:.60} for a sentence of "
                     f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end"
                 )
             results.append(SentenceScore(log_probs, np.ones(len(words), np.bool_)))
@@ -80,3 +85,11 @@ class FunctionScorer:
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """Nothing."""
         return None
+
+
+def _numbers(answer: object) -> LogProbs:
+    """What a function gave, as numbers; NaN where it gave none."""
+    try:
+        return np.array(answer, np.float64)
+    except (TypeError, ValueError):
+        return np.array([np.nan])

@@ -5,12 +5,21 @@ be what pickle takes, and an answer hang on nothing but the task and those that 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from charlm.errors import CharlmError
 from charlm.processes.group import Group
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """The answer to a task that cannot be done; whoever gave it may have others that can."""
+
+    error: CharlmError
 
 
 class Crew(Generic[Task, Answer]):
@@ -29,12 +38,18 @@ class Crew(Generic[Task, Answer]):
         """The answers to as many tasks as there are processes; only the first process calls this.
 
         Raises:
+            CharlmError: what the first of them to refuse its task says; all are ready for the next.
             RankLostError: another process is gone.
         """
         assert len(tasks) == self.size
         own = self.group.handed_out(tasks)
         assert own is not None
-        return self.group.collected(self.work(own))
+        answers = []
+        for answer in self.group.collected(self._answer(own)):
+            if isinstance(answer, _Refusal):
+                raise answer.error
+            answers.append(answer)
+        return answers
 
     def dismiss(self) -> None:
         """There will be no more tasks."""
@@ -51,7 +66,14 @@ class Crew(Generic[Task, Answer]):
             task: Task | None = self.group.handed_out(None)
             if task is None:
                 return
-            self.group.collected(self.work(task))
+            self.group.collected(self._answer(task))
+
+    def _answer(self, task: Task) -> Answer | _Refusal:
+        """An error, too, is an answer: the others wait for one."""
+        try:
+            return self.work(task)
+        except CharlmError as error:
+            return _Refusal(error)
 
 
 def shared_out(costs: Sequence[float], *, loads: Sequence[float]) -> list[list[int]]:

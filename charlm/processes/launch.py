@@ -1,7 +1,7 @@
 """Several processes on this machine, of which the calling one is the first.
 
-The others are the program itself, `python -m charlm train` and the like, with their place in the
-environment; they are told what to do by the first, so their options say nothing but the device.
+The others are the program itself, `charlm train` and the like, with their place in the environment;
+they are told what to do by the first, so their options say nothing but the device.
 """
 
 import os
@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ from charlm.errors import ConfigError, ProcessError
 from charlm.processes.group import Group, RankLostError, Work
 from charlm.runtime import (
     MEETING,
+    PARENT,
     Place,
     pick_device,
     place_of_process,
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
 
 Joined = TypeVar("Joined", bound=Group)
 
-MAX_PROCESSES = 1024
+MOST_PER_CORE = 8  # processes; more do little but start
 PARTING = 10.0  # seconds that a process is given to end by itself
+LAST_MOMENT = 0.5  # seconds between a killed process's last word and its end
+# They import what this process does; `-m charlm` would look into the working folder first.
+PROGRAM = "import sys; sys.path[:] = {path}; from charlm.cli import main; main()"
 
 
 def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> list[str]:
@@ -56,8 +61,9 @@ def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> li
         return _gpus(gpus, device=device)
     if device not in ("auto", "cpu"):
         raise ConfigError(f"{option}: is for the CPU, found --device {device}; use --gpus 0,1")
-    if not 1 <= (processes or 0) <= MAX_PROCESSES:
-        raise ConfigError(f"{option}: expected 1 to {MAX_PROCESSES}")
+    most = MOST_PER_CORE * (os.cpu_count() or 1)
+    if not 1 <= (processes or 0) <= most:
+        raise ConfigError(f"{option}: expected 1 to {most}, {MOST_PER_CORE} a core")
     return ["cpu"] * (processes or 0)
 
 
@@ -109,15 +115,35 @@ def joined(alone: Joined) -> Iterator[Joined]:
         yield alone
         return
     meeting = Path(os.environ[MEETING]) if MEETING in os.environ else None
+    parent, has_met = int(os.environ.get(PARENT, os.getppid())), threading.Event()
     if meeting is not None:
         _sign(meeting, place.rank).touch()
-    parent = os.getppid()
+        threading.Thread(target=_wait_for, args=(has_met, parent, meeting), daemon=True).start()
     try:
         with process_group(place, meeting=meeting):
+            has_met.set()
             yield alone.connected(rank=place.rank, size=place.size)
-    finally:
-        if meeting is not None and os.getppid() != parent:  # it was killed, and left its folder
+    except BaseException:
+        has_met.set()
+        if meeting is not None and _ends(parent):  # it was killed, and left its folder
             shutil.rmtree(meeting.parent, ignore_errors=True)
+        raise
+
+
+def _wait_for(has_met: threading.Event, parent: int, meeting: Path) -> None:
+    """End this process if the first is killed before all have met: torch would wait for minutes."""
+    while not has_met.wait(LAST_MOMENT):
+        if os.getppid() != parent:
+            shutil.rmtree(meeting.parent, ignore_errors=True)
+            os._exit(1)
+
+
+def _ends(parent: int) -> bool:
+    """Whether the parent is gone; its connections close a moment before it is."""
+    give_up = time.monotonic() + LAST_MOMENT
+    while os.getppid() == parent and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return os.getppid() != parent
 
 
 @contextmanager
@@ -156,19 +182,23 @@ class _Workers:
         """Start them all, and wait until each is ready to meet."""
         meeting, size = self.folder / "meeting", len(self.devices)
         for rank in range(1, size):
-            numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, MEETING: meeting}
+            place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size}
+            told = {**place, MEETING: meeting, PARENT: os.getpid()}
             with self._errors(rank).open("wb") as errors:
                 self.processes[rank] = subprocess.Popen(
-                    [sys.executable, "-m", "charlm", *self.work.command]
-                    + ["--device", self.devices[rank]],
+                    [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path)]
+                    + [*self.work.command, "--device", self.devices[rank]],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=errors,
-                    env={**os.environ, **{name: str(value) for name, value in numbers.items()}},
+                    env={**os.environ, **{name: str(value) for name, value in told.items()}},
                 )
         while not all(_sign(meeting, rank).exists() for rank in self.processes):
-            if any(process.poll() is not None for process in self.processes.values()):
-                raise ProcessError(self.cause())
+            for rank, process in self.processes.items():
+                if (status := process.poll()) is not None:  # by itself: nobody has met yet
+                    said = self._errors(rank).read_text(errors="replace")
+                    last = (said.strip().splitlines() or [f"it says nothing (status {status})"])[-1]
+                    raise ProcessError(self._told(rank, status, _error_in(said) or last))
             time.sleep(0.02)
 
     def _errors(self, rank: int) -> Path:

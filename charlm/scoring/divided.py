@@ -147,7 +147,10 @@ class DividedScorer:
 
 
 def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
-    """Which sentences each process scores, by number: as many distinct prefixes each."""
+    """Which sentences each process scores, by number: as many distinct prefixes each.
+
+    Equal ones go to one process: company may move a score's last bit, and they are to be tied.
+    """
     order = sorted(range(len(sentences)), key=lambda i: tuple(sentences[i]))
     ordered = [sentences[i] for i in order]
     costs = [
@@ -157,8 +160,9 @@ def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
     middles = np.cumsum(costs) - np.array(costs) / 2
     owners = (middles * n_parts / max(1, sum(costs))).astype(int).tolist()
     parts: list[list[int]] = [[] for _ in range(n_parts)]
-    for i, owner in zip(order, owners, strict=True):
-        parts[owner].append(i)
+    owner_of = dict(zip(map(tuple, ordered), owners, strict=True))
+    for i, words in zip(order, ordered, strict=True):
+        parts[owner_of[tuple(words)]].append(i)
     return parts
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from charlm.errors import CharlmError, DataError
+from charlm.errors import CharlmError, DataError, ProcessError
 from charlm.nbest.best import write_best
 from charlm.nbest.contract import Piece, Source
 from charlm.nbest.formats import format_of
@@ -44,12 +44,15 @@ class Server:
 
         Raises:
             DataError: standard input is packed, and broken.
+            ProcessError: another process is gone, and with it every further answer.
         """
         with open_lines("-") as lines:
             for request in _requests(lines):
                 try:
                     for text in self._answers(request, name=lines.name):
                         write(text)
+                except ProcessError:
+                    raise
                 except CharlmError as error:
                     self.n_errors += 1
                     write(json.dumps({"error": str(error)}, ensure_ascii=False) + "\n")

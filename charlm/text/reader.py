@@ -52,7 +52,8 @@ def _answered(work: _Work, path: str, question: list[int] | None) -> Told:
             work.finish()
             return {}, b""
         start, end = question
-        return work.take(read_range(path, start=start, end=end))
+        first = 2 if start else 1  # a byte order mark is none but in the first line of a text
+        return work.take(read_range(path, start=start, end=end, first=first))
     except DataError:  # the caller knows the number of the line
         return {"is_refused": True}, b""
     except OSError as error:

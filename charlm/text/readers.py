@@ -177,7 +177,8 @@ class _Reader:
         try:
             self._write(self._job + json.dumps(question).encode() + b"\n")
             self._job = b""
-            answer = json.loads(self._stdout.readline() or "null")
+            line = self._stdout.readline()
+            answer = json.loads(line) if line.endswith(b"\n") else None  # it may be killed within
         except BrokenPipeError:
             answer = None
         payload = bytearray(answer.get("n_bytes", 0) if answer else 0)

@@ -72,7 +72,9 @@ def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
     torch.testing.assert_close(trained(by_parts=True), trained(by_parts=False))
 
 
-@pytest.mark.parametrize("over", ["words", "words=", "words=0", "words=many"])
+@pytest.mark.parametrize(
+    "over", ["words", "words=", "words=2", "words=many", "words=99999999999", "letters=51"]
+)
 def test_a_quantity_that_is_none_is_one_line(over: str) -> None:
     with pytest.raises(ConfigError, match="expected"):
         bench_cost(over, steps=1)

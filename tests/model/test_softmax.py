@@ -53,6 +53,9 @@ def test_scores_of_thousands_overflow_nothing(output: Softmax, precision: str) -
     nll.sum().backward()
     assert nll[0].item() == 0.0
     assert nll[1].item() == pytest.approx(8192.0, abs=1.0)
+    assert output.log_z(h).tolist() == [8192.0, 8192.0]
+    with torch.no_grad():
+        assert output.log_z(h).tolist() == [8192.0, 8192.0]
     assert h.grad is not None
     assert bool(h.grad.isfinite().all())
 

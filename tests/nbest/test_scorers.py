@@ -89,3 +89,10 @@ def test_a_function_must_answer_with_a_number_a_word(
 ) -> None:
     with pytest.raises(DataError, match=message):
         FunctionScorer(lambda _: answer).score([["a"]])
+
+
+@pytest.mark.parametrize("answer", [None, "ab", {"a": 1.0}, [None], [["x", "y"]], [[0.0, [1.0]]]])
+def test_a_function_that_gives_no_numbers_is_one_line(answer: object) -> None:
+    scorer = FunctionScorer(lambda sentences: answer)  # type: ignore[arg-type,return-value]
+    with pytest.raises(DataError, match="scorer 'own': .*expected"):
+        scorer.score([["a"]])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from charlm.errors import DataError
 from charlm.processes.crew import Crew, shared_out
 from charlm.processes.group import Group
 
@@ -31,6 +32,40 @@ def test_a_process_answers_until_it_is_dismissed() -> None:
     Crew(group, lambda number: number * 10).follow()
     assert group.answers == [30, 0]
     assert group.tasks == [5]
+
+
+@dataclass(frozen=True)
+class Pair(Group):
+    """The first process of two, of which the other one gives answers that were noted."""
+
+    others: list[Any] = field(default_factory=list)
+
+    def handed_out(self, shares: Sequence[Any] | None) -> Any:
+        assert shares is not None
+        return shares[0]
+
+    def collected(self, own: Any) -> list[Any]:
+        return [own, self.others.pop(0)]
+
+
+def tenfold(number: int) -> int:
+    if number < 0:
+        raise DataError(f"{number}: below 0")
+    return number * 10
+
+
+def test_a_refused_task_is_the_firsts_to_tell_and_all_go_on_to_the_next() -> None:
+    other = Written(1, 2, tasks=[-1, 2, 3, -5, None])
+    Crew(other, tenfold).follow()
+    first = Crew(Pair(0, 2, others=other.answers), tenfold)
+    with pytest.raises(DataError, match="^-1: below 0$"):
+        first.do([1, -1])
+    assert first.do([1, 2]) == [10, 20]
+    with pytest.raises(DataError, match="^-3: below 0$"):
+        first.do([-3, 3])
+    with pytest.raises(DataError, match="^-4: below 0$"):
+        first.do([-4, -5])
+    assert other.answers == []
 
 
 def test_alone_the_one_task_is_done_and_nobody_dismissed() -> None:

@@ -4,8 +4,10 @@ import os
 import re
 import stat
 import sys
+import threading
 from contextlib import nullcontext, suppress
 from datetime import timedelta
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import torch
 from charlm import runtime
 from charlm.errors import ConfigError, ProcessError
 from charlm.processes import launch
-from charlm.processes.group import Group, RankLostError
+from charlm.processes.group import Group, RankLostError, Work
 from charlm.processes.launch import asked_devices, joined, launched, threads_of_each
 from charlm.runtime import Place, place_of_process, process_group
 
@@ -72,13 +74,19 @@ def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
             "--processes 2 for that many processes on the CPU",
         ),
         (None, 2, "cuda", "--processes 2: is for the CPU, found --device cuda; use --gpus 0,1"),
-        (None, 0, "auto", "--processes 0: expected 1 to 1024"),
-        (None, 1025, "auto", "--processes 1025: expected 1 to 1024"),
+        (None, 0, "auto", "--processes 0: expected 1 to 24, 8 a core"),
+        (None, 25, "auto", "--processes 25: expected 1 to 24, 8 a core"),
     ],
 )
 def test_options_that_do_not_go_together_are_one_line(
-    gpus: str | None, processes: int | None, device: str, message: str, two_gpus: None
+    gpus: str | None,
+    processes: int | None,
+    device: str,
+    message: str,
+    two_gpus: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
     with pytest.raises(ConfigError) as caught:
         asked_devices(gpus, processes, device=device)
     assert str(caught.value) == message
@@ -155,7 +163,8 @@ def test_who_was_started_by_a_killed_process_removes_what_that_left(
     monkeypatch.setenv(runtime.MEETING, str(folder / "meeting"))
     monkeypatch.setattr(launch, "process_group", lambda *_, **__: nullcontext())
     monkeypatch.setattr(Group, "connected", lambda *_, **__: Group(1, 2))
-    parents = iter([7, 1 if is_orphan else 7])
+    monkeypatch.setattr(launch, "LAST_MOMENT", 0.1)
+    parents = chain([7, 7, 7], repeat(1 if is_orphan else 7))  # it ends after its connections
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
     with suppress(RankLostError), joined(Group()):
         assert [path.name for path in folder.iterdir()] == ["ready-1"]
@@ -169,6 +178,8 @@ def test_who_was_started_by_a_killed_process_removes_what_that_left(
         ("echo noise >&2; echo 'charlm: no room' >&2; exit 1", "no room"),
         ("kill -9 $$", "it was killed by SIGKILL"),
         ("printf 'Traceback:\\n  x\\nValueError: 7\\n' >&2; exit 1", "ValueError: 7"),
+        ("printf 'noise\\nNo module named x\\n' >&2; exit 1", "No module named x"),
+        ("exit 3", "it says nothing (status 3)"),
     ],
 )
 def test_a_process_that_does_not_start_is_named_with_its_reason(
@@ -184,3 +195,35 @@ def test_a_process_that_does_not_start_is_named_with_its_reason(
         f"process 1 of 2 ended before the training did: {reason}; the last checkpoint is kept; "
         "go on with --resume"
     )
+
+
+def test_a_started_process_imports_what_this_one_does_whatever_lies_beside_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "typer.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    alone = Group(work=Work("the test", ("no-command",), "end"))
+    with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=alone):
+        raise AssertionError("it is alone")
+    assert "No such command 'no-command'" in str(caught.value)
+
+
+@pytest.mark.parametrize("has_met", [False, True])
+def test_who_waits_for_a_killed_process_ends_and_removes_what_that_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_met: bool
+) -> None:
+    meeting, met = tmp_path / "charlm-x" / "meeting", threading.Event()
+    left: list[int] = []
+    meeting.parent.mkdir()
+    if has_met:
+        met.set()
+
+    def leave(status: int) -> None:
+        left.append(status)
+        met.set()
+
+    monkeypatch.setattr(launch, "LAST_MOMENT", 0.001)
+    monkeypatch.setattr(os, "_exit", leave)
+    launch._wait_for(met, parent=os.getppid() + 1, meeting=meeting)
+    assert left == ([] if has_met else [1])
+    assert meeting.parent.exists() == has_met

@@ -40,6 +40,21 @@ utt-C
 
 """
 
+SLF = """\
+VERSION=1.0
+UTTERANCE=utt-A
+lmscale=14.0  acscale=2.0
+N=4  L=4
+I=0 t=0.00
+I=1 t=0.12 W=a v=1
+I=2 t=0.13 W=zz v=1
+I=3 t=0.31 W=!NULL
+J=0 S=0 E=1 a=-223.04 l=-2.811
+J=1 S=0 E=2 a=-224.0  l=-2.5
+J=2 S=1 E=3 a=0.0     l=-1.0
+J=3 S=2 E=3 a=0.0     l=-1.0
+"""
+
 
 class Beside(Crew[Task, Any]):
     """Processes that each have scorers of their own, and are asked in turns, by pickles."""
@@ -77,6 +92,15 @@ def test_sentences_are_divided_by_prefixes_and_each_is_somewhere(n_parts: int) -
     sizes = [n_prefixes(part) for part in divided(many, n_parts)]
     assert sum(sizes) <= n_prefixes(range(len(many))) + 8 * (n_parts - 1)
     assert max(sizes) - min(sizes) <= 16
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 9])
+def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_parts: int) -> None:
+    texts = [("a", "b"), ("c",), (), ("a", "b"), ("c",), ("c",), ("a", "b"), ("c",)]
+    parts = divided(texts, n_parts)
+    assert sorted(i for part in parts for i in part) == list(range(len(texts)))
+    for text in texts:
+        assert sum(text in [texts[i] for i in part] for part in parts) == 1
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 3])
@@ -121,6 +145,7 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
         (LATTICES, {"n_best": 4}),
         (LATTICES, {"line_buffered": True, "weight": ["nn=0.5"]}),
         (LATTICES, {"context": "previous"}),
+        (SLF, {"recombine": 2, "beam": 9.0}),  # which are written down
     ],
 )
 def test_lists_and_lattices_come_out_as_from_one_process(

@@ -6,7 +6,7 @@ import torch
 
 from charlm.model.build import build_model
 from charlm.model.language_model import LanguageModel
-from charlm.scoring import neural_scorer
+from charlm.scoring import neural_scorer, paths
 from charlm.scoring.form_cache import FormCache
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.nll import FormVectors, continued_nll
@@ -110,6 +110,7 @@ def test_a_score_does_not_depend_on_how_many_states_share_a_softmax(
     sentences = drawn_sentences(40, longest=20)
     together = scorer_of(model, inventory).score(sentences)
     monkeypatch.setattr(neural_scorer, "ROWS_AT_ONCE", rows)
+    monkeypatch.setitem(paths.SCORES_AT_ONCE, "cpu", 3 * inventory.n_words)
     for one, other in zip(scorer_of(model, inventory).score(sentences), together, strict=True):
         np.testing.assert_allclose(one.log_probs, other.log_probs, rtol=0, atol=1e-5)
 

@@ -9,6 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import charlm
+from charlm.errors import ProcessError
+from charlm.nbest.contract import Source
+from charlm.scoring.serving import Server
 
 GOOD = '{"id": "u", "hyps": [{"text": "a b", "am": -1}, {"text": "c", "am": -9}]}'
 OTHER = '{"id": "u", "hyps": [{"text": "a b", "other": -1}]}'
@@ -112,3 +115,15 @@ def test_a_broken_packed_stream_ends_the_service(
     monkeypatch.setattr("sys.stdin", stdin(broken))
     with pytest.raises(charlm.DataError, match="standard input"):
         charlm.score(serve=True, model=run, out=lambda text: None)
+
+
+def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(nbest: object) -> None:
+        raise ProcessError("gone")
+
+    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{GOOD}\n".encode()))
+    pieces: list[str] = []
+    way = SimpleNamespace(one=lost)
+    with pytest.raises(ProcessError, match="^gone$"):
+        Server(way, Source("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
+    assert pieces == []

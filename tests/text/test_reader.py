@@ -48,6 +48,16 @@ def test_each_range_numbers_its_own_further_tokens(
     assert told.read() == b""
 
 
+def test_a_byte_order_mark_is_one_where_the_text_begins_alone(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text.write_bytes(b"a\n\xef\xbb\xbf")  # the last line is read as one without words
+    job = {"job": "encode", "words": ["</s>", "<unk>", "a"], "oov_input": "unk"}
+    told = answers(monkeypatch, text, [2, 5], **job)
+    assert json.loads(told.readline())["n_sentences"] == 1
+    assert np.frombuffer(told.read(), np.int32).tolist() == [0]
+
+
 def test_a_line_that_is_refused_is_left_to_the_caller(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

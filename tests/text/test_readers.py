@@ -16,6 +16,7 @@ from charlm.text.readers import Readers, line_ranges, n_readers
 RULES = Normalisation(lower=True)
 LINES = ["The cat", "", "a zz b <unk>:qq", "\u00c9t\u00e9 zz", "<s> yy </s>", "the qq yy xx"] * 3
 KILLED = "import os; os.kill(os.getpid(), 9)"
+KILLED_WITHIN_A_LINE = "import os; os.write(1, b'{'); os.kill(os.getpid(), 9)"
 FULL = 'import time; print(\'{"errno": 28, "filename": "there"}\', flush=True); time.sleep(60)'
 IDLE = "import time; time.sleep(60)"
 
@@ -54,8 +55,11 @@ def test_an_error_names_its_line_in_the_whole_text(text: Path) -> None:
     assert str(caught.value).startswith(f"{text}:{len(LINES) + 2}: invalid UTF-8")
 
 
-def test_a_killed_process_is_one_line(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "PROGRAM", KILLED)
+@pytest.mark.parametrize("program", [KILLED, KILLED_WITHIN_A_LINE])
+def test_a_killed_process_is_one_line(
+    program: str, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "PROGRAM", program)
     with pytest.raises(ProcessError) as caught:
         count_file(text, threads=2)
     assert str(caught.value) == (

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -89,6 +90,19 @@ def test_ids_that_are_not_those_that_were_written_are_made_anew(
     stem = tmp_path / "kept"
     encode_text(text, INVENTORY, stem=stem)
     stem.with_suffix(".ids").write_bytes(content)
+    assert reopen_text(text, INVENTORY, stem=stem).ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
+
+
+@pytest.mark.parametrize("number", [-1, 6])  # 5 is the last
+def test_ids_without_a_spelling_are_made_anew_though_their_checksum_is_right(
+    text: Path, tmp_path: Path, number: int
+) -> None:
+    stem = tmp_path / "kept"
+    encode_text(text, INVENTORY, stem=stem)
+    content = array(2, 4, 3, 0, 0, 3, 1, 4, number, 0)
+    stem.with_suffix(".ids").write_bytes(content)
+    description = json.loads(stem.with_suffix(".json").read_text())
+    stem.with_suffix(".json").write_text(json.dumps({**description, "crc32": crc32(content)}))
     assert reopen_text(text, INVENTORY, stem=stem).ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-LARGE = 1 << 24  # numbers of a table (64 MB): below, a dense gradient costs next to nothing
+LARGE = 1 << 22  # numbers of a table (16 MB): below, a dense gradient costs next to nothing
 DENSE = 0.5  # of a table's rows: where they may repeat, a dense gradient takes less time from here
 
 

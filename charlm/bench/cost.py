@@ -133,7 +133,6 @@ def _trainer(
     ) as folder:
         yield trainer_on(
             folder,
-            arch="",
             settings=settings,
             device=device,
             precision=precision,

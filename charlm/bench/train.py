@@ -138,7 +138,7 @@ def bench_train(
 def trainer_on(
     folder: Path,
     *,
-    arch: str,
+    arch: str = "",
     device: torch.device,
     precision: str,
     seed: int,

@@ -51,7 +51,6 @@ def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
         with corpus(None, n_tokens=2000, n_words=100) as folder:
             trainer = trainer_on(
                 folder,
-                arch="",
                 settings=small("context.dropout=0"),
                 device=torch.device("cpu"),
                 precision="fp32",

@@ -165,9 +165,13 @@ def test_nothing_waits_for_the_gpu_within_a_step(
     for _ in range(2):
         trainer.run_epoch(lambda: False)  # all shapes are recorded
     trainer.begin_epoch()
+    number = torch.ones((), device="cuda")
     torch.cuda.set_sync_debug_mode("error")
     try:
         for step in range(5):
             trainer.step(trainer.batches.batch(step))
+        with pytest.raises(RuntimeError, match="synchroniz"):  # or the steps have shown nothing
+            float(number)
     finally:
         torch.cuda.set_sync_debug_mode("default")
+    assert trainer.position.step == 5

@@ -122,6 +122,10 @@ EVAL = [
     ("broken.gz", f"broken.gz: {GZIP}"),
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
     ("", "found neither files nor --data; expected one of them; give either"),
+    (
+        "corpus/test.txt --split test",
+        "--split test: expected --data DIR, of which it is a part; drop it",
+    ),
 ]
 NN = [
     ("cat --at top", "at: found 'top'; expected one of char-cnn, transform, highway, output"),

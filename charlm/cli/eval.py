@@ -29,7 +29,7 @@ def eval_command(
     files: options.Files = None,
     model: options.Model = None,
     data: options.DataOrFiles = None,
-    split: options.Split = "test",
+    split: options.Split = None,
     state: State = "both",
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,

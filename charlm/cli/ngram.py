@@ -30,10 +30,6 @@ Data = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Corpus directory to train on and measure a split of."),
 ]
-Split = Annotated[
-    Literal["train", "valid", "test"] | None,
-    typer.Option(help="Part of DIR to measure; test if not given."),
-]
 OutFile = Annotated[
     Path | None,
     typer.Option(
@@ -95,7 +91,7 @@ def ngram(
     train: Train = None,
     lm: Lm = None,
     data: Data = None,
-    split: Split = None,
+    split: options.Split = None,
     out: OutFile = None,
     order: Order = None,
     prune: Prune = None,

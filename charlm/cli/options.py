@@ -50,7 +50,8 @@ Json = Annotated[
 ]
 
 Split = Annotated[
-    Literal["train", "valid", "test"], typer.Option(help="Part of the corpus directory.")
+    Literal["train", "valid", "test"] | None,
+    typer.Option(help="Part of the corpus directory; test if not given."),
 ]
 Files = Annotated[
     list[Path] | None,

@@ -66,7 +66,7 @@ def evaluate(
     *,
     files: str | Path | Sequence[str | Path] = (),
     data: str | Path | None = None,
-    split: Literal["train", "valid", "test"] = "test",
+    split: Literal["train", "valid", "test"] | None = None,
     state: StateName = "both",
     raw: bool = False,
     open_vocabulary: bool = False,
@@ -78,7 +78,7 @@ def evaluate(
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
 ) -> tuple[Evaluation, ...]:
-    """The perplexities of each of `files`, or of one split of a corpus directory.
+    """The perplexities of each of `files`, or of one split of a corpus directory (test if None).
 
     `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
     The run's text normalisation is applied to every line unless `raw`. `on_sentence` hears of each
@@ -91,8 +91,8 @@ def evaluate(
     beside it, whatever their options are; all return the same.
 
     Raises:
-        ConfigError: neither files nor data, or both; a device or precision that is not there; an
-            open vocabulary and no speller.
+        ConfigError: neither files nor data, or both; a split of files; a device or precision that
+            is not there; an open vocabulary and no speller.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
         ProcessError: another process ended.
     """
@@ -109,7 +109,9 @@ def evaluate(
         number_format = pick_precision(precision, where)
         run = load_run(which_run(model), device=where)
         speller = OpenVocabulary.of_run(run) if open_vocabulary else None
-        job = _Job(run, states, raw, "" if files else split, number_format, speller, on_sentence)
+        job = _Job(
+            run, states, raw, "" if files else split or "test", number_format, speller, on_sentence
+        )
         told = _Told(run.path, number_format, threads)
         with launched(devices, alone=group) as all_of_them:
             all_of_them.from_first(lambda: told)
@@ -158,12 +160,16 @@ def _states(state: str) -> tuple[str, ...]:
     return STATES[state]
 
 
-def _paths(files: Sequence[str | Path], *, data: str | Path | None, split: str) -> list[str | Path]:
+def _paths(
+    files: Sequence[str | Path], *, data: str | Path | None, split: str | None
+) -> list[str | Path]:
     if bool(files) == (data is not None):
         found = "both files and --data" if files else "neither files nor --data"
         raise ConfigError(f"found {found}; expected one of them; give either")
     if data is not None:
-        return [split_path(data, split)]
+        return [split_path(data, split or "test")]
+    if split is not None:
+        raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     for path in files:
         # A missing last file would cost the time of those before it.
         if str(path) != "-" and not Path(path).exists():

@@ -71,6 +71,21 @@ def asked(
         (b'{"words": []}\n', "scores"),
         (b"", "scores"),
     ],
+    # Names of our own: gzip writes the time, and pytest-xdist wants the same names everywhere.
+    ids=[
+        "ARPA",
+        "blank line first",
+        "gz",
+        "KenLM's binary",
+        "words before it",
+        "BOM and CRLF",
+        "60 kB before it",
+        "66 kB before it",
+        "SRILM",
+        "a word that is \\data\\",
+        "jsonl",
+        "empty",
+    ],
 )
 def test_the_content_of_a_file_tells_what_it_is(tmp_path: Path, content: bytes, kind: Kind) -> None:
     (tmp_path / "x.arpa").write_bytes(content)

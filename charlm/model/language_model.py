@@ -6,6 +6,7 @@ position. Whoever has many batches of the same forms encodes them once and calls
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
@@ -39,7 +40,8 @@ class LanguageModel(nn.Module):
         `where_TB` are rows of `forms`: what is fed in. Where `resets_TB`, the state is the initial
         one before that position is read.
         """
-        x_TBE = self.encoder(forms)[where_TB]
+        # Not by an index, whose gradient goes from row to row in one thread.
+        x_TBE = functional.embedding(where_TB, self.encoder(forms))
         if resets_TB is None:
             h_TBH, state = self.context(x_TBE, state)
             return h_TBH, state

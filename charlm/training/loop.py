@@ -17,7 +17,7 @@ from charlm.errors import TrainingError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
 from charlm.run.history import PRETRAINING, best_record
-from charlm.runtime import autocast
+from charlm.runtime import autocast, keep_freed_memory
 from charlm.scoring.nll import Nlls, nll_sums, perplexity_of
 from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
@@ -50,6 +50,7 @@ class Trainer:
         seed: int,
         ranks: Ranks = ALONE,
     ) -> None:
+        keep_freed_memory()
         self.model = model.to(device)
         self.ranks = ranks
         self.recipe = recipe

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.tiles import is_bf16_on_cpu, tiled_bf16, transposed
+from charlm.model.tiles import is_bf16_on_cpu, rounded_up, tiled_bf16, transposed
 
 Product = Callable[[Tensor], Tensor]
+G = 2  # which of the four gates, i, f, g and o, is squashed to between −1 and 1
 
 
 def takes(layer: nn.RNNBase, x_TBE: Tensor) -> bool:
@@ -47,48 +48,57 @@ def run(
 class Bf16LSTM(torch.autograd.Function):
     """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c), for all steps of a chunk, and its gradients.
 
-    Products take bf16 and are summed in fp32; what a step adds to its gates is rounded once.
+    Products take bf16 and are summed in fp32; what a step adds to its gates is rounded once. With
+    g = 2 σ(2 z) − 1, which is tanh(z), one call squashes all gates: what goes into g is doubled,
+    exactly, and so is its gradient on its way out. Inside, a gate has a tile's multiple of units;
+    one that is only there to fill it up has c = h = 0 for ever.
     """
 
     @staticmethod
     def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
         """h_TBH and the last c_BH of x_TBE, h_BH, c_BH, weight_GE, weight_GH and bias_G."""
         x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G = operands
-        n_steps, n_streams = x_TBE.shape[:2]
+        n_steps, n_streams, ctx.input_dim = x_TBE.shape
         dim = c_BH.shape[1]
-        ctx.input_dim = x_TBE.shape[2]
-        x_TBE, on_input, on_state = tiled_bf16(x_TBE), tiled_bf16(weight_GE), weight_GH.bfloat16()
-        gates_TBG = functional.linear(x_TBE, on_input).float().add_(bias_G)
-        h_TBH = torch.empty(n_steps + 1, n_streams, dim, dtype=torch.bfloat16)
+        wide = rounded_up(dim)
+        x_TBE, on_input = tiled_bf16(x_TBE, 1.0), _tiled(weight_GE, last_G=bias_G)
+        on_state = _tiled(weight_GH)
+        gates_TBG = functional.linear(x_TBE, on_input).float()
+        h_TBH = torch.empty(n_steps + 1, n_streams, wide, dtype=torch.bfloat16)
         c_TBH, squashed_TBH = c_BH.new_empty(h_TBH.shape), c_BH.new_empty(h_TBH[1:].shape)
-        h_TBH[0], c_TBH[0] = h_BH, c_BH
+        h_TBH[0], c_TBH[0] = (functional.pad(leaf, (0, wide - dim)) for leaf in (h_BH, c_BH))
         times = packed(on_state, n_rows=n_streams)
         parts = [part.unbind() for part in gates_TBG.chunk(4, dim=-1)]
-        both = gates_TBG[..., : 2 * dim].unbind()
         hs, cs = h_TBH.unbind(), c_TBH.unbind()
-        rows = zip(gates_TBG.unbind(), both, *parts, squashed_TBH.unbind(), strict=True)
-        for t, (sums, i_and_f, i, f, g, o, squashed) in enumerate(rows):
-            sums.add_(times(hs[t]))
-            i_and_f.sigmoid_()
-            torch.mul(f, cs[t], out=cs[t + 1]).addcmul_(i, g.tanh_())
-            torch.mul(o.sigmoid_(), torch.tanh(cs[t + 1], out=squashed), out=hs[t + 1])
+        rows = zip(gates_TBG.unbind(), *parts, squashed_TBH.unbind(), strict=True)
+        for t, (sums, i, f, half, o, squashed) in enumerate(rows):
+            sums.add_(times(hs[t])).sigmoid_()
+            torch.mul(f, cs[t], out=cs[t + 1]).addcmul_(i, half, value=2).sub_(i)
+            torch.mul(o, torch.tanh(cs[t + 1], out=squashed), out=hs[t + 1])
         ctx.save_for_backward(x_TBE, h_TBH, c_TBH, squashed_TBH, gates_TBG, on_input, on_state)
-        return h_TBH[1:], c_TBH[-1]
+        ctx.dim = dim
+        return h_TBH[1:, :, :dim], c_TBH[-1, :, :dim]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
         """Gradients of all operands, in fp32, from those of h_TBH and the last c_BH."""
-        grad_TBH, grad_c_BH = grads
         x_TBE, h_TBH, *kept, on_input, on_state = ctx.saved_tensors
+        filled = (0, h_TBH.shape[2] - ctx.dim)
+        grad_TBH, grad_c_BH = (functional.pad(grad.float(), filled) for grad in grads)
         sums_TBG, grad_h, grad_c = _through_time(grad_TBH, grad_c_BH, kept, on_state)
         sums_NG, x_NE = sums_TBG.flatten(0, 1), x_TBE.flatten(0, 1)
         sums_GN = transposed(sums_NG)
         grad_x = (sums_NG @ on_input)[:, : ctx.input_dim].float()
-        grad_x = grad_x.view(*x_TBE.shape[:2], ctx.input_dim)
-        grad_input = (sums_GN @ x_NE)[:, : ctx.input_dim].float()
-        grad_state = (sums_GN @ h_TBH[:-1].flatten(0, 1)).float()
-        return grad_x, grad_h, grad_c, grad_input, grad_state, sums_NG.sum(0, dtype=torch.float32)
+        grad_input = sums_GN @ x_NE
+        return (
+            grad_x.view(*x_TBE.shape[:2], ctx.input_dim),
+            grad_h[:, : ctx.dim],
+            grad_c[:, : ctx.dim],
+            _cut(grad_input[:, : ctx.input_dim], dim=ctx.dim),
+            _cut((sums_GN @ h_TBH[:-1].flatten(0, 1))[:, : ctx.dim], dim=ctx.dim),
+            _cut(grad_input[:, ctx.input_dim], dim=ctx.dim),
+        )
 
 
 def _through_time(
@@ -102,11 +112,12 @@ def _through_time(
     times = packed(transposed(on_state), n_rows=n_streams)
     row_BG = gates_TBG.new_empty(n_streams, 4 * dim)
     of_c, of_h = row_BG.view(n_streams, 4, dim).split([3, 1], dim=1)
-    grad_h, grad_c = torch.zeros_like(grad_c_BH), grad_c_BH.float().clone()
+    from_above = torch.zeros_like(grad_c_BH)
+    grad_h, grad_c = torch.empty_like(grad_c_BH), grad_c_BH.clone()
     spread_c, spread_h = grad_c[:, None], grad_h[:, None]
     factors_TB4H = factors_TBG.view(-1, n_streams, 4, dim)
     by_step = (
-        grad_TBH.float().unbind(),
+        grad_TBH.unbind(),
         to_c_TBH.unbind(),
         factors_TB4H[:, :, :3].unbind(),
         factors_TB4H[:, :, 3:].unbind(),
@@ -114,29 +125,51 @@ def _through_time(
         gates_TBG[..., dim : 2 * dim].unbind(),
     )
     for grad, to_c, factors_c, factors_h, sums, f in zip(*map(reversed, by_step), strict=True):
-        grad_h.add_(grad)
+        torch.add(grad, from_above, out=grad_h)
         grad_c.addcmul_(grad_h, to_c)
         torch.mul(spread_c, factors_c, out=of_c)
         torch.mul(spread_h, factors_h, out=of_h)
-        sums.copy_(row_BG)
-        grad_h.copy_(times(sums))
+        from_above = times(sums.copy_(row_BG))
         grad_c.mul_(f)
-    return sums_TBG, grad_h, grad_c
+    return sums_TBG, from_above.float(), grad_c
 
 
 def _factors(c_TBH: Tensor, squashed_TBH: Tensor, gates_TBG: Tensor) -> tuple[Tensor, Tensor]:
     """By what the gradient of h becomes one of c, (T, B, H); and by what those of c (for i, f and
-    g) and of h (for o) become those of the gates' sums, (T, B, G).
+    g) and of h (for o) become those of what was squashed, (T, B, G).
     """
-    i, f, g, o = gates_TBG.chunk(4, dim=-1)
+    i, _, half, o = gates_TBG.chunk(4, dim=-1)
     factors_TBG = torch.empty_like(gates_TBG)
-    of_i, of_f, of_g, of_o = factors_TBG.chunk(4, dim=-1)
-    through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
-    through_sigmoid(g, i, grad_input=of_i)
-    through_sigmoid(c_TBH[:-1], f, grad_input=of_f)
-    torch.ops.aten.tanh_backward.grad_input(i, g, grad_input=of_g)
-    through_sigmoid(squashed_TBH, o, grad_input=of_o)
+    of_i, of_f, of_half, of_o = factors_TBG.chunk(4, dim=-1)
+    torch.mul(half, 2, out=of_i).sub_(1)
+    of_f.copy_(c_TBH[:-1])
+    torch.mul(i, 2, out=of_half)
+    of_o.copy_(squashed_TBH)
+    torch.ops.aten.sigmoid_backward.grad_input(factors_TBG, gates_TBG, grad_input=factors_TBG)
     return torch.ops.aten.tanh_backward(o, squashed_TBH), factors_TBG
+
+
+def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
+    """As bf16, with the `last` column; a gate's rows and the columns padded to tiles with zeros.
+
+    What goes into g is doubled.
+    """
+    rows_4HK = weight_GK.unflatten(0, (4, -1))
+    _, n_rows, width = rows_4HK.shape
+    n_columns = width if last_G is None else width + 1
+    tiled = rows_4HK.new_zeros(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
+    tiled[:, :n_rows, :width] = rows_4HK
+    if last_G is not None:
+        tiled[:, :n_rows, width] = last_G.view(4, n_rows)
+    tiled[G].mul_(2)
+    return tiled.flatten(0, 1)
+
+
+def _cut(grad: Tensor, *, dim: int) -> Tensor:
+    """The gradient of a weight or a bias from that of its tiled form, in fp32."""
+    own = grad.unflatten(0, (4, -1))[:, :dim].float()
+    own[G].mul_(2)
+    return own.flatten(0, 1)
 
 
 def packed(weight_GH: Tensor, *, n_rows: int) -> Product:

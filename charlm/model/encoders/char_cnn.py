@@ -76,7 +76,7 @@ class CharCNN(Encoder):
             self._all_at_once(letters_NL[rows, : int(lengths_N[rows[-1]])], matrix_FW)
             for rows in rows_N.tensor_split(min(N_BUCKETS, len(rows_N)))
         ]
-        return torch.cat(responses)[n_more:][torch.argsort(order_N)]
+        return functional.embedding(torch.argsort(order_N) + n_more, torch.cat(responses))
 
     def _all_at_once(self, letters_NL: Tensor, matrix_FW: Tensor) -> Tensor:
         """The largest response of each filter, shape (N, F); the last window is all padding."""

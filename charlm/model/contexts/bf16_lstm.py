@@ -154,7 +154,7 @@ def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
 
     What goes into g is doubled.
     """
-    rows_4HK = weight_GK.unflatten(0, (4, -1))
+    rows_4HK: Tensor = weight_GK.unflatten(0, (4, -1))
     _, n_rows, width = rows_4HK.shape
     n_columns = width if last_G is None else width + 1
     tiled = rows_4HK.new_zeros(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
@@ -167,7 +167,7 @@ def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
 
 def _cut(grad: Tensor, *, dim: int) -> Tensor:
     """The gradient of a weight or a bias from that of its tiled form, in fp32."""
-    own = grad.unflatten(0, (4, -1))[:, :dim].float()
+    own: Tensor = grad.unflatten(0, (4, -1))[:, :dim].float()
     own[G].mul_(2)
     return own.flatten(0, 1)
 

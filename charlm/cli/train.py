@@ -25,6 +25,14 @@ Arch = Annotated[
         "word-large.",
     ),
 ]
+Init = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Begin with the model of another run: its parts, weights and recipe, and its words "
+        "with those of train.txt besides (--vocab takes others).",
+    ),
+]
 RunOut = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Run directory to write; exp/ARCH-DATA if not given."),
@@ -92,6 +100,7 @@ def train(
     *,
     data: options.Data,
     arch: Arch = None,
+    init: Init = None,
     out: RunOut = None,
     vocab: Vocab = None,
     max_tokens: MaxTokens = 0,
@@ -127,6 +136,7 @@ def train(
         result = train_model(
             data=data,
             arch=arch,
+            init=init,
             out=out,
             vocab=vocab,
             max_tokens=max_tokens,

@@ -100,6 +100,8 @@ class Output(nn.Module, ABC):
     """
 
     has_scores: bool = False  # whether word_scores, scores and log_z may be asked for
+    # Whether parameters are of a word's rank or of a cluster, and so of one vocabulary alone.
+    is_by_rank: bool = False
     vector_dim: int = 0  # width of the words' vectors; 0: expected_vectors may not be asked for
 
     @abstractmethod

@@ -76,6 +76,7 @@ def _rows(
         ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),
+        *([("begun from", _begun(info.init))] if info.init else []),
         *_speller(info),
         ("time", f"{total_seconds(history):,.0f} s"),
         (
@@ -85,6 +86,10 @@ def _rows(
         ("command", f"`{command}`"),
     ]
     return rows
+
+
+def _begun(init: dict[str, Any]) -> str:
+    return f"{init.get('run')}, its model {str(init.get('sha256'))[:12]}"
 
 
 def _speller(info: RunInfo) -> list[tuple[str, str]]:

@@ -41,6 +41,7 @@ class RunInfo:
     versions: dict[str, str]
     command: list[str]  # for people; never run
     charlm: str
+    init: dict[str, Any] | None = None  # the `run` whose weights it began with, and their sha256
     speller: dict[str, Any] | None = None  # what `run.speller` writes; None: it has none
     format: int = FORMAT
 
@@ -86,10 +87,13 @@ def load_info(folder: str | Path) -> RunInfo:
     for key, kind in _KINDS.items():
         if type(value.get(key)) is not kind:
             raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
-    speller = value.get("speller")
-    if speller is not None and type(speller) is not dict:
-        raise DataError(f"{path}: 'speller' is of a wrong type; the run is damaged")
-    return RunInfo(**{key: value[key] for key in _KINDS}, speller=speller)
+    later: dict[str, Any] = {
+        key: value.get(key) for key in ("init", "speller")
+    }  # which older runs lack
+    for key, entry in later.items():
+        if entry is not None and type(entry) is not dict:
+            raise DataError(f"{path}: {key!r} is of a wrong type; the run is damaged")
+    return RunInfo(**{**{key: value[key] for key in _KINDS}, **later})
 
 
 def load_resumable(folder: str | Path) -> RunInfo:
@@ -107,6 +111,7 @@ def load_resumable(folder: str | Path) -> RunInfo:
         and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
         and 0 < info.threads <= MAX_THREADS
         and all(type(word) is str for word in info.command)
+        and all(type((info.init or {}).get(key, "")) is str for key in ("run", "sha256"))
         and all(isinstance(text, dict) for text in texts)
         and all(type(text.get(key)) is kind for text in texts for key, kind in kinds.items())
     )

@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
-from charlm.run.folder import MAX_THREADS, RUN, RUNS, RunInfo, load_resumable
+from charlm.run.folder import (
+    MAX_THREADS,
+    MODEL,
+    RESUME,
+    RUN,
+    RUNS,
+    RunInfo,
+    load_info,
+    load_resumable,
+)
+from charlm.run.weights import read_meta
 from charlm.runtime import MAX_SEED, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
+from charlm.text.files import sha256_of
 from charlm.text.inventory import load_inventory
 
 if TYPE_CHECKING:
@@ -29,6 +40,7 @@ class Request:
 
     data: Path
     arch: str | None
+    init: Path | None
     out: Path | None
     vocab: Path | None
     max_tokens: int
@@ -42,8 +54,9 @@ class Request:
 
     @property
     def folder(self) -> Path:
-        """The run directory: the one asked for, else exp/ARCH-DATA."""
-        return self.out or RUNS / f"{self.arch or DEFAULT_ARCH}-{self.data.resolve().name}"
+        """The run directory: the one asked for, else exp/ARCH-DATA, or RUN-DATA with --init."""
+        model = self.arch or (self.init.resolve().name if self.init else DEFAULT_ARCH)
+        return self.out or RUNS / f"{model}-{self.data.resolve().name}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,12 @@ class Plan:
     device: "torch.device"
     precision: str
     stored: RunInfo | None  # of the run that is gone on with
+    init: Path | None  # the run that this one begins with, until it has a checkpoint of its own
+
+    @property
+    def may_read(self) -> bool:
+        """Whether files that the settings name are read: not where a run brought the settings."""
+        return self.stored is None and self.init is None
 
 
 def settled(request: Request) -> Plan:
@@ -75,14 +94,16 @@ def settled(request: Request) -> Plan:
     if stored:
         refuse_disagreement(request, stored)
     device = pick_device(request.device)
-    arch = stored.arch if stored else request.arch or DEFAULT_ARCH
+    begun = load_info(request.init) if request.init and not stored else None
+    arch = stored.arch if stored else begun.arch if begun else request.arch or DEFAULT_ARCH
+    settings = begun.settings if begun else preset(arch) if not stored else stored.settings
     seed = DEFAULT_SEED if request.seed is None else request.seed
     precision = stored.precision if stored else request.precision
     return Plan(
         data=request.data,
         folder=request.folder,
         arch=arch,
-        settings=stored.settings if stored else merged(preset(arch), request.changes),
+        settings=settings if stored else merged(settings, request.changes),
         vocab=request.vocab,
         max_tokens=stored.corpus["max_tokens"] if stored else request.max_tokens,
         seed=stored.seed if stored else seed,
@@ -90,7 +111,17 @@ def settled(request: Request) -> Plan:
         device=device,
         precision=pick_precision(precision, device),
         stored=stored,
+        init=_init(request, stored),
     )
+
+
+def _init(request: Request, stored: RunInfo | None) -> Path | None:
+    """The run to begin with, which a run that has no checkpoint yet must find again."""
+    if stored is None:
+        return request.init
+    if stored.init is None or (request.folder / RESUME).is_file():
+        return None
+    return request.init or Path(stored.init["run"])
 
 
 def _known_threads(request: Request, stored: RunInfo | None) -> int | None:
@@ -104,6 +135,10 @@ def _check_request(request: Request) -> None:
     """Raises ConfigError for what no training can do, new or gone on with."""
     if request.seed is not None and not 0 <= request.seed <= MAX_SEED:
         raise ConfigError(f"--seed {request.seed}: expected 0 to {MAX_SEED}")
+    if request.init and request.arch:
+        raise ConfigError(
+            f"--arch {request.arch}: with --init the model is that of {request.init}; leave one out"
+        )
     if request.threads is not None and not 1 <= request.threads <= MAX_THREADS:
         raise ConfigError(f"--threads {request.threads}: expected 1 to {MAX_THREADS}")
     if request.folder.resolve() == request.data.resolve():
@@ -147,6 +182,14 @@ def refuse_disagreement(request: Request, stored: RunInfo) -> None:
         raise ConfigError(
             f"--vocab {request.vocab} disagrees with the run, which has another; leave it out"
         )
+    if request.init:
+        read_meta(request.init / MODEL)
+        if sha256_of(request.init / MODEL) != (stored.init or {}).get("sha256"):
+            found = f"with {stored.init['run']}" if stored.init else "without"
+            raise ConfigError(
+                f"--init {request.init} disagrees with the run, which was begun {found}; "
+                "leave it out"
+            )
     if difference := first_difference(stored.settings, request.changes):
         option, wanted, known = difference
         raise ConfigError(

@@ -27,6 +27,7 @@ from charlm.text.encoded import reopen_text
 from charlm.text.inventory import Inventory
 from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
+from charlm.training.beginning import begin_from
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.estimate import estimate
 from charlm.training.loop import Trainer, unigrams
@@ -35,6 +36,7 @@ from charlm.training.recipe import Recipe, build_recipe
 from charlm.training.request import Plan
 from charlm.training.speller import Spellings, with_speller
 from charlm.training.temperature import set_temperature
+from charlm.training.vocabulary import beginning_of
 from charlm.training.watcher import Watcher
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
@@ -59,6 +61,10 @@ def run_session(
     trainer, model_settings = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
     settings = {**model_settings, "recipe": recipe_settings}
     info = _info(plan, settings, inventory=inventory, texts=texts)
+    if plan.init:
+        run = beginning_of(plan)
+        watcher.note(f"begun from {plan.init}: {begin_from(trainer.model, inventory, run=run)}")
+        info = replace(info, init={"run": str(plan.init), "sha256": run.weights_sha256})
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
         info = plan.stored
@@ -157,7 +163,7 @@ def trainer_of(
     if plan.device.index is not None:  # else each process would also hold memory of the first GPU
         torch.cuda.set_device(plan.device)
     torch.manual_seed(plan.seed)
-    model, model_settings = build_model(plan.settings, inventory, may_read=plan.stored is None)
+    model, model_settings = build_model(plan.settings, inventory, may_read=plan.may_read)
     recipe.initialisation.apply(model)
     if recipe.criterion.is_self_normalised:
         model.output.start_from(unigrams(inventory).log())

@@ -55,6 +55,7 @@ def train(
     *,
     data: str | Path,
     arch: str | None = None,
+    init: str | Path | None = None,
     out: str | Path | None = None,
     vocab: str | Path | None = None,
     max_tokens: int = 0,
@@ -78,11 +79,13 @@ def train(
     """Train a preset on the corpus directory `data`, which is not written to, into the run `out`.
 
     None means: what the preset says, or on `resume` what the run says. `overrides` are
-    `part.option=value`; `max_time` is as 30m, 2h, 90s. `speller` adds a model of how words outside
-    the vocabulary are spelled, learned from those of the training text or of the text `spellings`;
-    on `resume` also to a run that is finished. `gpus` (as "0,1") starts a process for each GPU,
-    `processes` as many on the CPU, and each has its share of a batch. Under torchrun the first
-    process trains as asked, and the others beside it, whatever their options are.
+    `part.option=value`; `max_time` is as 30m, 2h, 90s. `init` is a run whose model this one begins
+    with; unless `vocab` says another, the vocabulary is that run's and the text's together.
+    `speller` adds a model of how words outside the vocabulary are spelled, learned from those of
+    the training text or of the text `spellings`; on `resume` also to a run that is finished. `gpus`
+    (as "0,1") starts a process for each GPU, `processes` as many on the CPU, and each has its share
+    of a batch. Under torchrun the first process trains as asked, and the others beside it, whatever
+    their options are.
 
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
@@ -102,6 +105,7 @@ def train(
         request = Request(
             data=Path(data),
             arch=arch,
+            init=Path(init) if init else None,
             out=Path(out) if out else None,
             vocab=Path(vocab) if vocab else None,
             max_tokens=max_tokens,

@@ -8,11 +8,14 @@ import torch
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model
-from charlm.run.folder import RESUME, VOCABULARY
+from charlm.run.folder import RESUME, VOCABULARY, load_info
+from charlm.run.store import LoadedRun, load_run, load_words
 from charlm.run.weights import check_header
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
+from charlm.text.extension import extended
 from charlm.text.inventory import Inventory, inventory_of, load_inventory
+from charlm.training.beginning import begin_from
 from charlm.training.recipe import build_recipe
 from charlm.training.request import Plan
 
@@ -30,7 +33,7 @@ def inventory_for(plan: Plan) -> Inventory:
         raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     recipe, _ = build_recipe(plan.settings.get("recipe"))
     with torch.device("meta"):
-        model, _ = build_model(plan.settings, inventory, may_read=plan.stored is None)
+        model, _ = build_model(plan.settings, inventory, may_read=plan.may_read)
     recipe.check(model.output)
     for epoch in range(recipe.epochs):
         model.encoder.use_side(recipe.schedule.side(epoch))
@@ -46,7 +49,26 @@ def inventory_for(plan: Plan) -> Inventory:
         )
     if plan.stored and (plan.folder / RESUME).is_file():
         check_header(model, plan.folder / RESUME, prefix="model.")
+    if plan.init:
+        begin_from(model, inventory, run=beginning_of(plan))
     return inventory
+
+
+def beginning_of(plan: Plan) -> LoadedRun:
+    """The run that a plan's begins with.
+
+    Raises:
+        DataError: it is no run, or not the one that this run was begun with.
+    """
+    assert plan.init is not None
+    run = load_run(plan.init)
+    begun = plan.stored.init if plan.stored else None
+    if begun and begun.get("sha256") != run.weights_sha256:
+        raise DataError(
+            f"{plan.init}: its model has changed since {plan.folder} was begun with it; give the "
+            "one that it was with --init, or begin again with another --out"
+        )
+    return run
 
 
 def _inventory(plan: Plan) -> Inventory:
@@ -55,7 +77,10 @@ def _inventory(plan: Plan) -> Inventory:
     if plan.vocab:
         return load_inventory(plan.vocab)
     path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
+    known = load_words(plan.init, load_info(plan.init)) if plan.init else None
+    if known:
+        normalisation = known.normalisation
     counts = count_file(
         path, normalisation=normalisation, max_tokens=plan.max_tokens, threads=plan.threads
     )
-    return inventory_of(counts, normalisation=normalisation)
+    return extended(known, counts) if known else inventory_of(counts, normalisation=normalisation)

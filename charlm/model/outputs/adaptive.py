@@ -34,6 +34,8 @@ class AdaptiveSoftmax(Output):
         ConfigError: cutoffs that don't rise within the vocabulary, or a tail without width.
     """
 
+    is_by_rank = True
+
     def __init__(
         self,
         input_dim: int,

@@ -34,6 +34,8 @@ class ClassSoftmax(Output):
         DataError: a file that does not give each word one class.
     """
 
+    is_by_rank = True
+
     def __init__(
         self,
         input_dim: int,

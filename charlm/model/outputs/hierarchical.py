@@ -26,6 +26,8 @@ class HierarchicalSoftmax(Output):
         ConfigError: more clusters than words.
     """
 
+    is_by_rank = True
+
     def __init__(
         self,
         input_dim: int,

@@ -79,9 +79,10 @@ def _gpus(gpus: str, *, device: str) -> list[str]:
         raise ConfigError(f"--gpus {gpus}: found --device {device} beside it; leave one out")
     found = torch.cuda.device_count()
     if not all(int(number) < found for number in numbers):
+        which = f"{found} CUDA devices; expected numbers below that" if found else "no CUDA device"
         raise ConfigError(
-            f"--gpus {gpus}: this machine shows {found} CUDA devices; expected each number below "
-            f"that; use --processes {len(numbers)} for that many processes on the CPU"
+            f"--gpus {gpus}: this machine shows {which}; use --processes {len(numbers)} for as "
+            "many processes on the CPU, or install a torch built for CUDA"
         )
     return [f"cuda:{int(number)}" for number in numbers]
 

@@ -22,12 +22,17 @@ def save_card(
     """Write card.md, atomically."""
     best = best_record(history)
     recipe = info.settings["recipe"]
-    ppl, temperature = _kept(folder, recipe, ppl=best["valid_ppl"])
+    ppl, said = best["valid_ppl"], ""
+    if recipe.get("temperature") == "valid":
+        ppl, temperature = kept(folder, ppl=best["valid_ppl"])
+        if temperature != 1.0:
+            before = f"{best['valid_ppl']:.2f} without"
+            said = f", with a softmax temperature of {temperature:.2f} set on it ({before})"
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",
         f"Validation perplexity {ppl:.2f} after epoch {best['epoch']} "
-        f"({len(history)} of {recipe['epochs']} trained){temperature}, {_reading(recipe)}, fp32. "
+        f"({len(history)} of {recipe['epochs']} trained){said}, {_reading(recipe)}, fp32. "
         "For test figures run `charlm eval`.",
         "",
         "| what | value |",
@@ -40,13 +45,16 @@ def save_card(
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
 
 
-def _kept(folder: Path, recipe: dict[str, Any], *, ppl: float) -> tuple[float, str]:
-    """The perplexity of the weights that are kept, and, where it is not the epoch's, why."""
-    meta = read_meta(folder / MODEL) if recipe.get("temperature") == "valid" else {}
-    found = meta.get("temperature", 1.0), meta.get("valid_ppl", ppl)
-    if not all(type(each) is float for each in found) or found[0] == 1.0:
-        return ppl, ""
-    return found[1], f", with a softmax temperature of {found[0]:.2f} set on it ({ppl:.2f} without)"
+def kept(folder: Path, *, ppl: float) -> tuple[float, float]:
+    """The perplexity of the weights that are kept, `ppl` being their epoch's, and a temperature.
+
+    The latter is 1, and the former `ppl`, unless the softmax was given one after the last epoch.
+    """
+    meta = read_meta(folder / MODEL)
+    found = meta.get("valid_ppl", ppl), meta.get("temperature", 1.0)
+    if not all(type(each) is float for each in found) or found[1] == 1.0:
+        return ppl, 1.0
+    return found
 
 
 def _reading(recipe: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from charlm.errors import TrainingError
 from charlm.processes.launch import asked_devices, joined, launched
+from charlm.run.card import kept
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
 from charlm.runtime import place_of_process
@@ -173,12 +174,15 @@ def _trained(
 def _result(trainer: Trainer, folder: Path) -> TrainResult:
     position = trainer.position
     best = position.best_epoch
+    valid_ppl = position.history[best - 1]["valid_ppl"] if best else None
+    if valid_ppl is not None and trainer.recipe.temperature == "valid":
+        valid_ppl, _ = kept(folder, ppl=valid_ppl)
     return TrainResult(
         run=str(folder),
         is_finished=trainer.is_finished,
         epochs=position.epoch,
         best_epoch=best,
-        valid_ppl=position.history[best - 1]["valid_ppl"] if best else None,
+        valid_ppl=valid_ppl,
         seconds=total_seconds(position.history) + position.seconds,
         n_parameters=sum(trainer.model.n_parameters_by_part().values()),
     )

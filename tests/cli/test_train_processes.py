@@ -55,8 +55,8 @@ def test_another_process_tells_what_only_it_runs_into(monkeypatch: pytest.Monkey
         ),
         (
             ["--gpus", "0,1000"],
-            "--gpus 0,1000: this machine shows 0 CUDA devices; expected each number below that; "
-            "use --processes 2 for that many processes on the CPU",
+            "--gpus 0,1000: this machine shows no CUDA device; use --processes 2 for as many "
+            "processes on the CPU, or install a torch built for CUDA",
         ),
     ],
 )

@@ -185,6 +185,8 @@ def test_the_perplexity_falls_and_the_epoch_and_the_training_stay(
         f"trained), with a softmax temperature of {meta['temperature']:.2f} set on it "
         f"({plain.valid_ppl:.2f} without), state carried over 4 streams, fp32. "
     )
+    told = train_toy("run", overrides=(*tiny, *CALM, *COOLED), resume=True)
+    assert told.valid_ppl == meta["valid_ppl"]
     carried, expected = (read_tensors(tmp_path / n / RESUME)[0] for n in ("run", "plain"))
     assert all(torch.equal(carried[name], tensor) for name, tensor in expected.items())
     assert "temperature" not in read_tensors(tmp_path / "plain" / MODEL)[1]

@@ -230,7 +230,7 @@ def test_the_example_in_the_help_works(here: Path) -> None:
         (
             [*WITH_MODEL, "--model", "./exp/first"],
             1,
-            "charlm: --model exp/first: stands twice; expected each run once\n",
+            "charlm: exp/first: stands twice; expected each run once\n",
         ),
         (["--data", "corpus", "--model", "none"], 1, "charlm: none: not a run (run.json is "),
         (["--data", "corpus", "--split", "train"], 2, "Invalid value for '--split'"),

@@ -46,7 +46,7 @@ def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
     paths = [Path(model).resolve() for model in models]
     for number, path in enumerate(paths):
         if path in paths[:number]:
-            raise ConfigError(f"--model {models[number]}: stands twice; expected each run once")
+            raise ConfigError(f"{models[number]}: stands twice; expected each run once")
     names = []
     for path in paths:
         tails = ["/".join(path.parts[-n:]) for n in range(1, len(path.parts) + 1)]

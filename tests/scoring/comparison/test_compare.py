@@ -179,7 +179,7 @@ def test_a_run_that_stands_twice_is_refused(letters: Path, uniform: Path) -> Non
     same = uniform.parent / "." / "run-zeros" / ".." / "run-zeros"
     with pytest.raises(ConfigError) as error:
         compared(letters, uniform, same)
-    assert str(error.value) == f"--model {same}: stands twice; expected each run once"
+    assert str(error.value) == f"{same}: stands twice; expected each run once"
 
 
 def test_a_vocabulary_beside_a_model_is_refused(letters: Path, uniform: Path) -> None:

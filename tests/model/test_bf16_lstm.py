@@ -14,16 +14,16 @@ needs_bf16 = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def layer() -> nn.LSTM:
+@pytest.fixture(params=[10, 40], ids=["oneDNN's layer", "ours"])  # a tile of inputs, and two
+def layer(request: pytest.FixtureRequest) -> nn.LSTM:
     torch.manual_seed(1)
-    return nn.LSTM(INPUT, DIM)
+    return nn.LSTM(request.param, DIM)
 
 
 def tensors(layer: nn.LSTM, dtype: torch.dtype) -> list[Tensor]:
     """x, h, c and the weights, each a leaf of its own."""
     random = torch.Generator().manual_seed(2)
-    shapes = [(STEPS, STREAMS, INPUT), (STREAMS, DIM), (STREAMS, DIM)]
+    shapes = [(STEPS, STREAMS, layer.input_size), (STREAMS, DIM), (STREAMS, DIM)]
     drawn = [torch.randn(shape, generator=random) for shape in shapes]
     return [t.detach().to(dtype).requires_grad_() for t in (*drawn, *layer.parameters())]
 

@@ -6,10 +6,10 @@ position. Whoever has many batches of the same forms encodes them once and calls
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
+from charlm.model.rows import spread
 
 
 class LanguageModel(nn.Module):
@@ -40,8 +40,7 @@ class LanguageModel(nn.Module):
         `where_TB` are rows of `forms`: what is fed in. Where `resets_TB`, the state is the initial
         one before that position is read.
         """
-        # Not by an index, whose gradient goes from row to row in one thread.
-        x_TBE = functional.embedding(where_TB, self.encoder(forms))
+        x_TBE = spread(self.encoder(forms), where_TB)
         if resets_TB is None:
             h_TBH, state = self.context(x_TBE, state)
             return h_TBH, state

@@ -1,4 +1,4 @@
-"""Rows of a large table, with a gradient that holds the rows that were read and no others.
+"""Rows of a table; of a large one with a gradient that holds the rows that were read and no others.
 
 A dense gradient is as large as its table: for 500,000 words it is written, measured, scaled and
 subtracted at every step, for the 2,000 rows that a step reads.
@@ -20,6 +20,16 @@ def rows_of(table_VH: Tensor, rows_K: Tensor) -> Tensor:
     """
     is_sparse = can_be_sparse(table_VH) and len(rows_K) < DENSE * len(table_VH)
     return functional.embedding(rows_K, table_VH, sparse=is_sparse)
+
+
+def spread(vectors_NE: Tensor, where: Tensor) -> Tensor:
+    """The rows at these places, with repetition, shape (*where, E).
+
+    On the CPU not by an index, whose gradient goes from row to row there, in one thread.
+    """
+    if vectors_NE.device.type == "cpu":
+        return functional.embedding(where, vectors_NE)
+    return vectors_NE[where]
 
 
 def row_gradient(table_VH: Tensor, rows_K: Tensor, *, values_KH: Tensor) -> Tensor:

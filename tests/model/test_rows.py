@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from charlm.model import rows as module
-from charlm.model.rows import row_gradient, rows_of
+from charlm.model.rows import row_gradient, rows_of, spread
 
 N_ROWS, DIM = 9, 3
 READ = torch.tensor([4, 0, 4, 7])
@@ -63,3 +63,13 @@ def test_a_gradient_made_of_rows_has_them_in_their_places(
     expected = torch.zeros(N_ROWS, DIM)
     expected[7], expected[2] = values
     assert torch.equal(gradient.to_dense(), expected)
+
+
+def test_rows_that_are_spread_and_their_gradient_are_those_of_indexing() -> None:
+    vectors = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    where = torch.tensor([[4, 0, 0], [2, 4, 0]])
+    share = torch.randn(2, 3, 3, dtype=torch.float64)
+    assert torch.equal(spread(vectors, where), vectors[where])
+    (found,) = torch.autograd.grad((spread(vectors, where) * share).sum(), vectors)
+    (expected,) = torch.autograd.grad((vectors[where] * share).sum(), vectors)
+    torch.testing.assert_close(found, expected, rtol=1e-14, atol=0)

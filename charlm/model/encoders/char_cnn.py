@@ -15,6 +15,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.encoders.responses import strongest_responses
 from charlm.model.forms import Forms
+from charlm.model.rows import spread
 from charlm.model.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import MAX_LIST, Dim, Range
 from charlm.text.inventory import PAD, Inventory
@@ -76,7 +77,7 @@ class CharCNN(Encoder):
             self._all_at_once(letters_NL[rows, : int(lengths_N[rows[-1]])], matrix_FW)
             for rows in rows_N.tensor_split(min(N_BUCKETS, len(rows_N)))
         ]
-        return functional.embedding(torch.argsort(order_N) + n_more, torch.cat(responses))
+        return spread(torch.cat(responses), torch.argsort(order_N) + n_more)
 
     def _all_at_once(self, letters_NL: Tensor, matrix_FW: Tensor) -> Tensor:
         """The largest response of each filter, shape (N, F); the last window is all padding."""

@@ -55,6 +55,13 @@ def keep_freed_memory() -> None:
         library.mallopt(TRIM_THRESHOLD, (1 << 31) - 1)
 
 
+def return_freed_memory() -> None:
+    """Give back what was kept, so that what comes next is seen to take its own."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
+
+
 def set_threads(n_threads: int | None) -> int:
     """Use that many threads (None: torch's own choice); returns how many are used.
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from charlm.runtime import return_freed_memory
+
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 RESET_PEAK = "5"  # Linux: the peak of resident memory begins anew
 
@@ -64,6 +66,7 @@ def in_turns(
 
 def reset_peak() -> None:
     """Let the peak begin anew, where the system can."""
+    return_freed_memory()
     with suppress(OSError):
         CLEAR.write_text(RESET_PEAK)
 

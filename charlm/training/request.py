@@ -40,7 +40,6 @@ class Request:
 
     data: Path
     arch: str | None
-    init: Path | None
     out: Path | None
     vocab: Path | None
     max_tokens: int
@@ -50,6 +49,7 @@ class Request:
     threads: int | None
     device: str
     precision: str
+    init: Path | None = None  # the run to begin with
     n_processes: int = 1  # of this machine, which share its cores
 
     @property
@@ -74,7 +74,7 @@ class Plan:
     device: "torch.device"
     precision: str
     stored: RunInfo | None  # of the run that is gone on with
-    init: Path | None  # the run that this one begins with, until it has a checkpoint of its own
+    init: Path | None = None  # the run to begin with, until this one has a checkpoint
 
     @property
     def may_read(self) -> bool:

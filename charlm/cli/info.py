@@ -88,6 +88,7 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         ("encoder", _settings(run.settings.get("encoder"))),
         ("context", _settings(run.settings.get("context"))),
         ("output", _settings(run.settings.get("output"))),
+        *([("begun from", _joined(run.init))] if run.init is not None else []),
         *([("speller", _joined(run.speller))] if run.speller is not None else []),
         ("recipe", _joined(run.settings["recipe"])),
         ("time", f"{training.seconds:,.0f} s{speed}"),

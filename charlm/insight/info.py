@@ -79,6 +79,7 @@ class RunFacts:
     weights_sha256: str | None
     vocabulary_sha256: str
     settings: Settings
+    init: dict[str, Any] | None  # the run whose model it began with, where there is one
     speller: dict[str, Any] | None  # what spells words outside the vocabulary, where there is one
     training: TrainingFacts
 
@@ -134,6 +135,7 @@ def facts_of(path: str | Path) -> RunFacts:
         weights_sha256=loaded.weights_sha256 if loaded else None,
         vocabulary_sha256=inventory.sha256,
         settings=info.settings,
+        init=info.init,
         speller=info.speller,
         training=_training(info, history),
     )

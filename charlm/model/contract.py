@@ -112,6 +112,8 @@ class Output(nn.Module, ABC):
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""
 
+    # The next three are asked of an output with `has_scores` alone, the fourth where `vector_dim`.
+
     def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
         raise NotImplementedError

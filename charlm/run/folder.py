@@ -87,9 +87,8 @@ def load_info(folder: str | Path) -> RunInfo:
     for key, kind in _KINDS.items():
         if type(value.get(key)) is not kind:
             raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
-    later: dict[str, Any] = {
-        key: value.get(key) for key in ("init", "speller")
-    }  # which older runs lack
+    # Older runs lack these.
+    later: dict[str, Any] = {key: value.get(key) for key in ("init", "speller")}
     for key, entry in later.items():
         if entry is not None and type(entry) is not dict:
             raise DataError(f"{path}: {key!r} is of a wrong type; the run is damaged")
@@ -111,7 +110,7 @@ def load_resumable(folder: str | Path) -> RunInfo:
         and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
         and 0 < info.threads <= MAX_THREADS
         and all(type(word) is str for word in info.command)
-        and all(type((info.init or {}).get(key, "")) is str for key in ("run", "sha256"))
+        and (info.init is None or all(type(info.init.get(k)) is str for k in ("run", "sha256")))
         and all(isinstance(text, dict) for text in texts)
         and all(type(text.get(key)) is kind for text in texts for key, kind in kinds.items())
     )

@@ -5,7 +5,7 @@ that asks for a billion units allocates nothing.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
     for name, shape in wanted.items():
         if found[name] != shape:
             raise DataError(
-                f"{path}: {name} is {_by(found[name])}; expected {_by(shape)}, "
+                f"{path}: {name} is {shown_shape(found[name])}; expected {shown_shape(shape)}, "
                 "as run.json and vocab.json describe"
             )
 
@@ -122,5 +122,6 @@ def _meta_of(file: Any, path: Path) -> dict[str, Any]:
     return value
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def shown_shape(shape: Sequence[int]) -> str:
+    """As `20 by 7`."""
     return " by ".join(map(str, shape)) or "a number"

@@ -15,6 +15,7 @@ from charlm.model.build import build_model
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import VOCABULARY
 from charlm.run.store import LoadedRun
+from charlm.run.weights import shown_shape
 from charlm.settings import Settings
 from charlm.text.inventory import N_MARKERS, Inventory
 
@@ -64,11 +65,13 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
             {k: v for k, v in t.items() if not k.startswith(OUTPUT)} for t in (own, theirs)
         )
     kinds = row_kinds(run.settings, run.inventory)
+    if model.output.is_by_rank:  # over the same words, if at all: then whole
+        kinds = {name: kind for name, kind in kinds.items() if not name.startswith(OUTPUT)}
     _check(run, own, theirs, kinds=kinds, inventory=inventory)
     for name, tensor in own.items():
         if tensor.is_meta:
             continue
-        if name in kinds and not (model.output.is_by_rank and name.startswith(OUTPUT)):
+        if name in kinds:
             here, there = pairs[kinds[name]]
             known = theirs[name][there].to(tensor.device)
             tensor.index_copy_(0, here.to(tensor.device), known)
@@ -136,10 +139,7 @@ def _check(
         here, there = tensor.shape[first:], theirs[name].shape[first:]
         if here != there:
             raise ConfigError(
-                f"--init {run.path}: {name} has {_by(there)} numbers there and {_by(here)} here; "
-                "expected the same; leave out --set of encoder, context and output"
+                f"--init {run.path}: {name} has {shown_shape(there)} numbers there and "
+                f"{shown_shape(here)} here; expected the same; leave out --set of encoder, "
+                "context and output"
             )
-
-
-def _by(shape: Sequence[int]) -> str:
-    return " by ".join(map(str, shape))

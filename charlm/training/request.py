@@ -94,9 +94,9 @@ def settled(request: Request) -> Plan:
     if stored:
         refuse_disagreement(request, stored)
     device = pick_device(request.device)
-    begun = load_info(request.init) if request.init and not stored else None
-    arch = stored.arch if stored else begun.arch if begun else request.arch or DEFAULT_ARCH
-    settings = begun.settings if begun else preset(arch) if not stored else stored.settings
+    source = stored or (load_info(request.init) if request.init else None)
+    arch = source.arch if source else request.arch or DEFAULT_ARCH
+    settings = source.settings if source else preset(arch)
     seed = DEFAULT_SEED if request.seed is None else request.seed
     precision = stored.precision if stored else request.precision
     return Plan(

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from typer.testing import CliRunner
 
+from charlm.cli import app
 from charlm.errors import ConfigError, DataError, TrainingError
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.presets import PRESETS, preset
 from charlm.run.folder import CARD, MODEL, RESUME, RUN, load_info
 from charlm.run.store import LoadedRun, load_run
-from charlm.run.weights import read_tensors
 from charlm.scoring.evaluation import evaluate
 from charlm.settings import merged
 from charlm.text.inventory import Inventory, inventory_of, load_inventory
@@ -135,6 +136,24 @@ def test_parts_and_recipe_are_the_runs_and_the_card_says_whose(
     assert info.init == {"run": str(first.path), "sha256": first.weights_sha256}
     row = f"| begun from | {first.path}, its model {first.weights_sha256[:12]} |"
     assert row in (tmp_path / "second" / CARD).read_text().splitlines()
+
+
+@pytest.mark.parametrize("init", [{}, {"run": "first"}, {"run": 1, "sha256": "0"}])
+def test_a_beginning_that_says_too_little_is_a_damaged_run(
+    train_toy: TrainToy, first: LoadedRun, init: dict[str, Any]
+) -> None:
+    said = json.loads((first.path / RUN).read_text())
+    (first.path / RUN).write_text(json.dumps({**said, "init": init}))
+    with pytest.raises(DataError, match="says nothing to go on with; the run is damaged"):
+        train_toy("first", resume=True)
+
+
+def test_info_tells_what_a_run_was_begun_with(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    begun(train_toy, first, epochs=1)
+    result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["info", str(tmp_path / "second")])
+    assert f"run {first.path}, sha256 {first.weights_sha256}" in result.stdout
 
 
 def test_a_vocabulary_that_is_given_is_taken(
@@ -278,4 +297,3 @@ def test_nothing_is_set_on_the_meta_device(first: LoadedRun) -> None:
     beginning = begin_from(model, first.inventory, run=first)
     assert beginning.n_known == beginning.n_words == first.inventory.n_words
     assert all(tensor.is_meta for tensor in model.state_dict().values())
-    assert read_tensors(first.path / MODEL)[0].keys() == model.state_dict().keys()

@@ -59,7 +59,9 @@ def run(
     )
     with torch.autocast(x.device.type, enabled=False):
         ends = torch._VF.lstm(x, (h[None], c[None]), narrow, True, 1, 0.0, True, False, False)
-    h_TBH, last_h, last_c = _OutOf.apply(scales, *ends)  # type: ignore[no-untyped-call]
+    h_TBH, last_h, last_c = _OutOf.apply(  # type: ignore[no-untyped-call]  # torch's own
+        scales, *ends
+    )
     return h_TBH, last_h[0], last_c[0]
 
 

@@ -129,7 +129,7 @@ def test_ctrl_c_ends_the_program_with_status_130_and_one_line() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (130, "charlm: interrupted\n")
 
 
@@ -140,7 +140,7 @@ def test_a_closed_pipe_ends_the_program_silently() -> None:
     process.stdout.close()
     assert process.stderr is not None
     errors = process.stderr.read()
-    assert (process.wait(timeout=30), errors) == (-signal.SIGPIPE, "")
+    assert (process.wait(timeout=300), errors) == (-signal.SIGPIPE, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
@@ -148,20 +148,20 @@ def test_a_closed_pipe_ends_the_program_silently() -> None:
 def test_a_full_disk_behind_stdout_is_one_line_and_status_1(n_lines: int) -> None:
     with open("/dev/full", "w") as full:
         process = start(f"[output.write('word') for _ in range({n_lines})]", stdout=full.fileno())
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=300)
     assert errors == "charlm: standard output: no space left on device\n"
     assert process.returncode == 1
 
 
 def test_results_are_utf_8_with_plain_line_ends_whatever_the_locale() -> None:
     process = start("output.write('é 語 \\udc80')")
-    written, errors = process.communicate(timeout=30)
+    written, errors = process.communicate(timeout=300)
     assert (written, errors) == ("é 語 \\udc80\n", "")
 
 
 def test_a_result_without_a_stdout_is_an_error() -> None:
     process = start("sys.stdout = None; output.write('word')")
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=300)
     assert errors == "charlm: standard output: bad file descriptor\n"
     assert process.returncode == 1
 

@@ -248,7 +248,7 @@ def test_a_service_answers_at_once_goes_on_after_an_error_and_ends_by_ctrl_c(
         process.stdin.flush()
         assert key in json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (130, "charlm: interrupted\n")
 
 
@@ -267,4 +267,4 @@ def test_a_filter_whose_reader_is_gone_ends_silently(at_home: Path) -> None:
     process.stdin.write(NESTED.replace("u", "v"))
     process.stdin.close()
     errors = process.stderr.read()
-    assert (process.wait(timeout=60), errors) == (-signal.SIGPIPE, "")
+    assert (process.wait(timeout=300), errors) == (-signal.SIGPIPE, "")

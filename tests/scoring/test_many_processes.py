@@ -76,7 +76,7 @@ def test_two_processes_find_and_write_what_one_does(
         process.stdin.write(jobs)
         process.stdin.close()
         process.stdin = None
-    told = [process.communicate(timeout=120) for process in pair]
+    told = [process.communicate(timeout=300) for process in pair]
     assert [process.returncode for process in pair] == [0, 0], told
     assert told[0][0] == told[1][0]  # both know what came out
     found = [json.loads(line) for line in told[0][0].splitlines()]
@@ -112,12 +112,12 @@ def test_a_killed_process_ends_the_command_with_one_line_and_leaves_nothing(
     folder.mkdir()
     command = ["-m", "charlm", "eval", "-", "--model", str(tiny_run), "--processes", "2"]
     first = start(command, TMPDIR=str(folder))
-    children, limit = Path(f"/proc/{first.pid}/task/{first.pid}/children"), time.monotonic() + 90
+    children, limit = Path(f"/proc/{first.pid}/task/{first.pid}/children"), time.monotonic() + 300
     while not (started := children.read_text().split()):
         assert first.poll() is None and time.monotonic() < limit
         time.sleep(0.01)
     os.kill(int(started[0]), signal.SIGKILL)  # it cannot end by itself: the text has not come
-    printed, errors = first.communicate("the cat\n", timeout=90)
+    printed, errors = first.communicate("the cat\n", timeout=300)
     assert (first.returncode, printed) == (1, "")
     assert errors == (
         "charlm: process 1 of 2 ended before the evaluation did: it was killed by SIGKILL; start "

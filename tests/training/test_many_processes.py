@@ -128,7 +128,7 @@ def pairs(
         process.stdin.write(json.dumps(jobs))
         process.stdin.close()
         process.stdin = None
-    told = [process.communicate(timeout=120) for process in processes]
+    told = [process.communicate(timeout=300) for process in processes]
     for process, (_, errors) in zip(processes, told, strict=True):
         assert process.returncode == 0, errors
     results = [[json.loads(line) for line in printed.splitlines()] for printed, _ in told]

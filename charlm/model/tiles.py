@@ -10,6 +10,7 @@ from torch import Tensor
 
 TILE = 32
 COLUMNS = 256  # of a matrix that are transposed at once
+WIDE = 512  # numbers of a row; where there are more, a product of columns pays for a transpose
 
 
 def is_bf16_on_cpu(x: Tensor) -> bool:

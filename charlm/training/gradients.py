@@ -24,6 +24,16 @@ def settled(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> list[Tens
     return numbers
 
 
+def total_norm(gradients: list[Tensor]) -> Tensor:
+    """Their norm as that of one vector.
+
+    On a CPU each row's comes first: of 20 million numbers at once the norm took twice as long, and
+    was off by 1e-4 of itself, since fp32 lost what was small beside the sum.
+    """
+    rows = [torch.linalg.vector_norm(g, dim=-1) if g.device.type == "cpu" else g for g in gradients]
+    return torch.nn.utils.get_total_norm(rows)
+
+
 def shorten(gradients: list[Tensor], *, longest: float, norm: Tensor) -> None:
     """Scale gradients of this norm to the longest that is allowed, as `clip_grads_with_norm_`."""
     torch._foreach_mul_(gradients, (longest / (norm + CLIP_MARGIN)).clamp(max=1.0))

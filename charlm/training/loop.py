@@ -23,7 +23,7 @@ from charlm.text.corpus import EncodedText, Ids
 from charlm.text.inventory import Inventory
 from charlm.training.averages import Averages
 from charlm.training.batches import Batch, Source
-from charlm.training.gradients import CLIP_MARGIN, settled, shorten
+from charlm.training.gradients import CLIP_MARGIN, settled, shorten, total_norm
 from charlm.training.loading import made_ahead
 from charlm.training.loss import batch_loss
 from charlm.training.past_decode import PastDecoder
@@ -149,7 +149,7 @@ class Trainer:
         """
         optimiser, longest = self.recipe.optimiser, self.recipe.clip
         gradients = settled(self.parameters, is_sparse=optimiser.is_sparse)
-        norm = torch.nn.utils.get_total_norm(gradients)
+        norm = total_norm(gradients)
         length, rate = float(norm), self.rate
         if not math.isfinite(length):
             self.stop("the gradient", length)

@@ -16,7 +16,7 @@ from charlm.model.contract import State, map_state, state_leaves
 from charlm.runtime import is_fast_gpu_wanted
 from charlm.training.batches import Batch
 from charlm.training.capturable import is_capturable, prepare_optimiser
-from charlm.training.gradients import settled, shorten
+from charlm.training.gradients import settled, shorten, total_norm
 from charlm.training.graphs import Function, Recorder
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class StaticStep:
         total, nll, after = trainer.loss(self.batch, self.state)
         (total / trainer.divisor(self.batch)).backward()
         gradients = settled(trainer.parameters, is_sparse=trainer.recipe.optimiser.is_sparse)
-        norm = torch.nn.utils.get_total_norm(gradients)
+        norm = total_norm(gradients)
         if clip:
             shorten(gradients, longest=clip, norm=norm)  # by 1 where it is not too long
         assert nll is not None  # `is_capturable` asks for it

@@ -5,8 +5,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.outputs.cross_entropy import WIDE, bf16_cross_entropy
+from charlm.model.outputs.cross_entropy import bf16_cross_entropy
 from charlm.model.outputs.softmax import Softmax
+from charlm.model.tiles import WIDE
 from charlm.text.inventory import Inventory
 
 POSITIONS, WORDS = 70, 700

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.training.gradients import settled, shorten
+from charlm.training.gradients import settled, shorten, total_norm
 
 DENSE = torch.tensor([[0.0, 0.0], [3.0, -1.0], [0.0, 0.0], [0.5, 2.0], [0.0, 4.0]])
 TWICE = ([3, 1, 4, 1], [[0.5, 2.0], [1.0, 0.0], [0.0, 4.0], [2.0, -1.0]])  # row 1 twice
@@ -30,7 +30,7 @@ def test_numbers_have_the_dense_gradients_norm_and_are_clipped_as_by_torch(
 ) -> None:
     own, other = parameters(sparse(*rows)), parameters(DENSE)
     numbers = settled(own, is_sparse=is_sparse)
-    norm = torch.nn.utils.get_total_norm(numbers)
+    norm = total_norm(numbers)
     expected = torch.nn.utils.clip_grad_norm_(other, 1.5)
     assert float(norm) == pytest.approx(float(expected), rel=1e-6)
     shorten(numbers, longest=1.5, norm=norm)
@@ -58,3 +58,10 @@ def test_a_norm_that_is_short_enough_changes_no_bit() -> None:
     own = parameters(DENSE)
     shorten(settled(own, is_sparse=True), longest=100.0, norm=torch.tensor(5.0))
     assert own[0].grad is not None and torch.equal(own[0].grad, DENSE)
+
+
+def test_the_norm_of_many_small_numbers_is_exact() -> None:
+    torch.manual_seed(1)
+    gradients = [torch.randn(4000, 650) * 1e-3, torch.randn(50), torch.randn(2, 3, 40)]
+    exact = sum(float(g.double().square().sum()) for g in gradients) ** 0.5
+    assert float(total_norm(gradients)) == pytest.approx(exact, rel=1e-6)

@@ -181,7 +181,9 @@ def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
     rows_4HK: Tensor = weight_GK.unflatten(0, (4, -1))
     _, n_rows, width = rows_4HK.shape
     n_columns = width if last_G is None else width + 1
-    tiled = rows_4HK.new_zeros(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
+    tiled = rows_4HK.new_empty(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
+    tiled[:, n_rows:] = 0
+    tiled[:, :n_rows, n_columns:] = 0
     tiled[:, :n_rows, :width] = rows_4HK
     if last_G is not None:
         tiled[:, :n_rows, width] = last_G.view(4, n_rows)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.contract import Encoder, with_taps
+from charlm.model.encoders.bf16_highway import Bf16Highway
 from charlm.model.forms import Forms
 from charlm.model.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import Layers
@@ -30,6 +31,15 @@ class HighwayLayer(nn.Module):
 
     def forward(self, y_NE: Tensor) -> Tensor:
         """The mixed vectors, shape (N, E)."""
+        if torch.is_grad_enabled() and is_bf16_on_cpu(y_NE):
+            mixed_NE: Tensor = Bf16Highway.apply(  # type: ignore[no-untyped-call]  # torch's own
+                y_NE,
+                self.transform.weight,
+                self.transform.bias,
+                self.gate.weight,
+                self.gate.bias + CARRY_BIAS,
+            )
+            return mixed_NE
         t_NE = self.shares(y_NE)
         new_NE = torch.relu(self.transform(y_NE)).to(y_NE.dtype)
         return torch.lerp(y_NE, new_NE, t_NE)

@@ -12,9 +12,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.tiles import by_thread, rounded_up, tiled_bf16, transposed
+from charlm.model.tiles import WIDE, by_thread, rounded_up, tiled_bf16, transposed
 
-WIDE = 512  # numbers of a word; where there are more, its product with a transpose pays for one
 # Positions are filled up to a multiple: a product over 704 takes a fifth less time than one over
 # 700, and oneDNN keeps a compiled kernel, of megabytes, for every number that it meets.
 ROWS = 64

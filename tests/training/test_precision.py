@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_hook
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from charlm import evaluate
 
@@ -21,17 +22,32 @@ PRECISIONS = [
 ]
 
 
+class SeenProducts(TorchDispatchMode):
+    """Whatever multiplies matrices, by the layer's own functions or by ours, is seen here."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.formats: Formats = {True: set(), False: set()}
+        self.training = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm):
+            self.formats[self.training].add(args[-1].dtype)
+        return func(*args, **(kwargs or {}))
+
+
 @pytest.fixture
 def formats() -> Iterator[Formats]:
-    """The number formats of all matrix products of layers, by whether the layer was training."""
-    seen: Formats = {True: set(), False: set()}
+    """The number formats of all matrix products, by whether the model was training."""
+    seen = SeenProducts()
 
-    def hook(module: nn.Module, inputs: object, output: object) -> None:
-        if isinstance(module, nn.Linear) and isinstance(output, torch.Tensor):
-            seen[module.training].add(output.dtype)
+    def hook(module: nn.Module, inputs: object) -> None:
+        seen.training = module.training
 
-    with register_module_forward_hook(hook):
-        yield seen
+    with register_module_forward_pre_hook(hook), seen:
+        yield seen.formats
 
 
 @pytest.mark.parametrize(("precision", "dtype"), PRECISIONS)

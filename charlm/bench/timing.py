@@ -44,21 +44,25 @@ class Timing:
 def in_turns(
     paths: Mapping[str, Callable[[], object]], *, repetitions: int, warm_up: bool = True
 ) -> dict[str, Timing]:
-    """Each path once for warming up, then all of them in turns, so many times."""
-    if warm_up:
-        for run in paths.values():
-            run()
+    """Each path once for warming up, then all of them in turns, so many times.
+
+    Memory is that of the first round: to give back what is freed costs the run behind it time.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in paths}
     processor: dict[str, list[float]] = {name: [] for name in paths}
-    peaks = dict.fromkeys(paths, 0)
-    for _ in range(repetitions):
+    peaks: dict[str, int] = {}
+    for round_ in range(repetitions + warm_up):
         for name, run in paths.items():
-            reset_peak()
+            if round_ == 0:
+                reset_peak()
             began, began_cpu = time.perf_counter(), time.process_time()
             run()
-            seconds[name].append(time.perf_counter() - began)
-            processor[name].append(time.process_time() - began_cpu)
-            peaks[name] = max(peaks[name], peak_bytes())
+            taken, taken_cpu = time.perf_counter() - began, time.process_time() - began_cpu
+            if round_ == 0:
+                peaks[name] = peak_bytes()
+            if round_ or not warm_up:
+                seconds[name].append(taken)
+                processor[name].append(taken_cpu)
     return {
         name: Timing(tuple(seconds[name]), peaks[name], tuple(processor[name])) for name in paths
     }

@@ -61,10 +61,7 @@ class Ranks(Group):
         done = set()
         for table, kind in zip(tables, kinds.tolist(), strict=True):
             if kind == SPARSE:
-                rows = table.grad
-                if rows is None:
-                    rows = torch.zeros_like(table, layout=torch.sparse_coo)
-                rows = rows.coalesce()
+                rows = (_no_rows(table) if table.grad is None else table.grad).coalesce()
                 with self._together():
                     distributed.all_reduce(rows)
                 table.grad = rows
@@ -114,6 +111,12 @@ def _kind(parameter: nn.Parameter) -> int:
     if parameter.grad is None:
         return NONE
     return SPARSE if parameter.grad.is_sparse else DENSE
+
+
+def _no_rows(table: Tensor) -> Tensor:
+    """A row-sparse gradient of nothing; torch's zeros have an index for each column as well."""
+    none = torch.empty(1, 0, dtype=torch.int64, device=table.device)
+    return torch.sparse_coo_tensor(none, table.detach()[:0], table.shape, check_invariants=False)
 
 
 def _buckets(parameters: Iterable[nn.Parameter]) -> Iterator[Sequence[nn.Parameter]]:

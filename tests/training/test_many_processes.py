@@ -74,6 +74,15 @@ EXACT: dict[str, dict[str, Any]] = {  # 30 steps each, but for the sentences
         "overrides": ("output.type=class", "output.classes=6", "recipe.clip=0.3"),
         "bptt": 3,
     },
+    "rows, sentences": {  # where a process without a sentence has no rows either
+        "overrides": (
+            "output.type=class",
+            "output.classes=6",
+            "recipe.clip=0.3",
+            "recipe.batching.type=sentences",
+        ),
+        "epochs": 3,
+    },
     "tied": {
         "overrides": ("output.type=composed", "output.project=true", "recipe.oov_input=spelling"),
         "bptt": 3,

@@ -215,6 +215,7 @@ def test_the_gradient_of_a_large_table_is_row_sparse_where_no_process_has_a_dens
             tensor.clamp_(min=kinds[other])
         elif tensor.is_sparse:
             assert tensor.is_coalesced() and "dense" not in (own, other)
+            assert (tensor.sparse_dim(), tensor.dense_dim()) == (1, 1)  # alike in all processes
             tensor.add_(theirs.to_sparse(1))
         else:  # the whole table and its flag
             assert len(tensor) == 9

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.model.contexts import bf16_lstm
+from charlm.model.contexts.recurrence import run_fused
 
 STEPS, STREAMS, INPUT, DIM = 5, 3, 10, 6
 TOLERANCE = 8e-3  # bf16 keeps 8 bits; errors of several products add up
@@ -87,3 +88,14 @@ def test_it_is_for_lstms_that_learn_under_bf16(
         torch.set_grad_enabled(gradients),
     ):
         assert bf16_lstm.takes(layer, torch.zeros(STEPS, STREAMS, INPUT)) is taken
+
+
+@needs_bf16
+@pytest.mark.parametrize("n_streams", [1, STREAMS + 1])
+def test_a_state_for_another_number_of_streams_is_refused(layer: nn.LSTM, n_streams: int) -> None:
+    state = (torch.zeros(n_streams, DIM), torch.zeros(n_streams, DIM))
+    with (
+        torch.autocast("cpu", torch.bfloat16),
+        pytest.raises(ValueError, match=f"a state for {n_streams} streams; expected one for 3"),
+    ):
+        run_fused(layer, torch.zeros(STEPS, STREAMS, layer.input_size), state=state)

@@ -151,7 +151,13 @@ def run_fused(
     """As `run_cell`, for one of torch's layers: one call for all steps.
 
     `bias_shift_G` is added to the bias on the state.
+
+    Raises:
+        ValueError: a state for another number of streams, beyond which some calls would read.
     """
+    n_streams = x_TBE.shape[1]
+    if any(len(leaf) != n_streams for leaf in state):
+        raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
     is_plain = bias_shift_G is None and not (layer.training and weight_drop)
     if bf16_lstm.takes(layer, x_TBE):
         weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)

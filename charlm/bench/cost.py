@@ -13,10 +13,10 @@ from statistics import median
 import torch
 
 from charlm.bench.machine import description, finished
-from charlm.bench.text import N_WORDS, corpus
+from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import trainer_on
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.presets import preset
 from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
@@ -74,6 +74,7 @@ def bench_cost(
 
     Raises:
         ConfigError: not of that form, an unknown preset, or a setting that it has not.
+        DataError: settings that leave too little of the text for the steps.
     """
     set_threads(threads)
     where = pick_device(device)
@@ -126,7 +127,8 @@ def _trainer(
     else:
         settings = merged(settings, parse_override(f"{quantity}={value}"))
     recipe, _ = build_recipe(settings.get("recipe"))
-    needed = (steps + WARM_UP + 1) * recipe.batch_size * recipe.bptt
+    # One batch too many, and sentences that are a little longer than they are on average.
+    needed = (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
     n_tokens = max(made["tokens"], needed)
     with corpus(
         None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed
@@ -142,8 +144,15 @@ def _trainer(
 
 
 def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
+    available, needed = len(trainer.batches), steps + WARM_UP
+    if available < needed:
+        raise DataError(
+            f"made text: {available} {'batch' if available == 1 else 'batches'} to train on; "
+            f"expected {needed} or more, as many as steps and {WARM_UP} to warm up; "
+            "raise --set recipe.batching.max_words"
+        )
     trainer.begin_epoch()
-    batches = [trainer.batches.batch(number) for number in range(steps + WARM_UP)]
+    batches = [trainer.batches.batch(number) for number in range(needed)]
     for batch in batches[:WARM_UP]:
         trainer.step(batch)
     reset_peak()
@@ -176,7 +185,7 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
         x_TBE = model.encoder(batch.forms)[batch.where_TB]
         clock.stop("encoder")
         fed_TBE = x_TBE.detach().requires_grad_()
-        h_TBH, _ = model.context(fed_TBE, trainer.start_state())
+        h_TBH, _ = model.context(fed_TBE, model.context.initial_state(fed_TBE.shape[1]))
         clock.stop("context")
         read_TBH = h_TBH.detach().requires_grad_()
         total, _ = batch_loss(read_TBH, batch, trainer=trainer)

@@ -6,7 +6,7 @@ import torch
 from charlm.bench.cost import PARTS, bench_cost, part_seconds
 from charlm.bench.text import corpus
 from charlm.bench.train import trainer_on
-from charlm.errors import CharlmError, ConfigError
+from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.presets import preset
 from charlm.settings import Settings, merged, parse_override
 
@@ -69,6 +69,35 @@ def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
         return [parameter.detach() for parameter in trainer.model.parameters()]
 
     torch.testing.assert_close(trained(by_parts=True), trained(by_parts=False))
+
+
+SENTENCES = ("recipe.batching.type=sentences", "recipe.batch_size=8")
+
+
+def test_the_text_has_sentences_for_all_steps() -> None:
+    bench = bench_cost(
+        "recipe.bptt=1,35", arch="word-small", overrides=(*SMALL[:2], *SENTENCES), steps=3
+    )
+    assert len(bench.costs) == 2
+    short = (*SMALL[:2], *SENTENCES, "recipe.batching.max_words=12")
+    with pytest.raises(DataError, match="made text: 1 batch to train on; expected 5 or more"):
+        bench_cost("recipe.bptt=1", arch="word-small", overrides=short, steps=3)
+
+
+def test_a_batch_of_fewer_sentences_has_a_state_of_its_own() -> None:
+    with corpus(None, n_tokens=300, n_words=100) as folder:
+        trainer = trainer_on(
+            folder,
+            settings=small(*SENTENCES),
+            device=torch.device("cpu"),
+            precision="fp32",
+            seed=1,
+        )
+    trainer.begin_epoch()
+    batches = [trainer.batches.batch(step) for step in range(len(trainer.batches))]
+    assert {batch.words_TB.shape[1] for batch in batches} == {8, 7}
+    for batch in batches:
+        assert set(part_seconds(trainer, batch)) == set(PARTS)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""No command writes over what it reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import app
+
+KEPT = b"the cat sat\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, names in {".": ["a", "b"], "c": ["train.txt"], "r": ["model.safetensors"]}.items():
+        Path(folder).mkdir(exist_ok=True)
+        for name in names:
+            (Path(folder) / name).write_bytes(KEPT)
+    Path("link").symlink_to("a")
+
+
+def refused(*args: str) -> str:
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "out", "reader"),
+    [
+        (["ngram", "--train", "a", "--out", "a"], "--out a", "--train"),
+        (["ngram", "--train", "a", "--out", "link"], "--out link", "--train"),
+        (["ngram", "--data", "c", "--out", "c/train.txt"], "--out c/train.txt", "--data"),
+        (["ngram", "--lm", "b", "a", "--out", "a"], "--out a", "argument files"),
+        (["score", "a", "--model", "r", "--out", "a"], "--out a", "argument lists"),
+        (["score", "a", "--lm", "kn=b", "--out", "b"], "--out b", "--lm"),
+        (["score", "a", "--tune", "b", "--weights", "b"], "--weights b", "--tune"),
+        (["mix", "r", "a", "--text", "b", "--out", "b"], "--out b", "--text"),
+        (["report", "r", "--out", "a", "--data-out", "a"], "--out a", "--data-out"),
+        (
+            ["nn", "--model", "r", "--vectors", "r/model.safetensors"],
+            "--vectors r/model.safetensors",
+            "--model",
+        ),
+        (
+            ["export", "--model", "r", "--data", "c", "--arpa", "c/train.txt"],
+            "--arpa c/train.txt",
+            "--data",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_an_output_that_is_an_input_is_refused_and_kept(
+    args: Sequence[str], out: str, reader: str
+) -> None:
+    assert refused(*args) == (
+        f"charlm: {out}: {reader} reads that file, which would be lost; expected another; choose "
+        "a new name\n"
+    )
+    for path in map(Path, ("a", "b", "c/train.txt", "r/model.safetensors")):
+        assert path.read_bytes() == KEPT
+
+
+def test_an_older_output_is_replaced() -> None:
+    Path("kn.arpa").write_text("older")
+    args = ["ngram", "--train", "a", "--order", "1", "--out", "kn.arpa"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.stderr
+    assert Path("kn.arpa").read_text().startswith("\\data\\")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from charlm.errors import ConfigError, TrainingError
+from charlm.errors import ConfigError, DataError, TrainingError
 from charlm.presets import preset
 from charlm.run.folder import (
     MAX_THREADS,
@@ -24,6 +24,7 @@ from charlm.run.folder import (
 from charlm.run.weights import read_meta
 from charlm.runtime import MAX_SEED, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
+from charlm.text.corpus import split_path
 from charlm.text.files import sha256_of
 from charlm.text.inventory import load_inventory
 
@@ -245,3 +246,18 @@ def parse_time(text: str) -> float:
     if not 0 < seconds < 1e9:
         raise ConfigError(f"--max-time {text!r}: expected a time as 90s, 30m or 2h")
     return seconds
+
+
+def check_texts(plan: Plan) -> None:
+    """Refuse other texts than the run's, before anything of it is touched.
+
+    Raises:
+        DataError: a text has changed, or is missing.
+    """
+    assert plan.stored is not None
+    for split in ("train", "valid"):
+        path = split_path(plan.data, split)
+        if plan.stored.corpus[split]["sha256"] != sha256_of(path):
+            raise DataError(
+                f"{path}: not the text that the run was begun with; give that one with --data"
+            )

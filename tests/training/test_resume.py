@@ -161,10 +161,13 @@ def test_another_text_than_the_run_was_begun_with_is_refused(
     shutil.copytree(toy_corpus, other)
     with (other / f"{split}.txt").open("a") as file:
         file.write("the dog\n")
+    before = sorted(path.name for path in (tmp_path / "run").iterdir())
     with pytest.raises(DataError) as caught:
         train_toy(epochs=1, resume=True, data=other)
+    # `encoded/` would say that a finished run is not.
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     assert str(caught.value) == (
-        f"{split}.txt: not the text that the run was begun with; give that one with --data"
+        f"{other / split}.txt: not the text that the run was begun with; give that one with --data"
     )
 
 

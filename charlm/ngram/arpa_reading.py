@@ -77,11 +77,15 @@ def read_arpa(path: str | Path, *, digest: Digest | None = None) -> BackoffModel
 class _Section:
     """The n-grams of one order as they stand in the file, words still in file order."""
 
-    first_line: int
+    starts: list[tuple[int, int]] = field(default_factory=list)  # a block's first row, its line
     words: list[str] = field(default_factory=list)  # of unigrams alone
     ids: list[Ids] = field(default_factory=list)  # blocks of (N, n)
     log10_probs: list[Log10s] = field(default_factory=list)
     log10_backoffs: list[Log10s] = field(default_factory=list)
+
+    def line(self, row: int) -> int:
+        """The number of the line that an n-gram stands in."""
+        return next(line + row - first for first, line in reversed(self.starts) if first <= row)
 
 
 class _Reader:
@@ -140,10 +144,11 @@ class _Reader:
         """The n-grams of order `n`; behind it the next header is looked at."""
         if self.line.strip() != b"\\%d-grams:" % n:
             raise self.wrong(f"\\{n}-grams:")
-        section = _Section(first_line=self.number + 1)
+        section = _Section()
         n_found = 0
-        for block in self._blocks():
-            self._parse(block, section, n=n, first=section.first_line + n_found, highest=highest)
+        for first, block in self._blocks():
+            section.starts.append((n_found, first))
+            self._parse(block, section, n=n, first=first, highest=highest)
             n_found += len(block)
         if n_found != n_grams:
             raise DataError(
@@ -154,16 +159,24 @@ class _Reader:
             self.skip_blank(expected=f"\\{n + 1}-grams:" if n < highest else "\\end\\")
         return section
 
-    def _blocks(self) -> Iterator[list[bytes]]:
-        """The lines up to an empty one or the next header."""
+    def _blocks(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The lines up to the next header, those of a block with the number of the first.
+
+        An empty line, over which KenLM goes as well, ends a block.
+        """
         block: list[bytes] = []
-        while self.step() and self.line.strip() and not self.line.startswith(b"\\"):
-            block.append(self.line)
-            if len(block) == BLOCK:
-                yield block
-                block = []
+        first = 0
+        while self.step() and not self.line.startswith(b"\\"):
+            if self.line.strip():
+                first = first if block else self.number
+                block.append(self.line)
+                if len(block) < BLOCK:
+                    continue
+            if block:
+                yield first, block
+            block = []
         if block:
-            yield block
+            yield first, block
 
     def _parse(
         self, block: list[bytes], section: _Section, *, n: int, first: int, highest: int
@@ -255,7 +268,7 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
             row = int(np.argmax(contexts < 0))
             context = " ".join(words[number] for number in ids[row, :-1])
             raise DataError(
-                f"{name}:{section.first_line + row}: its context {context!r} is not among the "
+                f"{name}:{section.line(row)}: its context {context!r} is not among the "
                 f"{n - 1}-grams; expected every context before"
             )
         keys = contexts * len(words) + ids[:, -1]
@@ -266,7 +279,7 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
             row = int(by_key[twice + 1].min())
             ngram = " ".join(words[number] for number in ids[row])
             raise DataError(
-                f"{name}:{section.first_line + row}: {ngram!r} stands there again; expected each "
+                f"{name}:{section.line(row)}: {ngram!r} stands there again; expected each "
                 "n-gram once"
             )
         highest = n == len(sections)

@@ -120,13 +120,18 @@ FOUR, THREE = _digits(4), _digits(3)
 
 def _number_pieces(values: Log10s) -> list[Pieces | bytes]:
     """Each value as three pieces that make `-1.2345678` together; 0 is `0`, −inf is `-99`."""
+    is_large = values >= len(HEADS) // 2 - 1  # or would be, rounded
     is_zero = np.abs(values) < LEAST
     is_small = values <= LOG10_ZERO
-    scaled = np.rint(np.abs(np.where(is_small, 0.0, values)) * 10**DECIMALS).astype(np.int64)
+    scaled = np.rint(np.abs(np.where(is_small | is_large, 0.0, values)) * 10**DECIMALS).astype(
+        np.int64
+    )
     whole, rest = np.divmod(scaled, 10**DECIMALS)
     heads = HEADS[whole + 100 * (values > 0)]
     four, three = FOUR[rest // 1000], THREE[rest % 1000]
     for pieces, zero, small in ((heads, b"0", b"-99"), (four, b"", b""), (three, b"", b"")):
         pieces[is_zero] = zero
         pieces[is_small] = small
+        pieces[is_large] = b""
+    heads[is_large] = [b"%.*f" % (DECIMALS, value) for value in values[is_large].tolist()]
     return [heads, four, three]

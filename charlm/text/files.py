@@ -28,7 +28,11 @@ from charlm.errors import DataError
 Invalid = Literal["error", "replace", "drop"]
 
 BOM = b"\xef\xbb\xbf"
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
+# Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
+COMPRESSED |= {
+    b"BZh%d%s" % (level, block): bz2.open for level in range(1, 10) for block in (b"1A", b"\x17r")
+}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
 MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger is not ours

@@ -90,6 +90,23 @@ def test_a_packed_file_and_one_with_crlf_read_alike(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.log10_probs, other.log10_probs)
 
 
+def test_empty_lines_between_ngrams_are_passed_over_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    path.write_text(ARPA)
+    whole = read_arpa(path)
+    spread = ARPA.replace("\\1-grams:", "\\1-grams:\n")
+    spread = spread.replace("-0.30\twe know", "\n \n-0.30\twe know")
+    path.write_text(spread)
+    found = read_arpa(path)
+    for before, after in zip(whole.orders, found.orders, strict=True):
+        assert np.array_equal(before.keys, after.keys)
+        assert np.array_equal(before.log10_probs, after.log10_probs)
+        assert np.array_equal(before.log10_backoffs, after.log10_backoffs)
+    path.write_text(spread.replace("know </s>", "we know"))
+    with pytest.raises(DataError, match=r"a.arpa:19: 'we know' stands there again"):
+        read_arpa(path)
+
+
 def test_the_head_tells_sizes_and_words_in_the_order_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.arpa").write_text(FOREIGN)
     head = read_arpa_head(tmp_path / "a.arpa")
@@ -103,8 +120,8 @@ BROKEN = {
     "size": ("ngram 2=3", "ngram 2=x", r":3: found 'ngram 2=x'; expected ngram 2=COUNT or \1-"),
     "no size": (ARPA[7:37], "", r":3: found '\\1-grams:'; expected ngram 1=COUNT"),
     "header": ("\\2-grams:", "\\3-grams:", r":13: found '\\3-grams:'; expected \2-grams:"),
-    "few": ("-0.20\tknow </s>\n", "", ":16: 2 2-grams; expected 3, as the header says; is the fi"),
-    "many": ("ngram 2=3", "ngram 2=2", ":17: 3 2-grams; expected 2, as the header says"),
+    "few": ("-0.20\tknow </s>\n", "", ":17: 2 2-grams; expected 3, as the header says; is the fi"),
+    "many": ("ngram 2=3", "ngram 2=2", ":18: 3 2-grams; expected 2, as the header says"),
     "number": ("-0.30\twe", "-0.3o\twe", r":15: found '-0.3o\twe know\t-0.25'; expected log10 num"),
     "nan": ("-0.30\twe", "nan\twe", r":15: found 'nan\twe know\t-0.25'; expected log10 numbers"),
     "infinite": ("w\t-0.25", "w\tinf", r":15: found '-0.30\twe know\tinf'; expected log10 numbers"),

@@ -138,3 +138,12 @@ def test_what_is_hardly_possible_is_written_as_impossible() -> None:
 def test_an_unknown_start_is_refused(model: BackoffModel, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^--start 'x': expected one of lmplz, srilm$"):
         write_arpa(model, tmp_path / "a", start="x")  # type: ignore[arg-type]  # what a user types
+
+
+def test_a_back_off_beyond_the_tables_is_written_whole(model: BackoffModel, tmp_path: Path) -> None:
+    model.orders[0].log10_backoffs[[3, 4]] = 100.0, 12345.678901234
+    write_arpa(model, tmp_path / "a.arpa")
+    expected = LMPLZ.replace("we\t-99", "we\t100.0000000").replace("0.1250000", "12345.6789012")
+    assert (tmp_path / "a.arpa").read_text() == expected
+    read = read_arpa(tmp_path / "a.arpa").orders[0].log10_backoffs
+    assert read[[3, 4]].tolist() == [100.0, 12345.6789012]

@@ -82,6 +82,14 @@ def test_the_digest_is_that_of_the_file_as_it_stands(tmp_path: Path, pack: Pack)
     assert (n_lines, digest.digest()) == (50_000, hashlib.sha256(content).digest())
 
 
+def test_a_text_that_begins_as_a_packed_one_does_is_text(tmp_path: Path) -> None:
+    for content in (b"BZhang is here\n", b"BZh9\n"):
+        with open_bytes(written(tmp_path / "text", content)) as file:
+            assert file.read() == content
+    with open_bytes(written(tmp_path / "packed", bz2.compress(b""))) as file:
+        assert file.read() == b""
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_cut_compressed_file_is_named(tmp_path: Path, pack: Pack) -> None:
     path = written(tmp_path / "cut", pack(NOISE)[:-100])

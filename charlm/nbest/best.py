@@ -20,6 +20,7 @@ UNFIT = {  # what an id cannot hold there
     "tsv": re.compile(r"^$|^#"),  # a line that begins so is a comment
     "jsonl": re.compile(r"[\ud800-\udfff]|^$"),
 }
+BREAK = re.compile(r"[\r\n]")
 HEADER = ("id", "rank", FEATURE, "total", "text")
 
 
@@ -30,7 +31,7 @@ def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
 
     Raises:
         ConfigError: a layout that there is not.
-        DataError: an id that the layout cannot hold, or a list without hypotheses.
+        DataError: an id or a word that the layout cannot hold, or a list without hypotheses.
     """
     if layout not in LAYOUTS:
         raise ConfigError(
@@ -59,6 +60,11 @@ def _check(item: Rescored, layout: str) -> None:
             f"{item.best.place}: the id {key[:80]!r} cannot stand in the layout {layout!r}; "
             "expected one without blanks, control characters and its marks; rename it, or write "
             "jsonl"
+        )
+    if layout != "jsonl" and any(map(BREAK.search, item.best.words)):
+        raise DataError(
+            f"{item.best.place}: a word of this hypothesis holds a carriage return, which would "
+            f"break a line of the layout {layout!r}; expected none; write jsonl"
         )
 
 

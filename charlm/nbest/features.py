@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.hypotheses import LARGEST, NbestList
 
 Floats = npt.NDArray[np.float64]
 
@@ -122,8 +122,8 @@ def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
     column_H = _as_column(values)
     if column_H.shape != (len(nbest.hypotheses),):
         raise ValueError(f"{len(values)} values of {name!r} for {len(nbest.hypotheses)} hypotheses")
-    if not np.isfinite(column_H).all():
-        rank = int(np.flatnonzero(~np.isfinite(column_H))[0])
+    if not (np.abs(column_H) <= LARGEST).all():  # NaN is not
+        rank = int(np.flatnonzero(~(np.abs(column_H) <= LARGEST))[0])
         raise DataError(
             f"{nbest.hypotheses[rank].place}: feature {name!r} is {column_H[rank]}; "
             "expected a finite number"

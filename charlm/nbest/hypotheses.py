@@ -8,6 +8,8 @@ the list; what a model reads is a normalised copy.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+LARGEST = 1e30  # of a feature: sums of squares of more would overflow
+
 
 class Unmarked(tuple[str, ...]):
     """Words that stood behind `<s>`, before `</s>` or between both, and are without now."""

@@ -1,8 +1,8 @@
 """An n-gram model as a scorer: Kneser–Ney of ours, an ARPA file, or KenLM's binary.
 
 Every sentence starts from `<s>`: an n-gram model remembers nothing of the sentence before. A word
-to which it gives nothing, as a model without `<unk>` does to words that it does not know, gets what
-KenLM gives it, and is counted.
+to which it gives nothing, as a model without `<unk>` does to words that it does not know, gets
+log10 −99, as a back-off file writes its zero.
 """
 
 import math
@@ -22,15 +22,12 @@ class NgramScorer:
     def __init__(self, model: NgramModel, *, name: str = "kn") -> None:
         self.model = model
         self.name = name
-        self.n_impossible = 0  # tokens so far to which the model gives nothing
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
         """The scores of each sentence, from `<s>`."""
         scores = self.model.score([list(words) for words in sentences])
         log10s = scores.log10_probs
-        impossible = np.isneginf(log10s)
-        self.n_impossible += int(impossible.sum())
-        log_probs = np.where(impossible, LOG10_ZERO, log10s) * math.log(10)
+        log_probs = np.where(np.isneginf(log10s), LOG10_ZERO, log10s) * math.log(10)
         ends = np.cumsum([len(words) + 1 for words in sentences])
         known = scores.word_ids != UNK
         return [

@@ -12,7 +12,7 @@ from math import isfinite, log, nan
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import FEATURE, OnNan, Source
-from charlm.nbest.hypotheses import Hypothesis, Unmarked
+from charlm.nbest.hypotheses import LARGEST, Hypothesis, Unmarked
 from charlm.nbest.notices import WORST, Filling, Notices
 from charlm.text.corpus import without_marks
 from charlm.text.files import split_words
@@ -132,8 +132,8 @@ def settled(
 ) -> list[dict[str, float]]:
     """The features of a list's hypotheses, all finite, or as their user wants those that are not.
 
-    What some hypotheses lack is like NaN, unless lists may be `ragged`; what all lack, none has.
-    What is changed is counted.
+    What is beyond LARGEST is not. What some hypotheses lack is like NaN, unless lists may be
+    `ragged`; what all lack, none has. What is changed is counted.
 
     Raises:
         DataError: one that is not finite and is to be an error, or a list that has no finite one.
@@ -145,14 +145,14 @@ def settled(
         bad = [
             i
             for i, value in enumerate(values)
-            if not isfinite(value) and (name in features[i] or not ragged)
+            if not abs(value) <= LARGEST and (name in features[i] or not ragged)
         ]
-        finite = [value for value in values if isfinite(value)]
+        finite = [value for value in values if abs(value) <= LARGEST]
         if bad and (on_nan == "error" or not finite):
             value = features[bad[0]].get(name, "missing")
             raise DataError(
                 f"{places[bad[0]]}: utterance {key[:80]!r}: the feature {name!r} is {value}; "
-                "expected a finite number; "
+                f"expected a finite number{' up to 1e30' if isfinite(values[bad[0]]) else ''}; "
                 + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
             )
         for i in bad:

@@ -4,22 +4,18 @@ A file appears when all of it is there, so one that is read may be written over.
 written by the ending of their name. What is piped on is not kept: a stream gets each list at once.
 """
 
-import bz2
-import gzip
-import lzma
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import Piece
 from charlm.nbest.policies import CONTROL
-from charlm.text.files import atomic_write
+from charlm.text.packing import packed_write
 
-PACKERS: dict[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 MAX_OPEN = 64  # files of a folder at a time; systems allow 256 and more
 
 
@@ -42,7 +38,7 @@ def write_file(pieces: Iterable[Piece], path: str | Path) -> None:
     """
     if Path(path).is_dir():
         raise DataError(f"{path}: is a folder; expected a file or a new name")
-    with _packed(Path(path)) as file:
+    with packed_write(path) as file:
         for piece in pieces:
             file.write(_unnamed(piece).encode())
 
@@ -66,7 +62,7 @@ def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> N
             if place.is_dir():
                 raise DataError(f"{place}: is a folder; expected a file or a new name")
             place.parent.mkdir(parents=True, exist_ok=True)
-            with open(collected, "rb") as source, _packed(place) as file:
+            with open(collected, "rb") as source, packed_write(place) as file:
                 shutil.copyfileobj(source, file)
 
 
@@ -110,15 +106,3 @@ def _unnamed(piece: Piece) -> str:
             "write to; give one with --out"
         )
     return piece.text
-
-
-@contextmanager
-def _packed(path: Path) -> Iterator[BinaryIO]:
-    """A writer that replaces `path` at the end, and packs what its name says is packed."""
-    with atomic_write(path) as file:
-        packer = PACKERS.get(path.suffix)
-        if packer is None:
-            yield file
-            return
-        with cast(BinaryIO, packer(file, "wb")) as packed:
-            yield packed

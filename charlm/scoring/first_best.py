@@ -46,7 +46,7 @@ def _asked(
     hypothesis: Hypothesis, models: Mapping[str, Histories], *, options: LatticeOptions
 ) -> Hypothesis:
     """The hypothesis with what the models make of it."""
-    read = [word for word in hypothesis.words if options.labels.is_read(word)]
+    read = [word for word in hypothesis.words if options.is_read(word)]
     requests: list[Request] = []
     history = History()
     for token in (token for word in read for token in options.tokens(word)):

@@ -66,7 +66,8 @@ def read_by(inventory: Inventory, options: LatticeOptions) -> LatticeOptions:
     def tokens(word: str) -> tuple[str, ...]:
         return tuple(split_words(inventory.normalisation(word)))
 
-    return replace(options, tokens=tokens, is_known=inventory.word_ids.__contains__)
+    is_known = inventory.word_ids.__contains__
+    return replace(options, tokens=tokens, is_known=is_known, is_known_noise=is_known)
 
 
 class NeuralHistories:

@@ -107,3 +107,14 @@ def test_a_list_without_hypotheses_has_no_winner() -> None:
 def test_a_score_that_is_no_number_is_not_written(layout: str) -> None:
     with pytest.raises(DataError, match="a.list:1: the score of this hypothesis is nan; expected"):
         text_of([rescored("u", "a", scores=(float("nan"),))], layout)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_word_that_would_break_a_line_is_refused(layout: str) -> None:
+    words = Hypothesis(("we\rknow",), {}, "a.list:1")
+    broken = [Rescored(NbestList("u", (words,)), (), (), ())]
+    if layout == "jsonl":
+        assert json.loads(text_of(broken, layout))["text"] == "we\rknow"
+        return
+    with pytest.raises(DataError, match="a.list:1: a word .* holds a carriage return"):
+        text_of(broken, layout)

@@ -49,10 +49,16 @@ def test_what_some_lack_is_like_nan_unless_lists_may_be_ragged() -> None:
         settled("u", features, places=["1", "2"], on_nan="error", notices=Notices())
 
 
+def test_what_is_too_large_to_be_squared_is_no_feature() -> None:
+    with pytest.raises(DataError, match=r"'am' is 1e\+31; expected a finite number up to 1e30; no"):
+        settled("u", [{"am": 1e31}], places=["1"], on_nan="error", notices=Notices())
+
+
 def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
-    features = [{"am": math.inf}, {"am": -2.0}, {"am": math.nan}, {"am": -7.0}, {"am": -math.inf}]
-    settled_features = settled("u", features, places=["x"] * 5, on_nan="worst", notices=Notices())
-    assert [each["am"] for each in settled_features] == [-7.0, -2.0, -7.0, -7.0, -7.0]
+    values = [math.inf, -2.0, math.nan, -7.0, -math.inf, -1e31, 1e308]  # squares would overflow
+    features = [{"am": value} for value in values]
+    settled_features = settled("u", features, places=["x"] * 7, on_nan="worst", notices=Notices())
+    assert [each["am"] for each in settled_features] == [-7.0, -2.0, *[-7.0] * 5]
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", "../a", "/etc/a", "a/b", "a\0", "a\nb", "\udc80"])

@@ -67,6 +67,9 @@ def test_a_name_that_says_packed_is_packed(
     write_folder([Piece(name, "é\r\n"), Piece(name, "b")], tmp_path / "out", main="main")
     for path in (tmp_path / name, tmp_path / "out" / name):
         assert unpack(path.read_bytes()) == "é\r\nb".encode()
+        # gzip's header would have room for a time and the name of the neighbour.
+        assert b"partial" not in path.read_bytes()
+        assert path.suffix != ".gz" or path.read_bytes()[4:8] == bytes(4)
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a//b", "..", "a/./b", "a\nb", "a\x1b", "a/"])

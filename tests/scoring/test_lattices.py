@@ -1,6 +1,7 @@
 """A neural model in lattices, against the scores of whole sentences."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,18 @@ def test_every_path_has_the_score_of_its_sentence(
     assert all(each.expanded.is_exact for each in found)
     assert len(hypotheses) > 100
     assert scores == pytest.approx(list(sentence_scores(run, sentences)), abs=1e-4)
+
+
+def test_noise_that_the_model_knows_is_read_as_in_lists(
+    saved_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = loaded(saved_run, oov_input="spelling")
+    options = replace(EXACT, is_known_noise={"[noise]"}.__contains__)
+    found = list(rescore_lattices(lattices(tmp_path, *range(15)), walker_of(run), options=options))
+    hypotheses = [h for each in found for h in each.nbest.hypotheses]
+    assert any("[noise]" in h.words for h in hypotheses)
+    scores = list(sentence_scores(run, [h.words for h in hypotheses]))
+    assert [h.features["nn"] for h in hypotheses] == pytest.approx(scores, abs=1e-4)
 
 
 def test_merged_histories_are_scored_again_as_sentences(

@@ -61,6 +61,7 @@ def test_a_question_names_a_list(question: str) -> None:
 @pytest.mark.parametrize(
     ("question", "kind", "message"),
     [
+        ("x:1,²", DataError, "--explain: found no list 'x:1,²'; expected the id of one"),
         ("z", DataError, "--explain: found no list 'z'; expected the id of one"),
         ("y", ConfigError, "--explain: list 'y' has one hypothesis; expected two to compare"),
         ("x:1,4", ConfigError, "list 'x': no hypothesis 4; expected 1 to 3"),

@@ -121,7 +121,7 @@ def static_scores(
     for_words, for_unknown = weighing.counts
     counts = {}
     for label in labels:
-        read = options.tokens(label) if options.labels.is_read(label) else ()
+        read = options.tokens(label) if options.is_read(label) else ()
         n_unknown = sum(not options.is_known(token) for token in read)
         is_word = not options.labels.is_silent(label)
         counts[label] = for_words * is_word + for_unknown * n_unknown

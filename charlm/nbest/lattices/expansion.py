@@ -82,7 +82,7 @@ class _Search:
         """What models read on each arc; nothing where there is no model."""
         read: dict[str, tuple[str, ...]] = {}
         for word in {arc.word for arc in self.lattice.arcs}:
-            is_read = self.models and self.options.labels.is_read(word)
+            is_read = self.models and self.options.is_read(word)
             read[word] = tuple(self.options.tokens(word)) if is_read else ()
         return [read[arc.word] for arc in self.lattice.arcs]
 

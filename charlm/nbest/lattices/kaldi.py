@@ -206,7 +206,7 @@ class _Builder:
     def _word(self, label: str, place: str) -> str:
         self.has_symbols = self.has_symbols or not INTEGER.fullmatch(label)
         if self.symbols is None or not INTEGER.fullmatch(label):
-            return EPSILON if label == "0" else label
+            return label
         word = self.symbols.get(int(label))
         if word is None:
             raise DataError(
@@ -216,9 +216,11 @@ class _Builder:
         return EPSILON if int(label) == 0 else word
 
     def check_labels(self, name: str) -> None:
-        """Refuse numbers for words."""
-        words = {arc.word for arc in self.arcs} - {EPSILON}
-        if self.symbols is None and words and not self.has_symbols:
+        """Refuse numbers for words; 0, the number of epsilon, is one only among numbers."""
+        if self.symbols is not None or self.has_symbols:
+            return
+        self.arcs = [arc._replace(word=EPSILON) if arc.word == "0" else arc for arc in self.arcs]
+        if any(arc.word != EPSILON for arc in self.arcs):
             raise DataError(
                 f"{self.block[self.arc_lines[0]].place}: utterance {name!r:.80}: all words are "
                 "numbers; expected words, or the decoding graph's words.txt (--words-txt)"

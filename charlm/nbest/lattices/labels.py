@@ -1,7 +1,7 @@
 """Which labels of a lattice are words, which are noise, and which are nothing.
 
-Noise stands in the hypotheses, as it does in n-best lists, but no model reads it: it does not move
-a history. `<unk>` is a word.
+Noise stands in the hypotheses, as it does in n-best lists, but no model reads it that does not know
+it: it does not move a history. `<unk>` is a word.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cached_property
 
 from charlm.errors import ConfigError
 
-SILENT = frozenset(("<eps>", "!NULL", "-", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
+SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
 # [laugh]  <noise>, but not <unk> nor <unk>:form  {breath}  -pau- of SRILM  !SIL of Kaldi
 NOISE = r"\[.*\]|<(?!(?i:unk)\b).*>|\{.*\}|-pau-|!SIL"
 

@@ -27,6 +27,11 @@ def always_known(token: str) -> bool:
     return True
 
 
+def never_known(label: str) -> bool:
+    """No label of noise is one of the vocabulary."""
+    return False
+
+
 @dataclass(frozen=True)
 class LatticeOptions:
     """How lattices are rescored."""
@@ -40,6 +45,7 @@ class LatticeOptions:
     labels: Labels = field(default_factory=Labels)
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
     is_known: Callable[[str], bool] = always_known  # whether a token is in the vocabulary
+    is_known_noise: Callable[[str], bool] = never_known  # whether a label of noise is
 
     def __post_init__(self) -> None:
         """Raises ConfigError for numbers that make no search."""
@@ -47,6 +53,12 @@ class LatticeOptions:
             value = getattr(self, name)
             if not value >= least:
                 raise ConfigError(f"{name}: found {value}; expected {least} or more")
+
+    def is_read(self, label: str) -> bool:
+        """Whether models read a label: words, and the noise that they know, as in lists."""
+        if self.labels.is_silent(label):
+            return False
+        return self.labels.is_read(label) or self.is_known_noise(label)
 
 
 @dataclass(frozen=True)

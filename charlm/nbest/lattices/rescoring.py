@@ -157,5 +157,5 @@ def _tokens(expanded: ExpandedLattice, path: BestPath) -> Iterator[str]:
     options = expanded.options
     for number in path.arcs:
         word = expanded.lattice.arcs[expanded.arcs[number].arc].word
-        if options.labels.is_read(word):
+        if options.is_read(word):
             yield from options.tokens(word)

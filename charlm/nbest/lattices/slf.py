@@ -17,6 +17,7 @@ from charlm.text.files import split_words
 
 E = 2.718281828459045
 NULL = "!NULL"
+DASH = "-"  # here it is no word either
 FEATURES = {"a": "am", "l": "old_lm", "n": "ngram", "r": "pron"}
 SCALES = {"acscale": "am", "lmscale": "old_lm", "prscale": "pron", "wdpenalty": "words"}
 HEADER = ("VERSION=", "V=", "UTTERANCE=", "U=", "N=", "NODES=", "SUBLAT=", "base=", "lmscale=")
@@ -136,7 +137,7 @@ def _lattice(block: _Block, file: str, stem: str) -> Lattice:
     start = _terminal(block, order, "start", taken={arc.target for arc in arcs})
     end = _terminal(block, order, "end", taken={arc.source for arc in arcs})
     nodes = tuple(block.nodes.values())
-    if nodes[start].text("W") not in SILENT:
+    if nodes[start].text("W") not in (*SILENT, DASH):
         raise DataError(
             f"{nodes[start].line.place}: the start node has the word {nodes[start].text('W')!r:.40}"
             "; expected !NULL there, and words on the nodes where they end"
@@ -194,19 +195,19 @@ def _arc(
             )
         ends.append(node)
     target = block.nodes[ends[1]]
-    words = [text for text in (link.text("W"), target.text("W")) if text not in SILENT]
+    labels = [text for text in (link.text("W"), target.text("W")) if text not in ("", DASH)]
+    words = [label for label in labels if label not in SILENT]
     if len(words) > 1:
         raise DataError(
             f"{link.line.place}: a word on the link and on its end node; expected one of them"
         )
-    silent = link.text("W") or target.text("W") or NULL
     values = []
     for name in names.values():
         # An acoustic score stands where its word does.
         said = [link, target] if name == "a" else [link]
         numbers = [fields.number(name) for fields in said if name in fields.values]
         values.append(sum(unit.nats(number, place=link.line.place) for number in numbers))
-    return Arc(order[ends[0]], order[ends[1]], words[0] if words else silent, tuple(values))
+    return Arc(order[ends[0]], order[ends[1]], (words or labels or [NULL])[0], tuple(values))
 
 
 def _terminal(block: _Block, order: dict[str, int], field: str, *, taken: set[int]) -> int:

@@ -88,6 +88,7 @@ def test_numbers_for_words_ask_for_the_table(read: Read) -> None:
 @pytest.mark.parametrize("text", ["u\n0 1 12\n1 2 <eps>\n2\n\n", "u\n0 1 12\n1 2 we\n2\n\n"])
 def test_a_number_among_symbols_is_a_word(read: Read, text: str) -> None:
     assert read(text)[0].arcs[0].word == "12"
+    assert read(text.replace("12", "0"))[0].arcs[0].word == "0"
 
 
 @pytest.mark.parametrize(

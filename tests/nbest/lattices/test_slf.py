@@ -31,6 +31,11 @@ def test_words_may_stand_on_links(read: Read) -> None:
     assert read(text)[0].arcs[0].word == "b"
 
 
+def test_a_dash_is_no_word(read: Read) -> None:
+    text = SMALL.replace("W=a", "W=-").replace("I=0\n", "I=0 W=-\n")
+    assert [arc.word for arc in read(text)[0].arcs] == ["!NULL", "!NULL"]
+
+
 def test_an_acoustic_score_may_stand_on_the_node_of_its_word(read: Read) -> None:
     text = SMALL.replace("W=a", "W=a a=-5").replace("a=-1 ", "")
     assert read(text)[0].arcs[0].values == (-5.0, -2.0)

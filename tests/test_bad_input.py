@@ -38,6 +38,11 @@ TRAIN = [
     ("--data no-train", f"no-train/train.txt: {NO_TEXT}"),
     ("--data no-valid", f"no-valid/valid.txt: {NO_TEXT}"),
     ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data corpus --max-tokens 1", "corpus/train.txt: --max-tokens 1 leaves no word of it; …"),
+    (
+        "--data corpus --out utf/train.txt",
+        "utf/train.txt: is no folder; expected a folder or a new name; …",
+    ),
     ("--data empty-valid", "empty-valid/valid.txt: no sentence; expected one a line"),
     ("--data binary", f"binary/train.txt:1: {BINARY}"),
     ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),

@@ -123,6 +123,9 @@ def _scorers(result: "ScoreResult") -> list[str]:
     if result.mixture:
         mixed = ", ".join(f"{name} {weight:.4f}" for name, weight in result.mixture.items())
         lines.append(f"mixture, word by word: {mixed}")
+    elif len(result.scorers) > 1:
+        first = next(iter(result.scorers))
+        lines.append(f"written as `charlm`: {first}; --write nbest holds all, and their total")
     if result.deviation is not None:
         far = result.deviation
         lines.append(

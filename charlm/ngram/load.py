@@ -54,7 +54,7 @@ def load_ngram(
 
     Raises:
         ConfigError: an engine that is unknown, missing, or unable to read this file.
-        DataError: a broken file.
+        DataError: a broken file, or none.
     """
     if engine not in ENGINES:
         raise ConfigError(f"--engine {engine!r}: expected one of {', '.join(ENGINES)}")
@@ -64,6 +64,8 @@ def load_ngram(
                 f"{display_name(path)}: KenLM reads no pipe; expected a file, or --engine charlm"
             )
         return read_arpa(path, digest=digest)
+    if not Path(path).exists():
+        raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
     if is_kenlm_binary(path):
         if engine == "charlm" or not has_kenlm():
             raise ConfigError(

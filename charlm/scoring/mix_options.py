@@ -17,8 +17,10 @@ SplitName = Literal["train", "valid", "test"]
 SUM_TOLERANCE = 1e-3  # of weights that somebody wrote down: three times .333 are one
 
 
-def parsed_weights(weights: str | Sequence[float], *, n_streams: int) -> list[float]:
-    """Weights as numbers of sum 1.
+def parsed_weights(
+    weights: str | Sequence[float], *, n_streams: int, option: str = "--weights"
+) -> list[float]:
+    """Weights, which an `option` gave, as numbers of sum 1.
 
     Raises:
         ConfigError: other numbers, or not as many as streams.
@@ -28,15 +30,15 @@ def parsed_weights(weights: str | Sequence[float], *, n_streams: int) -> list[fl
     try:
         numbers = [float(field) for field in fields]
     except ValueError:
-        raise ConfigError(f"--weights {shown}: expected numbers with commas, as 0.6,0.4") from None
+        raise ConfigError(f"{option} {shown}: expected numbers with commas, as 0.6,0.4") from None
     if len(numbers) != n_streams:
         raise ConfigError(
-            f"--weights {shown}: {len(numbers)} for {n_streams} streams; expected one for each"
+            f"{option} {shown}: {len(numbers)} for {n_streams} streams; expected one for each"
         )
     total = sum(numbers)
     if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN is neither
         raise ConfigError(
-            f"--weights {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
+            f"{option} {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
         )
     return [number / total for number in numbers]
 

@@ -204,7 +204,7 @@ def _mixture(
 ) -> list[float]:
     """Weights of one mixture of all; none where each is to be a feature."""
     if wanted.mix_weights is not None:
-        return parsed_weights(wanted.mix_weights, n_streams=len(parts))
+        return parsed_weights(wanted.mix_weights, n_streams=len(parts), option="--mix-weights")
     if wanted.mix is None:
         return []
     text = ReadText(wanted.mix, normalisation=normalisation)

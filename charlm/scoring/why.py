@@ -1,10 +1,14 @@
 """Why a hypothesis of a list won: the list is waited for, and two of its hypotheses explained."""
 
+import re
+
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.explain import Explanation, explain
 from charlm.nbest.hypotheses import Rescored
 from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring import ScoredList
+
+RANK = re.compile(r" *[0-9]{1,9} *")
 
 
 class Why:
@@ -22,7 +26,7 @@ class Why:
         self.id, self.ranks = question, None
         head, colon, tail = question.rpartition(":")
         fields = tail.split(",")
-        if colon and len(fields) == 2 and all(field.strip().isdigit() for field in fields):
+        if colon and len(fields) == 2 and all(map(RANK.fullmatch, fields)):
             self.id, self.ranks = head, (int(fields[0]), int(fields[1]))
         if not self.id:
             raise ConfigError(f"--explain {question!r}: expected UTT or UTT:A,B, as utt1:1,2")

@@ -83,4 +83,9 @@ def _inventory(plan: Plan) -> Inventory:
     counts = count_file(
         path, normalisation=normalisation, max_tokens=plan.max_tokens, threads=plan.threads
     )
+    if plan.max_tokens and not counts.n_words:
+        raise DataError(
+            f"{path}: --max-tokens {plan.max_tokens} leaves no word of it; expected more than the "
+            "first sentences have; give a larger number"
+        )
     return extended(known, counts) if known else inventory_of(counts, normalisation=normalisation)

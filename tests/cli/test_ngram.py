@@ -83,7 +83,10 @@ def test_json_is_one_object(folder: Path) -> None:
     ("arguments", "line"),
     [
         ([], "charlm: expected one of --train TEXT, --lm MODEL, or --data DIR alone\n"),
-        (["--lm", "x.arpa", "test.txt"], "charlm: x.arpa: no such file; expected a text\n"),
+        (
+            ["--lm", "x.arpa", "test.txt"],
+            "charlm: x.arpa: no such file; expected an ARPA file or KenLM's binary\n",
+        ),
         (
             ["--lm", "x.arpa", "test.txt", "--prune", "0"],
             "charlm: --prune is for an estimate, and --lm loads; expected one of them; drop "

@@ -204,9 +204,15 @@ def _info(
         device=plan.device.type,
         precision=plan.precision,
         versions=versions(),
-        command=[Path(sys.argv[0]).name, *sys.argv[1:]],
+        command=[_program(), *sys.argv[1:]],
         charlm=__version__,
     )
+
+
+def _program() -> str:
+    """What was called; `python -m charlm` as what it is short for."""
+    name = Path(sys.argv[0]).name
+    return "charlm" if name == "__main__.py" else name
 
 
 def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:

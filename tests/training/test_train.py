@@ -3,6 +3,7 @@
 import fcntl
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,13 +124,15 @@ def test_a_run_holds_fixed_names_and_the_corpus_is_left_as_it_was(
 
 
 def test_a_run_says_all_that_decides_its_numbers(
-    train_toy: TrainToy, toy_corpus: Path, tmp_path: Path
+    train_toy: TrainToy, toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/lib/charlm/__main__.py", "train"])
     train_toy(seed=7, max_tokens=100, epochs=1)
     info = load_info(tmp_path / "run")
     inventory = inventory_of(read_sentences(toy_corpus / "train.txt", max_tokens=100))
     assert (info.arch, info.seed, info.threads) == ("char-small", 7, 1)
     assert (info.device, info.precision) == ("cpu", "fp32")
+    assert info.command == ["charlm", "train"]  # which can be pasted
     assert info.vocabulary_sha256 == inventory.sha256
     assert info.corpus["name"] == toy_corpus.name
     assert info.corpus["max_tokens"] == 100

@@ -41,7 +41,7 @@ TRAIN = [
     ("--data corpus --max-tokens 1", "corpus/train.txt: --max-tokens 1 leaves no word of it; …"),
     (
         "--data corpus --out utf/train.txt",
-        "utf/train.txt: is no folder; expected a folder or a new name; …",
+        "utf/train.txt: is a file; expected a folder or a new name",
     ),
     ("--data empty-valid", "empty-valid/valid.txt: no sentence; expected one a line"),
     ("--data binary", f"binary/train.txt:1: {BINARY}"),

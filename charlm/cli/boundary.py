@@ -75,8 +75,6 @@ def _system_error(error: OSError) -> str:
         return str(error)
     reason = error.strerror[0].lower() + error.strerror[1:]
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
-    if isinstance(error, FileExistsError) and names:
-        return f"{names[0]}: is no folder; expected a folder or a new name; name another --out"
     return f"{' -> '.join(names)}: {reason}" if names else reason
 
 

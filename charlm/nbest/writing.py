@@ -14,6 +14,7 @@ from typing import BinaryIO
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import Piece
 from charlm.nbest.policies import CONTROL
+from charlm.text.folders import make_folder
 from charlm.text.packing import packed_write
 
 MAX_OPEN = 64  # files of a folder at a time; systems allow 256 and more
@@ -52,9 +53,7 @@ def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> N
         DataError: a name that would leave the folder, or two that are file and folder at once.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder}: is a file; expected a folder or a new name")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".charlm-") as scratch:
         names = _collected(pieces, Path(scratch), main)
         for name, collected in names.items():

@@ -158,7 +158,6 @@ def lattice_lists(
         n_best=wishes.n_best,
         tokens=_tokens_of(scorers),
         is_known=scorers.is_known,
-        is_known_noise=scorers.is_known,
     )
     return LatticeLists(
         form,

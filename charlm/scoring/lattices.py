@@ -66,8 +66,7 @@ def read_by(inventory: Inventory, options: LatticeOptions) -> LatticeOptions:
     def tokens(word: str) -> tuple[str, ...]:
         return tuple(split_words(inventory.normalisation(word)))
 
-    is_known = inventory.word_ids.__contains__
-    return replace(options, tokens=tokens, is_known=is_known, is_known_noise=is_known)
+    return replace(options, tokens=tokens, is_known=inventory.word_ids.__contains__)
 
 
 class NeuralHistories:

@@ -127,9 +127,10 @@ class Job:
 
     def _text(self, form: Format) -> HypothesisText:
         """Plain sentences have no noise: they are scored as `charlm eval` scores them."""
-        is_known = None if self.raw or isinstance(form, TextFormat) else self.scorers.is_known
-        if isinstance(form, LatticeLists):
-            return HypothesisText(self.scorers.normalisation, is_known=self.scorers.is_known)
+        reads_all = isinstance(form, TextFormat) or (
+            self.raw and not isinstance(form, LatticeLists)
+        )
+        is_known = None if reads_all else self.scorers.is_known
         return HypothesisText(self.scorers.normalisation, is_known=is_known)
 
     def _own_weights(self, form: Format, scored: ScoredList) -> dict[str, float]:

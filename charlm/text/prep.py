@@ -16,6 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules, Source
 from charlm.text.embedded import pydoc_sentences
 from charlm.text.files import atomic_write, display_name, scratch_file, write_json
+from charlm.text.folders import make_folder
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SPLITS, SUMMARY, Block, Counts, copy_block, cut, parse_shares, whole
 
@@ -171,7 +172,7 @@ def _new_corpus(out: Path) -> Iterator[None]:
                 "--out, or remove the old one first"
             )
     is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     try:
         yield
     except BaseException:

@@ -16,6 +16,7 @@ from charlm.run.folder import locked
 from charlm.run.history import total_seconds
 from charlm.runtime import place_of_process
 from charlm.text.corpus import split_path
+from charlm.text.folders import make_folder
 from charlm.training.following import follow
 from charlm.training.loop import Trainer
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
@@ -153,7 +154,7 @@ def _trained(
     check_batch_size(recipe.batch_size, max(len(devices), ranks.size))
     asked = replace(asked, max_tokens=plan.max_tokens)
     to_spell = wanted_spellings(asked, inventory, folder=plan.folder, stored=plan.stored)
-    plan.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.folder)
     with locked(plan.folder):
         if existing_run(request) != plan.stored:
             raise TrainingError(

@@ -78,7 +78,7 @@ def test_noise_that_the_model_knows_is_read_as_in_lists(
     saved_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     run = loaded(saved_run, oov_input="spelling")
-    options = replace(EXACT, is_known_noise={"[noise]"}.__contains__)
+    options = replace(EXACT, is_known={"[noise]"}.__contains__)
     found = list(rescore_lattices(lattices(tmp_path, *range(15)), walker_of(run), options=options))
     hypotheses = [h for each in found for h in each.nbest.hypotheses]
     assert any("[noise]" in h.words for h in hypotheses)

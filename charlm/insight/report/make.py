@@ -15,6 +15,7 @@ from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.run.which import which_run
 from charlm.text.files import write_bytes
+from charlm.text.folders import make_folder
 
 PAGE = Path("report.html")
 
@@ -178,7 +179,7 @@ def _one_picture(
 def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> None:
     """Every picture that the runs can give; a text that was given and is wrong stops it all."""
     subject.check()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name in PICTURES:
         try:
             drawn = draw(name, subject)

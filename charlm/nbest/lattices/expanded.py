@@ -121,10 +121,8 @@ def static_scores(
     for_words, for_unknown = weighing.counts
     counts = {}
     for label in labels:
-        read = options.tokens(label) if options.is_read(label) else ()
-        n_unknown = sum(not options.is_known(token) for token in read)
         is_word = not options.labels.is_silent(label)
-        counts[label] = for_words * is_word + for_unknown * n_unknown
+        counts[label] = for_words * is_word + for_unknown * options.n_unknown(label)
     return tuple(dot(weighing.own, arc.values) + counts[arc.word] for arc in lattice.arcs)
 
 

@@ -22,16 +22,6 @@ def one_token(word: str) -> tuple[str, ...]:
     return (word,)
 
 
-def always_known(token: str) -> bool:
-    """Every word is one of the vocabulary."""
-    return True
-
-
-def never_known(label: str) -> bool:
-    """No label of noise is one of the vocabulary."""
-    return False
-
-
 @dataclass(frozen=True)
 class LatticeOptions:
     """How lattices are rescored."""
@@ -44,8 +34,7 @@ class LatticeOptions:
     n_best: int = 100  # hypotheses that are given back; 0: none
     labels: Labels = field(default_factory=Labels)
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
-    is_known: Callable[[str], bool] = always_known  # whether a token is in the vocabulary
-    is_known_noise: Callable[[str], bool] = never_known  # whether a label of noise is
+    is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
 
     def __post_init__(self) -> None:
         """Raises ConfigError for numbers that make no search."""
@@ -58,7 +47,13 @@ class LatticeOptions:
         """Whether models read a label: words, and the noise that they know, as in lists."""
         if self.labels.is_silent(label):
             return False
-        return self.labels.is_read(label) or self.is_known_noise(label)
+        return self.labels.is_read(label) or (self.is_known is not None and self.is_known(label))
+
+    def n_unknown(self, label: str) -> int:
+        """How many of the tokens that are read for a label no vocabulary has."""
+        if self.is_known is None or not self.is_read(label):
+            return 0
+        return sum(not self.is_known(token) for token in self.tokens(label))
 
 
 @dataclass(frozen=True)

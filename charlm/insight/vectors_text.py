@@ -18,6 +18,7 @@ from charlm.insight.vectors import At, Reader, Reading, Vectors
 from charlm.run.store import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
+from charlm.text.apart import keeps_inputs
 from charlm.text.files import atomic_write
 
 DIGITS = 9  # give back every fp32 number
@@ -38,6 +39,7 @@ class WrittenVectors:
         return {"file": self.file, "at": self.tap, "n_words": self.n_words, "dim": self.dim}
 
 
+@keeps_inputs("path")
 def write_vectors(
     path: str | Path,
     words: str | Sequence[str] = (),

@@ -27,6 +27,7 @@ from charlm.ngram.source import (
     loaded_for_arpa,
     parse_pruning,
 )
+from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import split_path
 from charlm.text.inventory import Inventory, vocabulary_at
 from charlm.text.perplexity import Evaluation, ScoredSentence
@@ -57,6 +58,7 @@ class Baseline:
         }
 
 
+@keeps_inputs("out")
 def ngram_baseline(
     files: str | Path | Sequence[str | Path] = (),
     *,

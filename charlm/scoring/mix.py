@@ -22,6 +22,7 @@ from charlm.scoring.mix_options import (
     texts_to_score,
 )
 from charlm.scoring.mixing import em_weights, mixed_log10
+from charlm.text.apart import keeps_inputs
 from charlm.text.inventory import END_WORD, UNK_WORD
 from charlm.text.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.packing import packed_write
@@ -70,6 +71,7 @@ class Mixture:
         }
 
 
+@keeps_inputs("out")
 def mix(
     streams: Sequence[str | Path],
     *,

@@ -32,10 +32,12 @@ from charlm.scoring.score_processes import Machine, Models, follow, with_models
 from charlm.scoring.score_result import ScoreResult, result_of
 from charlm.scoring.score_run import Task
 from charlm.scoring.scorers import Scorers, Wanted
+from charlm.text.apart import keeps_inputs
 
 MIB = 1 << 20
 
 
+@keeps_inputs("out", "weights")
 def score(
     lists: str | Path | None = None,
     *,

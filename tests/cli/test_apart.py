@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import charlm
 from charlm.cli import app
+from charlm.errors import ConfigError
 
 KEPT = b"the cat sat\n"
 
@@ -30,24 +32,24 @@ def refused(*args: str) -> str:
 @pytest.mark.parametrize(
     ("args", "out", "reader"),
     [
-        (["ngram", "--train", "a", "--out", "a"], "--out a", "--train"),
-        (["ngram", "--train", "a", "--out", "link"], "--out link", "--train"),
-        (["ngram", "--data", "c", "--out", "c/train.txt"], "--out c/train.txt", "--data"),
-        (["ngram", "--lm", "b", "a", "--out", "a"], "--out a", "argument files"),
-        (["score", "a", "--model", "r", "--out", "a"], "--out a", "argument lists"),
-        (["score", "a", "--lm", "kn=b", "--out", "b"], "--out b", "--lm"),
-        (["score", "a", "--tune", "b", "--weights", "b"], "--weights b", "--tune"),
-        (["mix", "r", "a", "--text", "b", "--out", "b"], "--out b", "--text"),
-        (["report", "r", "--out", "a", "--data-out", "a"], "--out a", "--data-out"),
+        (["ngram", "--train", "a", "--out", "a"], "a", "train"),
+        (["ngram", "--train", "a", "--out", "link"], "link", "train"),
+        (["ngram", "--data", "c", "--out", "c/train.txt"], "c/train.txt", "data"),
+        (["ngram", "--lm", "b", "a", "--out", "a"], "a", "files"),
+        (["score", "a", "--model", "r", "--out", "a"], "a", "lists"),
+        (["score", "a", "--lm", "kn=b", "--out", "b"], "b", "lm"),
+        (["score", "a", "--tune", "b", "--weights", "b"], "b", "tune"),
+        (["mix", "r", "a", "--text", "b", "--out", "b"], "b", "text"),
+        (["report", "r", "--out", "a", "--data-out", "a"], "a", "data_out"),
         (
             ["nn", "--model", "r", "--vectors", "r/model.safetensors"],
-            "--vectors r/model.safetensors",
-            "--model",
+            "r/model.safetensors",
+            "model",
         ),
         (
             ["export", "--model", "r", "--data", "c", "--arpa", "c/train.txt"],
-            "--arpa c/train.txt",
-            "--data",
+            "c/train.txt",
+            "data",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -56,11 +58,16 @@ def test_an_output_that_is_an_input_is_refused_and_kept(
     args: Sequence[str], out: str, reader: str
 ) -> None:
     assert refused(*args) == (
-        f"charlm: {out}: {reader} reads that file, which would be lost; expected another; choose "
-        "a new name\n"
+        f"charlm: {out}: would be written over, and is to be read ({reader}); expected "
+        "another file; choose a new name\n"
     )
     for path in map(Path, ("a", "b", "c/train.txt", "r/model.safetensors")):
         assert path.read_bytes() == KEPT
+
+
+def test_functions_refuse_it_too() -> None:
+    with pytest.raises(ConfigError, match="a: would be written over, and is to be read"):
+        charlm.ngram_baseline(train=Path("a"), out="./a")
 
 
 def test_an_older_output_is_replaced() -> None:

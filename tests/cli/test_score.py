@@ -128,6 +128,16 @@ def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> Non
     ]
 
 
+def test_of_several_models_it_is_told_whose_score_is_written(at_home: Path) -> None:
+    Path("a.txt").write_text("the cat\n")
+    alone = ask("a.txt", "--model", "exp/first")
+    both = ask("a.txt", "--model", "exp/first", "--model", "exp/first")
+    assert both.stdout == alone.stdout
+    told = "written as `charlm`: nn; --write nbest holds all, and their total"
+    assert both.stderr.splitlines()[-1] == told
+    assert "written as" not in alone.stderr
+
+
 def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) -> None:
     Path("a.txt").write_text("THE CAT\nA DOG SAT XX\n")
     hint = "case: 83% of the unknown words are known in lower case; give --lower"

@@ -90,6 +90,8 @@ def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path)
         assert str(caught.value) == expected
     with pytest.raises(ConfigError, match="--mix: kn2 knows 'b' and kn does not"):
         make_scorers(Wanted([], [arpa, lm], mix=text))
+    with pytest.raises(ConfigError, match=r"^--mix-weights 1,2: sum 3; expected numbers of 0"):
+        make_scorers(Wanted([run], [arpa], mix_weights="1,2"))
 
 
 def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run: Path) -> None:

@@ -14,6 +14,7 @@ from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.run.which import which_run
+from charlm.text.apart import keeps_inputs
 from charlm.text.files import write_bytes
 from charlm.text.folders import make_folder
 
@@ -41,6 +42,7 @@ class Report:
         }
 
 
+@keeps_inputs("out", "data_out")
 def report(
     runs: str | Path | Sequence[str | Path] = (),
     *,

@@ -22,6 +22,7 @@ from charlm.scoring.export.walking import Walker
 from charlm.scoring.nll import FormVectors
 from charlm.scoring.sampling import require_seed
 from charlm.scoring.streams import as_words
+from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import FormIds, Ids, encode_sentences, split_path
 from charlm.text.files import display_name
 from charlm.text.reading import ReadText
@@ -62,6 +63,7 @@ class Export:
         }
 
 
+@keeps_inputs("arpa")
 def export(
     model: str | Path | None = None,
     *,

@@ -1,0 +1,67 @@
+"""What a function writes is never what it reads: no output replaces a file that was named to it."""
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from charlm.errors import ConfigError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# What lies in a folder that is read: a corpus, or a run.
+PARTS = ("train.txt", "valid.txt", "test.txt", "model.safetensors", "resume.safetensors")
+
+
+def keeps_inputs(*outputs: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a function refuse, before it does anything, to write over its other arguments.
+
+    `outputs` are the parameters that name files to write. The function raises ConfigError.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = signature.bind(*args, **kwargs).arguments
+            for name in outputs:
+                others = {other: value for other, value in given.items() if other != name}
+                for out in _paths(given.get(name)):
+                    _refuse_input(out, others)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def _refuse_input(out: Path, others: dict[str, object]) -> None:
+    for name, value in others.items():
+        if any(_reads(path, out) for path in _paths(value)):
+            raise ConfigError(
+                f"{out}: would be written over, and is to be read ({name}); expected another "
+                "file; choose a new name"
+            )
+
+
+def _reads(path: Path, out: Path) -> bool:
+    """Whether what is read at `path`, a file or a folder, is a file that `out` would replace."""
+    if not out.is_file():
+        return False
+    places = [path / out.name] if out.name in PARTS else []
+    return any(place.is_file() and os.path.samefile(place, out) for place in (path, *places))
+
+
+def _paths(value: object) -> Iterator[Path]:
+    """What may be paths in the value of an option: of `NAME=PATH` both readings."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _paths(each)
+    elif isinstance(value, str | Path) and str(value):
+        yield Path(value)
+        _, equals, path = str(value).partition("=")
+        if equals and path:
+            yield Path(path)

@@ -37,7 +37,8 @@ from charlm.text.apart import keeps_inputs
 MIB = 1 << 20
 
 
-@keeps_inputs("out", "weights")
+@keeps_inputs("weights")
+@keeps_inputs("out", in_place="lists")
 def score(
     lists: str | Path | None = None,
     *,

@@ -15,10 +15,11 @@ R = TypeVar("R")
 PARTS = ("train.txt", "valid.txt", "test.txt", "model.safetensors", "resume.safetensors")
 
 
-def keeps_inputs(*outputs: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Makes a function refuse, before it does anything, to write over its other arguments.
 
-    `outputs` are the parameters that name files to write. The function raises ConfigError.
+    `outputs` are the parameters that name files to write; what `in_place` names may be rewritten,
+    since it comes out with more in it. The function raises ConfigError.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -28,7 +29,9 @@ def keeps_inputs(*outputs: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             given = signature.bind(*args, **kwargs).arguments
             for name in outputs:
-                others = {other: value for other, value in given.items() if other != name}
+                others = {
+                    other: value for other, value in given.items() if other not in (name, in_place)
+                }
                 for out in _paths(given.get(name)):
                     _refuse_input(out, others)
             return function(*args, **kwargs)

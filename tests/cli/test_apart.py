@@ -36,9 +36,10 @@ def refused(*args: str) -> str:
         (["ngram", "--train", "a", "--out", "link"], "link", "train"),
         (["ngram", "--data", "c", "--out", "c/train.txt"], "c/train.txt", "data"),
         (["ngram", "--lm", "b", "a", "--out", "a"], "a", "files"),
-        (["score", "a", "--model", "r", "--out", "a"], "a", "lists"),
+        (["score", "a", "--refs", "b", "--model", "r", "--out", "b"], "b", "refs"),
         (["score", "a", "--lm", "kn=b", "--out", "b"], "b", "lm"),
         (["score", "a", "--tune", "b", "--weights", "b"], "b", "tune"),
+        (["score", "a", "--tune", "b", "--weights", "a"], "a", "lists"),
         (["mix", "r", "a", "--text", "b", "--out", "b"], "b", "text"),
         (["report", "r", "--out", "a", "--data-out", "a"], "a", "data_out"),
         (

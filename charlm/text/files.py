@@ -17,13 +17,14 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
 from charlm.errors import DataError
+from charlm.text.neighbour import neighbour_of, open_neighbour
 
 Invalid = Literal["error", "replace", "drop"]
 
@@ -173,7 +174,8 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """A binary writer whose content replaces `path` at the end, whole or not at all.
 
     Everything that charlm keeps is written here: to a neighbour of `path`, flushed to the disk,
-    then renamed over it. After a crash at any moment `path` holds the old content or the new.
+    then renamed over it. After a crash at any moment `path` holds the old content or the new; of
+    two that write it at a time, what the later one to end wrote.
 
     Raises:
         DataError: `path` is a folder, or a device or pipe, which a rename would take away.
@@ -184,18 +186,14 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: is a folder; expected a file or a new name")
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: is a device or a pipe; expected a file or a new name")
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.unlink(missing_ok=True)  # of a crash, or a link that a stranger's run brings along
-        with open(partial, "xb") as file:
+        with open_neighbour(path) as (neighbour, file):
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException as error:
-        with suppress(OSError):
-            partial.unlink()
-        if isinstance(error, OSError) and error.filename in (None, str(partial)):
+            os.replace(neighbour, path)
+    except OSError as error:
+        if error.filename is None or str(error.filename).startswith(str(neighbour_of(path))):
             error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise
     _sync_folder(path.parent)

@@ -1,18 +1,18 @@
 """Writing so that a crash at any moment leaves the old content or the new, and no leftover."""
 
 import errno
+import fcntl
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from charlm.errors import DataError
-from charlm.text import files
+from charlm.text import files, neighbour
 from charlm.text.files import atomic_write, read_json, scratch_file, write_bytes, write_json
 
 
@@ -41,7 +41,65 @@ def test_a_link_that_waits_under_the_temporary_name_is_not_followed(tmp_path: Pa
     assert not (tmp_path / "file").is_symlink()
 
 
-class _FullDisk(io.BytesIO):
+def test_of_two_who_write_a_file_at_a_time_neither_takes_the_others_away(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with atomic_write(path) as first:
+        first.write(b"first, ")
+        with atomic_write(path) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+        first.write(b"and whole")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"first, and whole", ["file"])
+
+
+def test_what_a_crash_left_of_a_file_goes_when_it_is_written_again(tmp_path: Path) -> None:
+    written(tmp_path / ".file.partial", b"half of a much longer content")
+    write_bytes(tmp_path / "file", b"new")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"new"}
+
+
+def hold(name: Path) -> None:
+    fcntl.flock(os.open(name, os.O_RDWR), fcntl.LOCK_EX)
+
+
+@pytest.mark.parametrize("call", [os.unlink, hold])
+def test_a_neighbour_that_another_writer_saw_before_it_was_locked_is_left_to_him(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[[Path], None]
+) -> None:
+    opened: list[Path] = []
+
+    def seen(name: Path, mode: str) -> io.FileIO:
+        file = io.FileIO(name, mode)
+        if not opened:
+            call(name)
+        opened.append(name)
+        return file
+
+    monkeypatch.setattr(neighbour, "open", seen, raising=False)
+    write_bytes(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert [name.name for name in opened] == [".file.partial", ".file.partial1"]
+
+
+def test_a_file_system_without_locks_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    written(tmp_path / ".file.partial", b"half")
+    write_bytes(tmp_path / "file", b"new")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"new"}
+
+
+def test_a_folder_that_is_missing_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        write_bytes(tmp_path / "missing" / "file", b"new")
+    assert caught.value.filename == str(tmp_path / "missing" / "file")
+
+
+class _FullDisk(io.FileIO):
     """A file on a disk that takes no byte."""
 
     def write(self, _: object, /) -> int:
@@ -55,17 +113,11 @@ def fail(*_: object, **__: object) -> None:
 @contextmanager
 def broken(call: str) -> Iterator[None]:
     """A disk on which one system call fails."""
-    real_open = open
-
-    def full_open(path: Path, mode: str) -> Any:
-        real_open(path, mode).close()
-        return _FullDisk()
-
     with pytest.MonkeyPatch.context() as patch:
         if call == "write":
-            patch.setattr(files, "open", full_open, raising=False)
+            patch.setattr(neighbour, "open", _FullDisk, raising=False)
         elif call == "open":
-            patch.setattr(files, "open", fail, raising=False)
+            patch.setattr(neighbour, "open", fail, raising=False)
         else:
             patch.setattr(os, call, fail)
         yield

@@ -1,0 +1,87 @@
+"""The hidden file beside a place, which a writer fills before it gives it the place's name.
+
+A writer holds the system's lock (flock) on its own, which goes with the process: so of two that
+write one file at a time neither takes the other's away, and what a crash left behind is replaced.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO
+
+
+def neighbour_of(path: Path) -> Path:
+    """Where what is to stand at `path` is written first; others at the same time add a number."""
+    return path.with_name(f".{path.name}.partial")
+
+
+@contextmanager
+def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """The name of a new file beside `path`, and a writer to it; an error removes the file.
+
+    Whoever renames it must do so within the block, as long as the lock is held.
+
+    Raises:
+        OSError: as the system gave it.
+    """
+    for number in count():
+        name = Path(f"{neighbour_of(path)}{number or ''}")
+        if _is_held(name):
+            continue
+        try:
+            file = open(name, "xb")  # noqa: SIM115  # closed below
+        except FileExistsError:  # another writer was quicker
+            continue
+        with file:
+            # Another writer may have seen it before it was locked: that one removes it.
+            if not _try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
+                continue
+            try:
+                yield name, file
+            except BaseException:
+                with suppress(OSError):
+                    if _is_at(file.fileno(), name):
+                        name.unlink()
+                raise
+            return
+
+
+def _is_held(name: Path) -> bool:
+    """Whether another writer has a file there; what nobody holds is removed."""
+    if name.is_symlink():  # that a stranger's run brings along
+        name.unlink(missing_ok=True)
+    try:
+        # A pipe is not waited for.
+        descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
+    try:
+        if not _try_to_lock(descriptor) or not _is_at(descriptor, name):
+            return True
+        name.unlink()
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _try_to_lock(descriptor: int) -> bool:
+    """Whether nobody else holds it; a file system without locks knows of nobody."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_at(descriptor: int, name: Path) -> bool:
+    """Whether an open file still bears its name."""
+    try:
+        found = os.stat(name, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), found)

@@ -5,11 +5,18 @@ The counts are the same however many processes there are, and whether they fit m
 
 from collections import Counter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from charlm.text.blocks import TextBlock, read_blocks
 from charlm.text.corpus import read_sentences
-from charlm.text.counts import MOST_TYPES, CountFiles, TextCounts, count_text, merged
+from charlm.text.counts import (
+    MOST_TYPES,
+    N_PARTS,
+    CountFiles,
+    TextCounts,
+    TokenCounts,
+    count_text,
+    merged,
+)
 from charlm.text.files import split_words
 from charlm.text.normalise import Normalisation
 from charlm.text.readers import COUNT, Readers, n_readers
@@ -24,7 +31,8 @@ def count_file(
 ) -> TextCounts:
     """The counts of the sentences that `corpus.read_sentences` gives.
 
-    A process holds `counts.MOST_TYPES` types; what is more lies among the temporary files.
+    A process holds `counts.MOST_TYPES` types; what is more lies in files without a name, which go
+    with the process, however it ends.
 
     Raises:
         DataError: as `read_sentences`.
@@ -35,29 +43,20 @@ def count_file(
         sentences = read_sentences(path, normalisation=normalisation, max_tokens=max_tokens)
         return count_text(sentences)
     n = n_readers(path, threads=threads)
-    with TemporaryDirectory(prefix="charlm-") as name:
-        folder = Path(name)
-        if n > 1:
-            n_sentences = _count_together(n, path, normalisation, into=folder)
-            return TextCounts(merged(folder), n_sentences)
-        tally = Tally(normalisation, files=CountFiles(folder, name="alone"))
+    if n > 1:
+        return _count_together(n, path, normalisation)
+    with CountFiles() as files:
+        tally = Tally(normalisation, files=files)
         for block in read_blocks(path):
             tally.add(block)
-        if not tally.is_on_disk:
-            return TextCounts(tally.taken(), tally.n_sentences)
-        tally.put_down()
-        return TextCounts(merged(folder), tally.n_sentences)
+        return TextCounts(tally.counts(), tally.n_sentences)
 
 
-def _count_together(
-    n: int, path: str | Path, normalisation: Normalisation | None, *, into: Path
-) -> int:
-    """Let the processes put their counts into a folder; the number of sentences."""
-    job = {"job": COUNT, "folder": str(into)}
-    with Readers(n, path, job=job, normalisation=normalisation) as readers:
+def _count_together(n: int, path: str | Path, normalisation: Normalisation | None) -> TextCounts:
+    with Readers(n, path, job={"job": COUNT}, normalisation=normalisation) as readers:
         n_sentences: int = sum(answer["n_sentences"] for answer, _ in readers.over_ranges())
-        readers.finish()
-    return n_sentences
+        parts = (readers.answers(number) for number in range(N_PARTS))
+        return TextCounts(merged(parts), n_sentences)
 
 
 class Tally:
@@ -65,8 +64,7 @@ class Tally:
 
     def __init__(self, normalisation: Normalisation | None, *, files: CountFiles) -> None:
         self.n_sentences = 0
-        self.is_on_disk = False  # some of the counts
-        self._files = files
+        self.files = files  # of what memory would not hold
         self._normalisation = normalisation
         self._words: Counter[str] = Counter()  # as they stand in text of the Unicode form
         self._tokens: Counter[str] = Counter()  # wholly normalised
@@ -92,10 +90,20 @@ class Tally:
 
     def put_down(self) -> None:
         """Write what is held in memory to the disk."""
-        self._files.add(self.taken())
-        self.is_on_disk = True
+        self.files.add(self._taken())
 
-    def taken(self) -> Counter[str]:
+    def counts(self) -> TokenCounts:
+        """Those of all blocks; there may be none further.
+
+        Raises:
+            OSError: as the system gave it; a full disk names the folder.
+        """
+        if not self.files.parts:
+            return self._taken()
+        self.put_down()
+        return merged([self.files.part(number)] for number in range(N_PARTS))
+
+    def _taken(self) -> Counter[str]:
         """What is held in memory, and is no longer."""
         words, tokens = self._words, self._tokens
         self._words, self._tokens = Counter(), Counter()

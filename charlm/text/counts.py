@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from itertools import chain, islice
-from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryFile, gettempdir
 from typing import IO, Protocol
@@ -71,48 +71,62 @@ def count_letters(counts: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 class CountFiles:
-    """Files of counts in a folder, one a part, that one process appends to.
+    """Files of counts without a name, one a part, that one process appends to.
 
     A token may come again, whenever the table was full.
     """
 
-    def __init__(self, folder: Path, *, name: str) -> None:
-        self.paths = [folder / f"{name}.{part}" for part in range(N_PARTS)]
+    def __init__(self) -> None:
+        self.parts: list[IO[bytes]] = []  # none before there is something to write
+
+    def __enter__(self) -> "CountFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.parts:
+            file.close()
 
     def add(self, counts: dict[str, int]) -> None:
         """Append counts.
 
         Raises:
-            OSError: as the system gave it; a full disk names the folder.
+            OSError: as the system gave it; a full disk names the folder of temporary files.
         """
         parts: list[list[str]] = [[] for _ in range(N_PARTS)]
         for token in counts:
             parts[crc32(token.encode()) % N_PARTS].append(token)
-        with naming_full(self.paths[0].parent):
-            for path, tokens in zip(self.paths, parts, strict=True):
-                with path.open("ab") as file:
-                    _write(file, ((token, counts[token]) for token in tokens))
+        with naming_full(gettempdir()):
+            if not self.parts:
+                self.parts += [TemporaryFile() for _ in range(N_PARTS)]  # noqa: SIM115  # as below
+            for file, tokens in zip(self.parts, parts, strict=True):
+                _write(file, ((token, counts[token]) for token in tokens))
+                file.flush()
+
+    def part(self, number: int) -> bytes:
+        """All that a part holds, which is gone then."""
+        with self.parts[number] as file:
+            file.seek(0)
+            return file.read()
 
 
-def merged(folder: Path) -> TokenCounts:
-    """The sums of all counts in a folder; a dictionary unless that would be too large.
+def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
+    """The sums of the counts in each part, of all processes; a dictionary if it is not too large.
 
     Raises:
         OSError: as the system gave it; a full disk names the folder of temporary files.
     """
-    items = _merged_parts(folder)
+    items = _merged_parts(parts)
     tokens = dict(islice(items, MOST_TYPES))
     further = next(items, None)
     return tokens if further is None else _StoredCounts(chain(tokens.items(), [further], items))
 
 
-def _merged_parts(folder: Path) -> Iterator[tuple[str, int]]:
-    for part in range(N_PARTS):
+def _merged_parts(parts: Iterable[Iterable[bytes | bytearray]]) -> Iterator[tuple[str, int]]:
+    for part in parts:
         counts: dict[str, int] = {}
-        for path in folder.glob(f"*.{part}"):
-            with path.open("rb") as file:
-                for token, count in _read(file):
-                    counts[token] = counts.get(token, 0) + count
+        for raw in part:
+            for token, count in _read(BytesIO(raw)):
+                counts[token] = counts.get(token, 0) + count
         yield from counts.items()
 
 

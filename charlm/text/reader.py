@@ -1,16 +1,15 @@
 """One of the processes that `readers` starts: it answers, line by line, until its input closes.
 
-The first line it reads is its job, each further one the bytes of a range, or null for the last
-thing to do. An answer is a line of JSON, and behind it as many bytes as it says.
+The first line it reads is its job, each further one the bytes of a range, or the number of a part
+of what it keeps until all ranges are read. An answer is a line of JSON, and behind it as many bytes
+as it says.
 """
 
 import errno
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Protocol
 
 from charlm.errors import DataError
@@ -42,15 +41,14 @@ class _Work(Protocol):
     def take(self, blocks: Iterator[TextBlock]) -> Told:
         """What is told of a range."""
 
-    def finish(self) -> None:
-        """The last thing to do."""
+    def part(self, number: int) -> bytes:
+        """A part of what was kept."""
 
 
-def _answered(work: _Work, path: str, question: list[int] | None) -> Told:
+def _answered(work: _Work, path: str, question: list[int] | int) -> Told:
     try:
-        if question is None:
-            work.finish()
-            return {}, b""
+        if isinstance(question, int):
+            return {}, work.part(question)
         start, end = question
         first = 2 if start else 1  # a byte order mark is none but in the first line of a text
         return work.take(read_range(path, start=start, end=end, first=first))
@@ -63,11 +61,10 @@ def _answered(work: _Work, path: str, question: list[int] | None) -> Told:
 
 
 class _Counting:
-    """Counts are kept until the end, then put into the folder of the job."""
+    """Counts are kept until the end, then told part by part, so that none need hold them all."""
 
     def __init__(self, job: Json) -> None:
-        files = CountFiles(Path(job["folder"]), name=str(os.getpid()))
-        self._tally = Tally(_normalisation(job), files=files)
+        self._tally = Tally(_normalisation(job), files=CountFiles())
 
     def take(self, blocks: Iterator[TextBlock]) -> Told:
         n_lines, n_before = 0, self._tally.n_sentences
@@ -76,8 +73,10 @@ class _Counting:
             n_lines += block.n_lines
         return {"n_lines": n_lines, "n_sentences": self._tally.n_sentences - n_before}, b""
 
-    def finish(self) -> None:
-        self._tally.put_down()
+    def part(self, number: int) -> bytes:
+        if number == 0:
+            self._tally.put_down()
+        return self._tally.files.part(number)
 
 
 class _Encoding:
@@ -99,8 +98,8 @@ class _Encoding:
         told = {"n_lines": n_lines, "n_sentences": n_sentences, "tokens": self._encoder.forget()}
         return told, payload
 
-    def finish(self) -> None:
-        pass
+    def part(self, number: int) -> bytes:
+        raise NotImplementedError  # nothing is kept
 
 
 def _normalisation(job: Json) -> Normalisation | None:

@@ -139,10 +139,10 @@ class Readers:
                 pass
         raise DataError(f"{self.path}: changed while it was read; expected a text that stays")
 
-    def finish(self) -> None:
-        """Let each process do what comes after the last range."""
-        for future in [self._threads.submit(each.ask, None) for each in self.readers]:
-            future.result()
+    def answers(self, question: int) -> list[bytearray]:
+        """What each process, after the last range, tells of that part of what it kept."""
+        futures = [self._threads.submit(each.ask, question) for each in self.readers]
+        return [future.result()[1] for future in futures]
 
 
 def _block_closed_pipes() -> None:

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -51,20 +54,41 @@ def test_a_table_that_is_full_goes_to_the_disk_and_changes_nothing(
     assert inventory_of(found, size=4) == inventory_of(count_text([[w] for w in WORDS]), size=4)
 
 
-def test_counts_of_several_processes_are_added(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        CountFiles(tmp_path, name=name).add({"a": 2, name: 1})
-    CountFiles(tmp_path, name="one").add({"a": 1})
-    assert dict(merged(tmp_path).items()) == {"a": 5, "one": 1, "two": 1}
+def test_counts_of_several_processes_are_added() -> None:
+    with CountFiles() as one, CountFiles() as two:
+        one.add({"a": 2, "one": 1})
+        two.add({"a": 2, "two": 1})
+        one.add({"a": 1})
+        parts = ([each.part(number) for each in (one, two)] for number in range(counts.N_PARTS))
+        assert dict(merged(parts).items()) == {"a": 5, "one": 1, "two": 1}
+
+
+def test_what_lies_on_the_disk_has_no_name_there(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    real = counts._write
+
+    def write(file: IO[bytes], items: Iterable[tuple[str, int]]) -> None:
+        real(file, items)
+        seen.append(os.listdir(tmp_path))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(counts, "_write", write)
+    monkeypatch.setattr(counting, "MOST_TYPES", 1)
+    count_file(text)
+    assert seen
+    assert all(names == ["text.txt"] for names in seen)
 
 
 def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(counts, "_write", full)
-    with pytest.raises(OSError, match="No space") as caught:
-        CountFiles(tmp_path, name="one").add({"a": 1})
+    with CountFiles() as files, pytest.raises(OSError, match="No space") as caught:
+        files.add({"a": 1})
     assert caught.value.filename == str(tmp_path)
 
 

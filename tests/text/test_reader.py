@@ -1,5 +1,6 @@
 """A process that reads for another, asked here without being one."""
 
+import errno
 import io
 import json
 import signal
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from charlm.text import reader
+from charlm.text import counts, reader
 from charlm.text.normalise import Normalisation
 
 
@@ -59,28 +60,40 @@ def test_a_byte_order_mark_is_one_where_the_text_begins_alone(
 
 
 def test_a_line_that_is_refused_is_left_to_the_caller(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = answers(monkeypatch, text, [5, 15], job="count", folder=str(tmp_path))
+    told = answers(monkeypatch, text, [5, 15], job="count")
     assert json.loads(told.read()) == {"is_refused": True, "n_bytes": 0}
 
 
+def test_counts_are_told_part_by_part(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = answers(monkeypatch, text, [0, 5], [5, 13], *range(counts.N_PARTS), job="count")
+    for _ in range(2):
+        assert json.loads(told.readline()) == {"n_lines": 1, "n_sentences": 1, "n_bytes": 0}
+    parts = [told.read(json.loads(told.readline())["n_bytes"]) for _ in range(counts.N_PARTS)]
+    assert told.read() == b""
+    assert dict(counts.merged([part] for part in parts).items()) == {"a": 2, "qq": 1, "zz": 2}
+
+
 def test_what_the_system_refuses_is_told_with_its_file(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = answers(monkeypatch, text, [0, 5], None, job="count", folder=str(tmp_path / "none"))
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "there")
+
+    monkeypatch.setattr(counts, "TemporaryFile", full)
+    told = answers(monkeypatch, text, [0, 5], 0, job="count")
     first, second = map(json.loads, told.read().splitlines())
     assert first == {"n_lines": 1, "n_sentences": 1, "n_bytes": 0}
-    assert second["errno"] == 2
-    assert Path(second["filename"]).parent == tmp_path / "none"
+    assert second == {"errno": 28, "filename": "there", "n_bytes": 0}
 
 
 def test_a_lack_of_memory_is_told_as_the_system_would(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(reader.Tally, "add", fail)
-    told = answers(monkeypatch, text, [0, 5], job="count", folder=str(tmp_path))
+    told = answers(monkeypatch, text, [0, 5], job="count")
     assert json.loads(told.read()) == {"errno": 12, "filename": str(text), "n_bytes": 0}

@@ -28,9 +28,10 @@ from charlm.scoring.sampling import (
     sampled_sentences,
 )
 from charlm.settings import Settings
-from charlm.text.corpus import FormIds, encode_sentences, without_marks
+from charlm.text.corpus import FormIds, encode_sentences
 from charlm.text.files import split_words
 from charlm.text.inventory import UNK
+from charlm.text.marks import without_marks
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import BinaryIO, cast, get_args
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.text.dedup import SeenLines
 from charlm.text.files import Invalid, decode_line, display_name, open_bytes, raw_lines
+from charlm.text.inventory import END_WORD
+from charlm.text.marks import START_WORD, without_marks
 from charlm.text.normalise import Normalisation
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid UTF-8"
-REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, INVALID)
+MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
+REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID)
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,13 @@ class Cleaner:
 
     def _take(self, line: str) -> None:
         line = self.rules.normalise(line)
+        if "s>" in line:
+            try:
+                words = without_marks(line.split(" "), where="")
+            except DataError:
+                self.drops[MARKED] += 1
+                return
+            line = self.rules.normalise(" ".join(words))  # the ends of the line are others now
         n_words = line.count(" ") + 1 if line else 0
         raw = line.encode() + b"\n"
         reason = self._objection(n_words, raw)

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.text.files import display_name, read_json, read_lines, split_words
-from charlm.text.inventory import END, END_WORD, Inventory, form_of
+from charlm.text.inventory import END, Inventory, form_of
+from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SUMMARY
-
-START_WORD = "<s>"
 
 Ids = npt.NDArray[np.int32]
 
@@ -88,22 +87,6 @@ def sentence_of(line: str, normalisation: Normalisation | None, *, where: str) -
     """
     normalised = normalisation(line) if normalisation else line
     return without_marks(split_words(normalised), where=where)
-
-
-def without_marks(words: list[str], *, where: str) -> list[str]:
-    """`words` less `<s>` and `</s>` at the ends.
-
-    Raises:
-        DataError: one of them within the sentence.
-    """
-    if words and words[0] == START_WORD:
-        words = words[1:]
-    if words and words[-1] == END_WORD:
-        words = words[:-1]
-    for mark in (START_WORD, END_WORD):
-        if mark in words:
-            raise DataError(f"{where}: found {mark} within a line; expected one sentence a line")
-    return words
 
 
 class FormIds(dict[str, int]):

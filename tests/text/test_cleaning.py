@@ -10,6 +10,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules
+from charlm.text.corpus import read_sentences
 from charlm.text.normalise import Normalisation
 from charlm.text.prep import prepare
 
@@ -46,6 +47,7 @@ def test_every_line_read_is_kept_or_counted_by_the_reason_it_was_dropped_for(
         "too short": 1,
         "too long": 1,
         "duplicate": 3,  # "a b" again, "A  b" and "x\ty" after normalisation
+        "<s> or </s> within": 0,
         "invalid UTF-8": 2,
     }
     assert lines(tmp_path / "c") == ["a b", "x y", "u v w"]
@@ -57,6 +59,23 @@ def test_replaced_lines_are_counted_and_kept(tmp_path: Path) -> None:
     result = prepare(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", invalid="replace")
     assert lines(tmp_path / "c") == ["a", "b\ufffd", "c\ufffd\ufffd", "d \ufffd"]
     assert (result.replaced, sum(result.drops.values())) == (2, 0)
+
+
+def test_what_is_kept_holds_no_mark_of_a_sentence_that_readers_would_refuse(tmp_path: Path) -> None:
+    raw = ["<s> a b </s>", "a <s> b", "</s> a", "<S> c", "d </S> e", "</s>", "<s> \ufeff d", "a b"]
+    (tmp_path / "raw").write_text("\n".join(raw))
+    result = prepare(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", lower=True, dedup=True)
+    assert lines(tmp_path / "c") == ["a b", "c", "d"]
+    assert {why: n for why, n in result.drops.items() if n} == {
+        "empty": 1,
+        "duplicate": 1,
+        "<s> or </s> within": 3,
+    }
+    assert [list(read_sentences(tmp_path / "c" / f"{split}.txt")) for split in SPLITS] == [
+        [["a", "b"]],
+        [["c"]],
+        [["d"]],
+    ]
 
 
 def test_files_are_read_one_after_another_packed_or_not(

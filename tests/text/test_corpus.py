@@ -16,10 +16,10 @@ from charlm.text.corpus import (
     encode_sentences,
     read_sentences,
     split_path,
-    without_marks,
 )
 from charlm.text.encoded import encode_text
 from charlm.text.inventory import inventory_of
+from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 
 INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4

@@ -10,6 +10,7 @@ import pytest
 import charlm
 from charlm.errors import ConfigError, DataError
 from charlm.text import prep
+from charlm.text.cleaning import REASONS
 from charlm.text.prep import prepare
 
 SPLITS = ("train", "valid", "test")
@@ -73,7 +74,7 @@ def test_corpus_json_says_all_about_the_corpus(raw: Path, tmp_path: Path) -> Non
             }
         ],
         "lines_read": 10,
-        "drops": dict.fromkeys(("empty", "too short", "too long", "duplicate", "invalid UTF-8"), 0),
+        "drops": dict.fromkeys(REASONS, 0),
         "replaced": 0,
         "stopped_after_tokens": None,
         "counts": {

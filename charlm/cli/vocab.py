@@ -13,6 +13,9 @@ from charlm.cli import options, output
 if TYPE_CHECKING:
     from charlm.text.vocabulary import VocabularyResult
 
+ONLY_MARKS = 2  # </s> and <unk>
+NO_WORD = "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all"
+
 VocabFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="File of the vocabulary, for `charlm train --vocab`."),
@@ -82,6 +85,8 @@ def vocab(
     from charlm.text.vocabulary import build_vocabulary
 
     result = build_vocabulary(**chosen)
+    if result.n_words == ONLY_MARKS:
+        output.say(NO_WORD)
     if as_json:
         output.write_json(result.to_dict())
     else:

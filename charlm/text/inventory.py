@@ -201,6 +201,12 @@ def inventory_of(
     least = min_count or (1 if size or any(map(is_literal_unk, text)) else 2)
     frequent = (item for item in _words(text) if item[1] >= least)
     kept = _ranked(frequent, most=size - 2 if size else None)
+    most = 0 if kept else max((count for _, count in _words(text)), default=0)
+    if min_count > most > 0:
+        raise ConfigError(
+            f"min_count: found {min_count}; expected {most} or less, since no word of the text "
+            "occurs more often"
+        )
     counts = [count for _, count in kept]
     return Inventory(
         words=(END_WORD, UNK_WORD, *(word for word, _ in kept)),

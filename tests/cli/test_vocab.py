@@ -94,6 +94,16 @@ def test_the_command_and_the_public_function_write_the_same_file(corpus: Path) -
     assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
 
 
+def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
+    (corpus / "train.txt").write_text("each word once\n")
+    result = run("--data", "corpus")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all\n"
+    )
+    assert run("--data", "corpus", "--min-count", "1").stderr == ""
+
+
 def test_the_example_in_the_help_runs(corpus: Path) -> None:
     (example,) = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
     assert run(*shlex.split(example)).exit_code == 0

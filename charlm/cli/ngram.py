@@ -62,7 +62,7 @@ Engine = Annotated[
     Literal["auto", "charlm", "kenlm", "lmplz"],
     typer.Option(
         help="What computes: charlm (auto) or lmplz (on the disk) estimate, kenlm (auto, if "
-        "installed and it takes the file) or charlm answer for --lm."
+        "installed and it takes the file) or charlm, which checks more of it, answer for --lm."
     ),
 ]
 Lmplz = Annotated[

@@ -2,7 +2,8 @@
 
 KenLM loads ARPA five times as fast as we do and takes its own binaries; ours is there for whatever
 ARPA it refuses, for pipes, and for machines without its module. Their answers differ by fp32's
-rounding alone.
+rounding alone. Of an n-gram of two words or more that a broken file lists twice KenLM takes the
+first without a word; ours refuses the file.
 """
 
 from collections.abc import Sequence

@@ -24,10 +24,12 @@ def srilm_total(name: str, perplexity: Perplexity) -> str:
 
 
 def _srilm_counts(perplexity: Perplexity) -> str:
+    """Of tokens of probability 0 SRILM calls `<unk>` an OOV, and any other a zeroprob."""
     counts, sums = perplexity.counts, perplexity.sums
+    n_oovs = sums.n_zeroprobs_oov
     return (
-        f"{counts.n_sentences} sentences, {counts.n_words} words, 0 OOVs\n"
-        f"{sums.n_zeroprobs} zeroprobs, logprob= {srilm_number(sums.log10_prob)} "
+        f"{counts.n_sentences} sentences, {counts.n_words} words, {n_oovs} OOVs\n"
+        f"{sums.n_zeroprobs - n_oovs} zeroprobs, logprob= {srilm_number(sums.log10_prob)} "
         f"ppl= {srilm_number(perplexity.ppl)} ppl1= {srilm_number(perplexity.ppl1)}"
     )
 

@@ -1,8 +1,9 @@
 """What is counted of a text, the perplexities that follow, and the signature that goes with them.
 
 Everything here is log10. `<unk>` is a word like any other, as under `ngram -unk`: SRILM's count of
-OOVs is then 0 and its `ppl=` is the papers' number. What leaves out OOVs leaves the tokens that
-are `<unk>` out of sum and denominator alike; they still stand in the context of what follows.
+OOVs is then 0, if the model has `<unk>`, and its `ppl=` is the papers' number. What leaves out OOVs
+leaves the tokens that are `<unk>` out of sum and denominator alike; they still stand in the context
+of what follows.
 """
 
 import math

@@ -90,6 +90,15 @@ def test_srilms_layout_tells_how_long_the_ngrams_were(sentences: list[ScoredSent
     ]
 
 
+def test_srilm_counts_an_unk_of_probability_0_as_an_oov_and_no_zeroprob(
+    sentences: list[ScoredSentence],
+) -> None:
+    assert srilm_sentence(sentences[2], debug=1).split("\n")[1:3] == [
+        "1 sentences, 3 words, 2 OOVs",  # as `ngram -unk` of a model without <unk>
+        "0 zeroprobs, logprob= -1.15 ppl= 3.758374 ppl1= 14.12538",  # over 3 - 2 + 1 and 3 - 2
+    ]
+
+
 def test_kenlms_layout_tells_ids_and_lengths(sentences: list[ScoredSentence]) -> None:
     assert kenlm_sentence(sentences[0]) == (
         "we=3 2 -0.4\tknow=4 1 -1\t</s>=2 1 -0.75\tTotal: -2.15 OOV: 0"

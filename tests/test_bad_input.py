@@ -145,7 +145,10 @@ VOCAB = [
     ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
     ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
     ("--data nul", f"nul/train.txt:2: {BINARY}"),
-    ("--data corpus --out nowhere/v.json", "nowhere/v.json: no such file or directory"),
+    (
+        "--data corpus --out nowhere/v.json",
+        "--out nowhere/v.json: no folder nowhere; expected one; make it first",
+    ),
 ]
 PREP = [
     ("no.txt", "no.txt: no such file; expected a text"),

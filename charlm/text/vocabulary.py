@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
 from charlm.text.counts import TextCounts
@@ -171,7 +171,7 @@ def build_vocabulary(
     """
     segmenter = segmenter_of(morphs) if morphs is not None else None
     if out is not None:
-        _refuse_other_file(Path(out))
+        _require_place(Path(out))
     normalisation = corpus_normalisation(data)
     path = split_path(data, "train")
     train = count_file(path, normalisation=normalisation, threads=threads)
@@ -196,8 +196,17 @@ def build_vocabulary(
     return VocabularyResult(inventory, splits)
 
 
-def _refuse_other_file(path: Path) -> None:
-    """Raises DataError if `path` holds something that is no vocabulary, a training text perhaps."""
+def _require_place(path: Path) -> None:
+    """Refuse, before a long text is counted, what cannot be written then.
+
+    Raises:
+        ConfigError: standard output, or a folder that is missing.
+        DataError: `path` holds something that is no vocabulary, a training text perhaps.
+    """
+    if str(path) == "-":
+        raise ConfigError("--out -: a vocabulary does not go to standard output; expected a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--out {path}: no folder {path.parent}; expected one; make it first")
     if not path.exists():
         return
     try:

@@ -125,7 +125,14 @@ def test_the_example_in_the_help_runs(corpus: Path) -> None:
             "--data corpus --morphs sentencepiece:2",
             "morphs: found sentencepiece:2; expected 9 or more, since the words hold 8 characters",
         ),
-        ("--data corpus --out none/v.json", "none/v.json: no such file or directory"),
+        (
+            "--data corpus --out none/v.json",
+            "--out none/v.json: no folder none; expected one; make it first",
+        ),
+        (
+            "--data corpus --out -",
+            "--out -: a vocabulary does not go to standard output; expected a file",
+        ),
         (
             "--data bad",
             "bad/train.txt:1: found <s> within a line; expected one sentence a line",

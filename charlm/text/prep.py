@@ -21,6 +21,7 @@ from charlm.text.normalise import Normalisation
 from charlm.text.split import SPLITS, SUMMARY, Block, Counts, copy_block, cut, parse_shares, whole
 
 FORMAT = 1
+FILES = (*(f"{split}.txt" for split in SPLITS), SUMMARY)
 RAW = "raw"
 CORPORA = {"pydoc": pydoc_sentences}
 
@@ -141,47 +142,62 @@ def prepare(
 
 def _prepare(texts: Texts, rules: Rules, *, out: Path) -> PrepResult:
     shares = dict(zip(SPLITS, parse_shares(texts.split), strict=True))
-    with _new_corpus(out), ExitStack() as files:
+    with _new_folder(out), ExitStack() as files:
         cleaned = {
             role: _clean(role, texts, rules=rules, into=files.enter_context(scratch_file(out)))
             for role in (RAW, *texts.given)
         }
         raw, all_cleaned = cleaned[RAW], cleaned.values()
-        counts = _write(_blocks(cleaned, texts, shares=shares), out)
-        result = PrepResult(
-            texts=texts,
-            rules=rules,
-            sources=tuple(source for each in all_cleaned for source in each.sources),
-            drops={why: sum(each.drops[why] for each in all_cleaned) for why in REASONS},
-            replaced=sum(each.n_replaced for each in all_cleaned),
-            stopped_after_tokens=raw.n_words if raw.is_full else None,
-            counts=counts,
-        )
-        write_json(out / SUMMARY, result.to_dict())
+        blocks = _blocks(cleaned, texts, shares=shares)
+        with _whole_corpus(out):
+            counts = _write(blocks, out)
+            result = PrepResult(
+                texts=texts,
+                rules=rules,
+                sources=tuple(source for each in all_cleaned for source in each.sources),
+                drops={why: sum(each.drops[why] for each in all_cleaned) for why in REASONS},
+                replaced=sum(each.n_replaced for each in all_cleaned),
+                stopped_after_tokens=raw.n_words if raw.is_full else None,
+                counts=counts,
+            )
+            write_json(out / SUMMARY, result.to_dict())
     return result
 
 
 @contextmanager
-def _new_corpus(out: Path) -> Iterator[None]:
-    """A folder in which a whole corpus appears, or nothing of one."""
-    names = [*(f"{split}.txt" for split in SPLITS), SUMMARY]
-    for name in names:
-        if (out / name).exists():
-            raise DataError(
-                f"{out}: holds {name} already; expected a folder without a corpus; name another "
-                "--out, or remove the old one first"
-            )
+def _new_folder(out: Path) -> Iterator[None]:
+    """A folder without a corpus; one that is made for it goes again if there is none in the end."""
+    _refuse_corpus(out)
     is_new = not out.exists()
     make_folder(out)
     try:
         yield
     except BaseException:
-        for name in names:
-            (out / name).unlink(missing_ok=True)
         if is_new:
             with suppress(OSError):  # somebody else may have put something there
                 out.rmdir()
         raise
+
+
+@contextmanager
+def _whole_corpus(out: Path) -> Iterator[None]:
+    """All files of a corpus appear in the folder, or none."""
+    _refuse_corpus(out)  # another process may have been at work there, and is not to lose its own
+    try:
+        yield
+    except BaseException:
+        for name in FILES:
+            (out / name).unlink(missing_ok=True)
+        raise
+
+
+def _refuse_corpus(out: Path) -> None:
+    for name in FILES:
+        if (out / name).exists():
+            raise DataError(
+                f"{out}: holds {name} already; expected a folder without a corpus; name another "
+                "--out, or remove the old one first"
+            )
 
 
 def _clean(role: str, texts: Texts, *, rules: Rules, into: BinaryIO) -> Cleaner:

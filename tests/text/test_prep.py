@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,6 +141,22 @@ def test_a_second_corpus_does_not_replace_the_first(raw: Path, tmp_path: Path) -
         "or remove the old one first"
     )
     assert {path.name: path.read_text() for path in out.iterdir()} == {"valid.txt": "mine"}
+
+
+def test_what_another_process_made_there_meanwhile_is_not_lost(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, out = prep._clean, tmp_path / "c"
+
+    def beaten(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(prep, "_clean", real)
+        prepare(raw, out=out)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(prep, "_clean", beaten)
+    with pytest.raises(DataError, match="c: holds train.txt already"):
+        prepare(raw, out=out)
+    assert sorted(os.listdir(out)) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
 
 
 def test_other_files_in_the_folder_are_left_alone(raw: Path, tmp_path: Path) -> None:

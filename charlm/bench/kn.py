@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import has_kenlm
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
@@ -85,7 +85,8 @@ def bench_kn(
         sentences = list(read_sentences(split_path(folder, "test")))
         queries = {QUERY: _asking(model, sentences)}
         if has_kenlm():
-            queries[KENLM] = _asking(load_ngram(arpa, engine="kenlm"), sentences)
+            with suppress(DataError):  # it takes no unigrams
+                queries[KENLM] = _asking(load_ngram(arpa, engine="kenlm"), sentences)
         timings |= in_turns(queries, repetitions=repetitions)
         return KnBench(
             data="made" if data is None else str(data),

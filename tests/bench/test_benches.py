@@ -86,6 +86,12 @@ def test_kneser_ney_is_measured_by_itself_where_there_is_no_lmplz(
     assert {"estimate", "query"} <= set(written["paths"])
 
 
+def test_a_model_that_kenlm_does_not_take_is_measured_without_it(corpus_dir: Path) -> None:
+    bench = bench_kn(data=corpus_dir, order=1, repetitions=1)
+    assert "query" in bench.timings
+    assert "query, kenlm" not in bench.timings
+
+
 def test_an_lmplz_that_is_named_must_be_there(corpus_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file; expected KenLM's lmplz"):
         bench_kn(data=corpus_dir, lmplz=tmp_path / "lmplz")

@@ -53,7 +53,7 @@ def parse_shares(text: str) -> tuple[float, float, float]:
         train, valid, test = map(float, text.split(","))
     except ValueError:
         train = valid = test = 0
-    if not all(0 < share < float("inf") for share in (train, valid, test)):
+    if not (min(train, valid, test) > 0 and train + valid + test < float("inf")):
         raise ConfigError(
             f"split: found {text!r}; expected three positive shares of train, valid and test, "
             "such as 90,5,5; or give --valid and --test"

@@ -85,7 +85,20 @@ def test_shares_may_have_any_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "90", "90,10", "90,5,5,0", "a,b,c", "90,10,0", "-1,1,1", "nan,1,1", "inf,1,1"]
+    "text",
+    [
+        "",
+        "90",
+        "90,10",
+        "90,5,5,0",
+        "a,b,c",
+        "90,10,0",
+        "-1,1,1",
+        "nan,1,1",
+        "1,nan,1",
+        "inf,1,1",
+        "9e307,9e307,1",
+    ],
 )
 def test_shares_are_three_positive_numbers(text: str) -> None:
     with pytest.raises(ConfigError) as caught:

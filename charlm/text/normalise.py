@@ -34,6 +34,9 @@ CLITIC = re.compile(r"['\u2019][^\W\d_]{1,2}")  # 's 'll 'd, once another tokeni
 UNSEEN = "\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 JOINERS = "\u200c\u200d\u00ad"  # these two and the soft hyphen are unseen, too, but spell words
 
+LETTER = r"[^\W\d_]"
+LONG = 200  # characters: no word of a language
+
 # Apostrophes, hyphens, the dot of Catalan col\u00b7legi, geresh and gershayim.
 WITHIN_WORDS = r"'\-\u2019\u2010\u2011\u00b7\u05f3\u05f4"
 
@@ -59,10 +62,13 @@ class Normalisation:
         line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
+        # Kept, junk would fill the memory.
+        is_cached = len(line) <= LONG or max(map(len, tokens), default=0) <= LONG
         if self.lower:
-            tokens = self._lowered(tokens)
+            tokens = self._lowered(tokens, _lower if is_cached else _lower.__wrapped__)
         if self.tokenise == "simple":
-            tokens = list(chain.from_iterable(map(simple_tokens, tokens)))
+            tokens_of = simple_tokens if is_cached else simple_tokens.__wrapped__
+            tokens = list(chain.from_iterable(map(tokens_of, tokens)))
         if self.numbers:
             tokens = [NUMBER_TOKEN if is_number(token) else token for token in tokens]
         return " ".join(tokens)
@@ -100,9 +106,9 @@ class Normalisation:
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
 
-    def _lowered(self, tokens: list[str]) -> list[str]:
+    def _lowered(self, tokens: list[str], lower: Callable[[str, str], str]) -> list[str]:
         kept = {*MARKERS, NUMBER_TOKEN} if self.numbers else MARKERS
-        return [token if token in kept else _lower(token, self.unicode) for token in tokens]
+        return [token if token in kept else lower(token, self.unicode) for token in tokens]
 
 
 def _compose(text: str, form: str) -> str:
@@ -135,6 +141,8 @@ def simple_tokens(word: str) -> Sequence[str]:
     """
     if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
         return (word,)
+    if len(word) > LONG:
+        return _SCANNER.tokens_of_long(word)
     return _SCANNER.ascii(word) if word.isascii() else _SCANNER.unicode(word)
 
 
@@ -153,6 +161,25 @@ class _Scanner:
     def unicode(self) -> Callable[[str], list[str]]:
         return partial(re.findall, re.compile(_token_pattern(_marks(), joiners=JOINERS)))
 
+    @cached_property
+    def _long(self) -> re.Pattern[str]:
+        marks = _marks()
+        no_abbreviation = rf"(?P<dotted>(?:{LETTER}[{marks}]*\.){{2,}}+(?=\w))"
+        return re.compile(f"{no_abbreviation}|{_token_pattern(marks, joiners=JOINERS)}")
+
+    def tokens_of_long(self, word: str) -> list[str]:
+        """The same tokens in a time that grows with the length of the word alone.
+
+        Of `a.b.c.de` each letter would be looked at as the begin of an abbreviation, up to the end.
+        """
+        tokens: list[str] = []
+        for found in self._long.finditer(word):
+            if found["dotted"] is None:
+                tokens.append(found[0])
+            else:
+                tokens += (part for letter in found[0].split(".")[:-1] for part in (letter, "."))
+        return tokens
+
 
 _SCANNER = _Scanner()
 
@@ -161,8 +188,7 @@ def _token_pattern(marks: str, *, joiners: str) -> str:
     mark = f"[{marks}]*" if marks else ""
     part = rf"[\w{marks}{joiners}]+"
     joint = rf"(?:[{WITHIN_WORDS}]|(?<=\d)[.,:/\u066b\u066c](?=\d))"
-    letter = rf"[^\W\d_]{mark}"
-    abbreviation = rf"(?:{letter}\.){{2,}}(?!\w)"  # U.S.  e.g.
+    abbreviation = rf"(?:{LETTER}{mark}\.){{2,}}(?!\w)"  # U.S.  e.g.
     word = rf"(?:[+\-\u2212](?=\d))?{part}(?:{joint}{part})*"
     run = r"\.+|-+|!+|\?+|\*+|=+|~+|'+|`+"  # ... -- '' stay together
     symbol = rf"[^\w\s{UNSEEN}]{mark}(?:\u200d[^\w\s{UNSEEN}]{mark})*"  # joined emoji are one

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from charlm.errors import ConfigError, DataError
+from charlm.text import normalise as rules
 from charlm.text.normalise import TOKENISERS, UNICODE_FORMS, Normalisation
 
 SIMPLE = Normalisation(tokenise="simple")
@@ -167,6 +168,40 @@ def test_a_normalisation_survives_json(normalise: Normalisation) -> None:
 
 
 GOOD = Normalisation().to_dict()
+
+
+def test_a_long_word_is_cut_as_a_short_one() -> None:
+    letters = [
+        "a",
+        "b",
+        "1",
+        ".",
+        "-",
+        "'",
+        ",",
+        "\u0301",
+        "\u200d",
+        "\u00e9",
+        "\u5b57",
+        "U.S.",
+        "\u2026",
+    ]
+    draw = random.Random(0)
+    for _ in range(3000):
+        word = "".join(draw.choices(letters, k=draw.randint(1, 20)))
+        scanner = rules._SCANNER
+        assert scanner.tokens_of_long(word) == scanner.unicode(word), word
+
+
+def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
+    dotted = "a." * 20_000  # for each letter to the end of the word would take minutes
+    assert SIMPLE(f"{dotted}bc {dotted}") == f"{'a . ' * 20_000}bc {dotted}"
+    lowered = Normalisation(lower=True, tokenise="simple")
+    for cached in (rules.simple_tokens, rules._lower):
+        cached.cache_clear()
+    lowered("A-" * 200 + " b")
+    assert rules.simple_tokens.cache_info().currsize == 0
+    assert rules._lower.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize(

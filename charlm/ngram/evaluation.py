@@ -19,8 +19,7 @@ from charlm.ngram.load import NgramModel
 from charlm.ngram.words import UNK, mapped
 from charlm.text.corpus import blocks
 from charlm.text.files import display_name
-from charlm.text.inventory import END_WORD, Inventory
-from charlm.text.marks import START_WORD
+from charlm.text.inventory import END_WORD, START_WORD, Inventory
 from charlm.text.perplexity import (
     HASH_DIGITS,
     Counts,

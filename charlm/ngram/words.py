@@ -9,8 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from charlm.text.inventory import END_WORD, UNK_WORD, Inventory, is_spelled_unk
-from charlm.text.marks import START_WORD
+from charlm.text.inventory import END_WORD, START_WORD, UNK_WORD, Inventory, is_spelled_unk
 
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)

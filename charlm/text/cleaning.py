@@ -12,8 +12,8 @@ from typing import BinaryIO, cast, get_args
 from charlm.errors import ConfigError, DataError
 from charlm.text.dedup import SeenLines
 from charlm.text.files import Invalid, decode_line, display_name, open_bytes, raw_lines
-from charlm.text.inventory import END_WORD
-from charlm.text.marks import START_WORD, without_marks
+from charlm.text.inventory import END_WORD, START_WORD
+from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"

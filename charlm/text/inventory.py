@@ -24,6 +24,7 @@ VOCABULARY = "vocab.json"  # in a run directory
 FORMAT = 1
 FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find another hash
 END_WORD, UNK_WORD = "</s>", "<unk>"
+START_WORD = "<s>"  # no word of a model's: nothing predicts it
 END, UNK = 0, 1  # word ids
 # Character ids; the letters of the corpus follow. `<unk>` and `</s>` are one character each.
 PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
@@ -149,6 +150,12 @@ def load_inventory(path: str | Path) -> Inventory:
     if words[:2] != (END_WORD, UNK_WORD):
         raise DataError(
             f"{path}: words begin with {' '.join(words[:2])[:60]!r}; expected {END_WORD} {UNK_WORD}"
+        )
+    joined = "\n".join(words)
+    if " " in joined or "\t" in joined or joined.count("\n") >= len(words) or START_WORD in words:
+        raise DataError(
+            f"{path}: words; expected such as stand in a text, without blanks, none of them "
+            f"{START_WORD}"
         )
     if any(len(c) != 1 for c in characters):
         raise DataError(f"{path}: characters; expected one code point each")

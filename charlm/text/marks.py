@@ -1,9 +1,7 @@
 """`<s>` and `</s>` as a text may hold them: at the ends of a line, where charlm puts its own."""
 
 from charlm.errors import DataError
-from charlm.text.inventory import END_WORD
-
-START_WORD = "<s>"  # no word of a model's: nothing predicts it
+from charlm.text.inventory import END_WORD, START_WORD
 
 
 def without_marks(words: list[str], *, where: str) -> list[str]:

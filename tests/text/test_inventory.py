@@ -242,6 +242,13 @@ def write(path: Path, **changes: Any) -> Path:
         ({"words": ["</s>", "<unk>", "a", "a"]}, "words; expected each once"),
         ({"words": ["</s>"]}, "5 counts for 1 words; expected as many"),
         ({"words": list("abcde")}, "words begin with 'a b'; expected </s> <unk>"),
+        *(
+            (
+                {"words": ["</s>", "<unk>", "a", "b", word]},
+                "words; expected such as stand in a text, without blanks, none of them <s>",
+            )
+            for word in ("<s>", "x y", "x\ty", "x\ny")
+        ),
         ({"counts": [1, 2, 3, 4, -1]}, "counts; expected a list of whole numbers"),
         ({"counts": [1, 2, 3, 4, True]}, "counts; expected a list of whole numbers"),
         ({"characters": ["ab"]}, "characters; expected one code point each"),

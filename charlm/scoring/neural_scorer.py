@@ -4,7 +4,7 @@ What is known of a sentence's start is the state behind the sentences remembered
 any it is the initial one. A score depends on the sentence and that alone, never on its company.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch import Tensor
@@ -13,20 +13,22 @@ from charlm.model.contract import State
 from charlm.nbest.scorer import LogProbs, SentenceScore, Words
 from charlm.runtime import autocast
 from charlm.scoring.form_cache import FormCache
+from charlm.scoring.nll import bounded_slices
 from charlm.scoring.paths import Walker
 from charlm.scoring.prefix_tree import Places, PrefixTree
 from charlm.text.corpus import Ids
 from charlm.text.inventory import END, UNK
 
 HYPOTHESES_AT_ONCE = 4096
+PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
 ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
 
 
 class NeuralScorer:
     """Scores by a run's model.
 
-    `at_once` bounds memory: so many sentences share a tree, and each level of it has at most as
-    many states.
+    `at_once` bounds memory: so many sentences share a tree, fewer beside a very long one, and each
+    level of it has at most as many states.
     """
 
     def __init__(
@@ -60,8 +62,8 @@ class NeuralScorer:
         """log-probabilities in nats of each word of each sentence of form ids, and of its end."""
         log_probs: list[LogProbs] = []
         with autocast(self.forms.device, self.precision):
-            for first in range(0, len(sentences), self.at_once):
-                log_probs += self._of(sentences[first : first + self.at_once], memory=memory)
+            for part in self._trees(sentences):
+                log_probs += self._of(sentences[part], memory=memory)
         return log_probs
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
@@ -77,6 +79,10 @@ class NeuralScorer:
             return self.walker.model.context.initial_state(1)
         state: State = memory  # type: ignore[assignment]  # ours, from `remember`
         return state
+
+    def _trees(self, sentences: Sequence[Ids]) -> Iterator[slice]:
+        lengths = np.array([1 + len(ids) for ids in sentences], np.int64)
+        return bounded_slices(lengths, most_rows=self.at_once, most_places=PLACES_AT_ONCE)
 
     def _of(self, sentences: Sequence[Ids], *, memory: object) -> list[LogProbs]:
         tree = PrefixTree(sentences)

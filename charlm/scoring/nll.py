@@ -94,11 +94,18 @@ class FormVectors:
 
 
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
-    """Rows to encode at once, in order: bounded in number and in letters, padding included."""
+    """Rows to encode at once, in order."""
+    return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
+
+
+def bounded_slices(
+    lengths: npt.NDArray[np.int64], *, most_rows: int, most_places: int
+) -> Iterator[slice]:
+    """Rows to go together, in order: bounded in number and in places, padding included."""
     start = longest = 0
     for row, length in enumerate(lengths.tolist()):
         n_rows, longest = row - start + 1, max(longest, length)
-        if row > start and (n_rows > FORMS_AT_ONCE or n_rows * longest > LETTERS_AT_ONCE):
+        if row > start and (n_rows > most_rows or n_rows * longest > most_places):
             yield slice(start, row)
             start, longest = row, length
     if start < len(lengths):

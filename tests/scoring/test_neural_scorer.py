@@ -1,5 +1,7 @@
 """Scores through the tree against sentences that run alone, one after the other."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,8 @@ from charlm.scoring.form_cache import FormCache
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.nll import FormVectors, continued_nll
 from charlm.scoring.paths import Walker
+from charlm.scoring.prefix_tree import PrefixTree
+from charlm.text.corpus import Ids
 from charlm.text.inventory import END, Inventory, inventory_of
 
 LETTERS = "abcdefgh"
@@ -112,6 +116,27 @@ def test_a_score_does_not_depend_on_how_many_states_share_a_softmax(
     monkeypatch.setattr(neural_scorer, "ROWS_AT_ONCE", rows)
     monkeypatch.setitem(paths.SCORES_AT_ONCE, "cpu", 3 * inventory.n_words)
     for one, other in zip(scorer_of(model, inventory).score(sentences), together, strict=True):
+        np.testing.assert_allclose(one.log_probs, other.log_probs, rtol=0, atol=1e-5)
+
+
+def test_one_endless_line_does_not_stretch_thousands_beside_it(
+    inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = built(inventory)
+    sentences = [["a"]] * 20 + [["b"] * 50] + [["c"]] * 20
+    together = scorer_of(model, inventory).score(sentences)
+    places: list[int] = []
+
+    class Measured(PrefixTree):
+        def __init__(self, sentences: Sequence[Ids]) -> None:
+            places.append(len(sentences) * (1 + max(map(len, sentences))))
+            super().__init__(sentences)
+
+    monkeypatch.setattr(neural_scorer, "PrefixTree", Measured)
+    monkeypatch.setattr(neural_scorer, "PLACES_AT_ONCE", 100)
+    scores = scorer_of(model, inventory).score(sentences)
+    assert places == [40, 51, 40]  # all in one tree would be 41 · 51
+    for one, other in zip(scores, together, strict=True):
         np.testing.assert_allclose(one.log_probs, other.log_probs, rtol=0, atol=1e-5)
 
 

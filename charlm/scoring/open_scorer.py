@@ -16,7 +16,7 @@ from charlm.text.inventory import UNK_WORD, form_of
 
 class OpenScorer:
     """P(<unk> | words before) · P(spelling | <unk>) where a word is unknown; a literal `<unk>` has
-    no spelling and keeps P(<unk>).
+    no spelling and keeps P(<unk>), and so does `<unk>:<unk>`.
     """
 
     def __init__(self, scorer: Scorer, vocabulary: OpenVocabulary) -> None:
@@ -28,29 +28,40 @@ class OpenScorer:
         """The scorer's, with spelled unknown words.
 
         Raises:
-            ConfigError: the scorer does not know a word of the speller's vocabulary.
+            ConfigError: the scorer does not know a word of the speller's vocabulary, or a sentence
+                spells one as `<unk>`.
         """
         scores = self.scorer.score(sentences, memory=memory)
-        for words, score in zip(sentences, scores, strict=True):
-            places = [
-                place for place in np.flatnonzero(~score.known).tolist() if words[place] != UNK_WORD
-            ]
-            if places:
-                spellings = [form_of(words[place]) for place in places]
-                self._require_unknown(spellings)
-                score.log_probs[places] += self.vocabulary.log_probs(spellings)
-        return scores
+        return [self._spelled(*pair) for pair in zip(sentences, scores, strict=True)]
+
+    def _spelled(self, words: Words, score: SentenceScore) -> SentenceScore:
+        unknown = np.flatnonzero(~score.known).tolist()
+        places = [place for place in unknown if form_of(words[place]) != UNK_WORD]
+        if not places:
+            return score
+        tokens = [words[place] for place in places]
+        self._require_unknown(tokens)
+        log_probs = score.log_probs.copy()  # a scorer of the caller's may keep its own
+        log_probs[places] += self.vocabulary.log_probs([form_of(token) for token in tokens])
+        return score._replace(log_probs=log_probs)
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """What the scorer remembers."""
         return self.scorer.remember(sentence, memory=memory)
 
-    def _require_unknown(self, spellings: Sequence[str]) -> None:
+    def _require_unknown(self, tokens: Sequence[str]) -> None:
         known = self.vocabulary.inventory.word_ids
-        for spelling in spellings:
-            if spelling in known:
+        for token in tokens:
+            form = form_of(token)
+            if form not in known:
+                continue
+            if form != token:
                 raise ConfigError(
-                    f"{self.name}: does not know {spelling!r}, a word of the run's vocabulary; "
-                    "--open-vocabulary expects the same words of all models; estimate it with "
-                    "--vocab RUN"
+                    f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
+                    f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
                 )
+            raise ConfigError(
+                f"{self.name}: does not know {token!r:.60}, a word of the run's vocabulary; "
+                "--open-vocabulary expects the same words of all models; estimate it with "
+                "--vocab RUN"
+            )

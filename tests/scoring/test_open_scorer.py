@@ -55,6 +55,26 @@ def test_unknown_words_get_their_spelling_and_others_nothing(vocabulary: OpenVoc
     assert empty.log_prob == pytest.approx(np.log(0.5))
 
 
+def test_unk_spelled_as_unk_has_no_spelling(vocabulary: OpenVocabulary) -> None:
+    (score,) = OpenScorer(Halves("a", "bb"), vocabulary).score([["<unk>:<unk>"]])
+    assert score.log_probs == pytest.approx(np.log(0.5))
+
+
+def test_what_a_scorer_keeps_stays_its_own(vocabulary: OpenVocabulary) -> None:
+    kept = Halves("a", "bb").score([["ab"]])[0]
+
+    class Keeping(Halves):
+        def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+            return [kept] * len(sentences)
+
+    first, second = OpenScorer(Keeping(), vocabulary).score([["ab"], ["ab"]])
+    (ab,) = vocabulary.log_probs(["ab"])
+    expected = np.log(0.5) + np.array([ab, 0.0])
+    assert first.log_probs == pytest.approx(expected)
+    assert second.log_probs == pytest.approx(expected)
+    assert kept.log_probs == pytest.approx(np.log(0.5))
+
+
 def test_probabilities_of_spellings_within_unk_sum_to_at_most_one(
     vocabulary: OpenVocabulary,
 ) -> None:
@@ -85,3 +105,12 @@ def test_it_goes_by_the_scorers_name_and_memory(vocabulary: OpenVocabulary) -> N
     scorer = OpenScorer(Halves("a"), vocabulary)
     assert scorer.name == "kn"
     assert scorer.remember(["a"], memory=1) == ("remembered", 1)
+
+
+def test_a_known_word_that_is_spelled_as_unk_is_called_so(vocabulary: OpenVocabulary) -> None:
+    with pytest.raises(ConfigError) as caught:
+        OpenScorer(Halves("a", "bb"), vocabulary).score([["<unk>:bb"]])
+    assert str(caught.value) == (
+        "--open-vocabulary: found '<unk>:bb', and the run's vocabulary has 'bb'; expected "
+        "<unk>:form of words outside it; write the word alone"
+    )

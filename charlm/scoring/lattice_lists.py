@@ -12,8 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import ClassVar, cast
 
-import numpy as np
-
 from charlm.errors import ConfigError
 from charlm.model.contract import State
 from charlm.nbest.contract import Format, Piece, Sample, Source
@@ -35,13 +33,14 @@ from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.lattices.writing import rescored_text
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.first_best import with_first
+from charlm.scoring.hypothesis_text import Known
 from charlm.scoring.lattices import NeuralHistories
 from charlm.scoring.memory import Memory
 from charlm.scoring.neural_scorer import NeuralScorer
+from charlm.scoring.open_scorer import spelled
 from charlm.scoring.open_vocabulary import OpenVocabulary
-from charlm.scoring.scorers import DividedSearch, Scorers
+from charlm.scoring.scorers import DividedSearch, Scorers, known_by
 from charlm.text.files import split_words
-from charlm.text.inventory import UNK_WORD, form_of
 
 
 @dataclass(frozen=True)
@@ -177,28 +176,27 @@ def lattice_of(nbest: NbestList) -> RescoredLattice:
 
 
 class SpelledHistories:
-    """A model whose unknown words have a probability of their own, by their spelling."""
+    """A model whose unknown words have a probability of their own, as `OpenScorer` gives it."""
 
-    def __init__(self, histories: Histories, vocabulary: OpenVocabulary) -> None:
+    def __init__(
+        self, histories: Histories, vocabulary: OpenVocabulary, *, is_known: Known, name: str
+    ) -> None:
+        """`is_known`: whether the model `name`, whose histories these are, has a word."""
         self.histories = histories
         self.vocabulary = vocabulary
+        self.is_known = is_known
+        self.name = name
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol of histories says."""
-        log_probs = self.histories.log_probs(requests)
-        known = self.vocabulary.inventory.word_ids
+        """As the protocol of histories says.
+
+        Raises:
+            ConfigError: as `OpenScorer.score`.
+        """
         words = [word for _, word in requests]
-        spelled = [
-            place
-            for place, word in enumerate(words)
-            if word not in known and word not in (END_WORD, UNK_WORD)
-        ]
-        if not spelled:
-            return log_probs
-        spellings = self.vocabulary.log_probs([form_of(words[place]) for place in spelled])
-        added = np.zeros(len(words))
-        added[spelled] = spellings
-        return log_probs + added
+        known = [word == END_WORD or self.is_known(word) for word in words]
+        added = spelled(words, known, vocabulary=self.vocabulary, name=self.name)
+        return self.histories.log_probs(requests) + added
 
     def keep(self, histories: Iterable[History]) -> None:
         """As the protocol of histories says."""
@@ -217,8 +215,11 @@ def _histories(
         parts: Sequence[Histories] = list(named.values())
         named = {scorers.parts[0].name: MixedHistories(parts, list(scorers.mixture.values()))}
     if scorers.vocabulary is not None:
-        spelled = scorers.vocabulary
-        named = {name: SpelledHistories(each, spelled) for name, each in named.items()}
+        knows = {part.name: known_by(part) for part in scorers.parts}
+        named = {
+            name: SpelledHistories(each, scorers.vocabulary, is_known=knows[name], name=name)
+            for name, each in named.items()
+        }
     if old_lm is not None:
         named[OLD] = ScorerHistories(old_lm)
     return named

@@ -7,11 +7,14 @@ odd word gets what one with a rare and right word gets. The speller tells them a
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.nbest.scorer import Scorer, SentenceScore, Words
+from charlm.nbest.scorer import LogProbs, Scorer, SentenceScore, Words
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.text.inventory import UNK_WORD, form_of
+
+Flags = npt.NDArray[np.bool_]
 
 
 class OpenScorer:
@@ -35,33 +38,46 @@ class OpenScorer:
         return [self._spelled(*pair) for pair in zip(sentences, scores, strict=True)]
 
     def _spelled(self, words: Words, score: SentenceScore) -> SentenceScore:
-        unknown = np.flatnonzero(~score.known).tolist()
-        places = [place for place in unknown if form_of(words[place]) != UNK_WORD]
-        if not places:
-            return score
-        tokens = [words[place] for place in places]
-        self._require_unknown(tokens)
-        log_probs = score.log_probs.copy()  # a scorer of the caller's may keep its own
-        log_probs[places] += self.vocabulary.log_probs([form_of(token) for token in tokens])
-        return score._replace(log_probs=log_probs)
+        added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
+        # A new array: a scorer of the caller's may keep its own.
+        return score._replace(log_probs=score.log_probs + np.append(added, 0.0))
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """What the scorer remembers."""
         return self.scorer.remember(sentence, memory=memory)
 
-    def _require_unknown(self, tokens: Sequence[str]) -> None:
-        known = self.vocabulary.inventory.word_ids
-        for token in tokens:
-            form = form_of(token)
-            if form not in known:
-                continue
-            if form != token:
-                raise ConfigError(
-                    f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
-                    f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
-                )
+
+def spelled(
+    words: Words, known: Sequence[bool] | Flags, *, vocabulary: OpenVocabulary, name: str
+) -> LogProbs:
+    """log P(spelling | <unk>) of each word that the scorer `name` does not know, 0 of others, (n,).
+
+    Raises:
+        ConfigError: as `OpenScorer.score`.
+    """
+    added = np.zeros(len(words))
+    unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
+    places = [place for place in unknown if form_of(words[place]) != UNK_WORD]
+    if places:
+        tokens = [words[place] for place in places]
+        _require_unknown(tokens, vocabulary=vocabulary, name=name)
+        added[places] = vocabulary.log_probs([form_of(token) for token in tokens])
+    return added
+
+
+def _require_unknown(tokens: Sequence[str], *, vocabulary: OpenVocabulary, name: str) -> None:
+    known = vocabulary.inventory.word_ids
+    for token in tokens:
+        form = form_of(token)
+        if form not in known:
+            continue
+        if form != token:
             raise ConfigError(
-                f"{self.name}: does not know {token!r:.60}, a word of the run's vocabulary; "
-                "--open-vocabulary expects the same words of all models; estimate it with "
-                "--vocab RUN"
+                f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
+                f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
             )
+        raise ConfigError(
+            f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; "
+            "--open-vocabulary expects the same words of all models; estimate it with "
+            "--vocab RUN"
+        )

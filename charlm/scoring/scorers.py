@@ -77,7 +77,7 @@ class Scorers:
     @cached_property
     def is_known(self) -> Known:
         """Whether the first scorer's vocabulary has a word; the caller's own is not asked."""
-        return _known_by(self.parts[0])
+        return known_by(self.parts[0])
 
 
 def make_scorers(wanted: Wanted) -> Scorers:
@@ -140,7 +140,8 @@ def _names(stem: str, n: int) -> list[str]:
     return [stem, *(f"{stem}{number}" for number in range(2, n + 1))][:n]
 
 
-def _known_by(scorer: Scorer) -> Known:
+def known_by(scorer: Scorer) -> Known:
+    """Whether a scorer's vocabulary has a word; the caller's own is not asked, and has all."""
     if isinstance(scorer, NeuralScorer):
         return scorer.forms.inventory.word_ids.__contains__
     if isinstance(scorer, NgramScorer):
@@ -159,7 +160,7 @@ def _guarded(
                 "words of both; train one with --vocab, or weigh them as features, without --mix"
             )
     first, *others = [*neural, *ngrams]
-    is_known = _known_by(first)
+    is_known = known_by(first)
     guarded: list[Scorer] = [
         SameWords(each, is_known, other=first.name) for each in others if each in ngrams
     ]

@@ -64,7 +64,9 @@ def test_what_a_scorer_keeps_stays_its_own(vocabulary: OpenVocabulary) -> None:
     kept = Halves("a", "bb").score([["ab"]])[0]
 
     class Keeping(Halves):
-        def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+        def score(
+            self, sentences: Sequence[Words], *, memory: object = None
+        ) -> list[SentenceScore]:
             return [kept] * len(sentences)
 
     first, second = OpenScorer(Keeping(), vocabulary).score([["ab"], ["ab"]])

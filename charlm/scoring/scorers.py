@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.mixed_scorer import MixedScorer
 from charlm.nbest.ngram_scorer import NgramScorer
@@ -29,6 +29,7 @@ from charlm.scoring.open_scorer import OpenScorer
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.paths import Walker
 from charlm.scoring.same_words import SameWords
+from charlm.text.files import display_name
 from charlm.text.normalise import Normalisation
 from charlm.text.reading import ReadText
 
@@ -210,9 +211,11 @@ def _mixture(
         return []
     text = ReadText(wanted.mix, normalisation=normalisation)
     sentences = list(text.sentences())
+    if not sentences:
+        raise DataError(f"{display_name(wanted.mix)}: no sentence; expected one a line")
     streams = []
     for part in parts:
         log_probs = [each.log_probs for each in part.score(sentences)]
-        streams.append(np.concatenate(log_probs or [np.empty(0)]) / np.log(10))
+        streams.append(np.concatenate(log_probs) / np.log(10))
     found: list[float] = em_weights(np.stack(streams)).weights.tolist()
     return found

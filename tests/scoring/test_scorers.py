@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import charlm
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.scorer import FunctionScorer
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.scorers import Wanted, make_scorers
@@ -73,6 +73,14 @@ def test_a_mixture_is_one_scorer_with_the_weights_that_mix_finds(run: Path, tmp_
     by_hand = np.log(sum(w * np.exp(p) for w, p in zip(made.mixture.values(), parts, strict=True)))
     assert mixed.name == "nn"
     assert mixed.score([["a", "b"]])[0].log_probs == pytest.approx(by_hand)
+
+
+def test_a_text_without_a_sentence_has_no_weights(run: Path, arpa: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("")
+    with pytest.raises(DataError) as caught:
+        make_scorers(Wanted([run], [arpa], mix=text))
+    assert str(caught.value) == f"{text}: no sentence; expected one a line"
 
 
 def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path) -> None:

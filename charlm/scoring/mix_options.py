@@ -49,6 +49,8 @@ def check_out(out: str | Path | None) -> None:
         return
     if str(out) == "-":
         raise ConfigError("--out -: expected a file; scores do not go to standard output")
+    if Path(out).is_dir():
+        raise ConfigError(f"--out {out}: is a folder; expected the name of a file")
     if not Path(out).parent.is_dir():
         raise ConfigError(f"--out {out}: no folder {Path(out).parent}; expected one that is there")
 

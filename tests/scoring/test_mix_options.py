@@ -91,6 +91,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ),
         (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
         (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: sum nan; expected numbers of 0 or"),
+        (["x", "y"], {"out": "run"}, "--out run: is a folder; expected the name of a file"),
         (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one that is there"),
     ],
 )

@@ -127,5 +127,12 @@ def _remarks(result: "Mixture") -> list[str]:
         f"ppl: {len(result.words)} tokens{where}, each </s> one of them",
         *([left_out] if _has_left_out(result) else []),
         f"weights: {tuned}",
+        *(
+            f"{each.source}: knows the words of {each.n_wasted} tokens that are <unk> to the runs; "
+            "its <unk> was asked for, and what it gives to these words is lost; estimate it with "
+            "--vocab RUN"
+            for each in result.streams
+            if each.n_wasted
+        ),
         *(f"signature of {each.source}: {each.signature}" for each in signatures),
     ]

@@ -44,6 +44,7 @@ class MixedStream:
     n_zeroprobs: int  # the others
     ppl: float | None  # None where no token is left to divide by
     signature: str | None = None  # of a model's evaluation; a file of scores has none
+    n_wasted: int = 0  # tokens that are `<unk>` to the runs, and words to the n-gram model
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,9 @@ def mix(
 
     Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or one
     text, on which the weights are then tuned as well; so they are where all streams are files.
-    N-gram models read the text by the rules of the runs beside them, in their vocabulary. `state`
-    is that of runs (carried). `weights`, as many as streams, leave nothing to tune. `out` gets the
+    N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
+    of them gives to words outside it is lost, and such tokens are counted. `state` is that of runs
+    (carried). `weights`, as many as streams, leave nothing to tune. `out` gets the
     mixture's scores in SRILM's layout, or as JSON lines if it ends with .jsonl. `on_stage` hears
     of each text before a model scores it.
 
@@ -196,7 +198,13 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
     counts = Counts(n_sentences=n_sentences, n_words=n_tokens - n_sentences)
     ppl = Perplexity(counts, sums).ppl
     return MixedStream(
-        scores.source, weight, sums.log10_prob, sums.n_zeroprobs, ppl, scores.signature
+        scores.source,
+        weight,
+        sums.log10_prob,
+        sums.n_zeroprobs,
+        ppl,
+        scores.signature,
+        scores.n_wasted,
     )
 
 

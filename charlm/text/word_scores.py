@@ -38,6 +38,7 @@ class WordScores:
     words: tuple[str, ...]  # as scored: `<unk>` for what was unknown, `</s>` ends every sentence
     log10_probs: Log10s  # (N,), −inf where the model gives nothing
     signature: str | None = None  # of the evaluation, where a model was asked
+    n_wasted: int = 0  # tokens read as `<unk>` for others' sake, and words to this model
 
     @property
     def n_sentences(self) -> int:

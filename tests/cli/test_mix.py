@@ -111,6 +111,21 @@ def test_nothing_to_divide_by_is_undefined() -> None:
     assert "undefined" in result.stdout.splitlines()[3]
 
 
+def test_an_ngram_model_of_more_words_than_the_runs_is_told_of(tiny_run: Path) -> None:
+    shutil.copytree(tiny_run, "run")
+    words = load_inventory(Path("run", VOCABULARY)).words[2:]
+    lines = "".join(f"-2\t{word}\n" for word in ("<unk>", "<s>", "</s>", *words, "qqq"))
+    Path("lm").write_text(f"\\data\\\nngram 1={len(words) + 4}\n\n\\1-grams:\n{lines}\n\\end\\\n")
+    Path("text").write_text("qqq other\nqqq\n")
+    result = run_mix("run", "lm", "--text", "text", "--device", "cpu")
+    assert result.exit_code == 0
+    assert (
+        "\nlm: knows the words of 2 tokens that are <unk> to the runs; its <unk> was asked for, "
+        "and what it gives to these words is lost; estimate it with --vocab RUN\n"
+    ) in result.stdout
+    assert "\nrun: knows" not in result.stdout
+
+
 def test_the_example_in_the_help_works(corpus_dir: Path, tiny_run: Path) -> None:
     shutil.copytree(corpus_dir, "corpus")
     shutil.copytree(tiny_run, "exp/first")

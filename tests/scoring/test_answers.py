@@ -173,6 +173,17 @@ def test_an_ngram_model_reads_the_text_as_the_run_beside_it_does(
     assert of_ngram.words == of_run.words == ("a", "<unk>", "</s>", "b", "<unk>", "</s>")
     assert of_ngram.log10_probs == pytest.approx([-0.25, -1.0, -0.5, -2.0, -1.0, -0.5])
     assert "|norm:NFC+lower|" in (of_ngram.signature or "")
+    assert (alone.n_wasted, of_run.n_wasted, of_ngram.n_wasted) == (0, 0, 1)
+
+
+def test_words_that_only_an_ngram_model_knows_are_counted_text_by_text(
+    here: Path, run: Path
+) -> None:
+    Path("lm").write_text(ARPA.replace("1=5", "1=6").replace("-2\tb", "-2\tb\n-3\tzz"))
+    Path("more").write_text("zz zz a yy <unk> <unk>:zz\n")
+    Path("none").write_text("a b\n")
+    texts = asked(run, "lm", texts=["text", "more", "none"])
+    assert [of_ngram.n_wasted for _, of_ngram in texts] == [1, 2, 0]
 
 
 def test_runs_of_different_rules_leave_an_ngram_model_nothing_to_follow(

@@ -178,7 +178,7 @@ def test_a_dictionary_of_it_is_json_without_the_tokens() -> None:
     }
     assert value["n_tokens"] == 5
     assert set(value["mixture"]) == {
-        *("source", "weight", "log10_prob", "n_zeroprobs", "ppl", "signature")
+        *("source", "weight", "log10_prob", "n_zeroprobs", "ppl", "signature", "n_wasted")
     }
 
 

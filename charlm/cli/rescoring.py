@@ -72,7 +72,7 @@ def _read(result: "ScoreResult") -> list[str]:
     if text.n_noise:
         lines.append(f"labels of noise: {text.n_noise}, which no model reads")
     if text.unknown:
-        most = ", ".join(f"{word} {count}" for word, count in text.unknown.most_common(10))
+        most = ", ".join(f"{word:.60} {count}" for word, count in text.unknown.most_common(10))
         lines.append(f"most frequent unknown: {most}")
     if result.known_in_lower_case > 1 / 2 and 2 * text.n_unknown > text.n_read:
         lines.append(

@@ -128,6 +128,12 @@ def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> Non
     ]
 
 
+def test_an_endless_unknown_word_is_not_told_to_its_end(at_home: Path) -> None:
+    Path("a.txt").write_text("x" * 5000 + "\n")
+    told = ask("a.txt", "--model", "exp/first").stderr.splitlines()
+    assert told[2] == f"most frequent unknown: {'x' * 60} 1"
+
+
 def test_of_several_models_it_is_told_whose_score_is_written(at_home: Path) -> None:
     Path("a.txt").write_text("the cat\n")
     alone = ask("a.txt", "--model", "exp/first")

@@ -19,6 +19,7 @@ from charlm.text.corpus import FormIds, Ids
 from charlm.text.inventory import UNK, Inventory
 
 MAX_BYTES = 1 << 30
+MOST_SPELLINGS = 1 << 20  # of words that are none: some 200 MB, after which all begins anew
 ABSENT = -1
 FIRST_ROWS = 1024
 
@@ -75,6 +76,16 @@ class FormCache:
         passing = np.flatnonzero(rows == ABSENT)
         rows[passing] = self._n_kept + np.searchsorted(missing, form_ids[passing])
         return all_NE[self._on_device(rows)]
+
+    def forget(self) -> None:
+        """Let go of all spellings where there are too many: a server sees new ones for ever.
+
+        Ids that were given before mean nothing after it.
+        """
+        if len(self.form_ids.spellings) > MOST_SPELLINGS:
+            self.form_ids = FormIds(self.inventory)
+            self._rows = np.full(self.inventory.n_words, ABSENT, np.int64)
+            self._table_NE, self._n_kept = torch.empty(0), 0
 
     def _make_room_for_ids(self) -> None:
         n_forms = self.inventory.n_words + len(self.form_ids.spellings)

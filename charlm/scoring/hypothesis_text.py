@@ -15,6 +15,7 @@ from charlm.text.files import split_words
 from charlm.text.normalise import Normalisation
 
 N_SHOWN = 10
+MOST_COUNTED = 1 << 20  # unknown words; beyond it those that came least are forgotten
 N_LOOKED_AT = 1000  # unknown words whose lower case is looked at
 
 Known = Callable[[str], bool]  # whether a model's vocabulary has a word
@@ -83,6 +84,8 @@ class HypothesisText:
         unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
         self.counts.n_unknown += len(unknown)
         self.counts.unknown.update(unknown)
+        if len(self.counts.unknown) > MOST_COUNTED:
+            self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
         return len(unknown)
 
     def _is_noise(self, word: str) -> bool:

@@ -53,6 +53,7 @@ class NeuralScorer:
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
         """The scores of each sentence, from the initial state, or as what follows `memory`."""
+        self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)
         known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]

@@ -19,6 +19,7 @@ from charlm.run.speller import RunSpeller, load_speller
 from charlm.run.store import LoadedRun, load_words
 from charlm.text.inventory import UNK, Inventory
 
+MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
 MAX_DRAWS = 1000  # for a word outside the vocabulary
 LEAST_LEFT = 1e-9  # of the probability, for words outside the vocabulary: less is rounding
 
@@ -66,6 +67,8 @@ class OpenVocabulary:
         known = next((each for each in spellings if each in self.inventory.word_ids), None)
         if known is not None:
             raise ValueError(f"{known!r} is a word of the vocabulary: it has its own probability")
+        if len(self._cache) > MOST_REMEMBERED:
+            self._cache.clear()
         new = [each for each in dict.fromkeys(spellings) if each not in self._cache]
         log_probs = (self.speller.log_probs(new) - self._log_left).tolist()
         self._cache.update(zip(new, log_probs, strict=True))

@@ -6,7 +6,7 @@ must read the same words. Names are those that weights go by: nn, nn2, … and k
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from charlm.scoring.mix_options import parsed_weights
 from charlm.scoring.mixing import em_weights
 from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.open_scorer import OpenScorer
-from charlm.scoring.open_vocabulary import OpenVocabulary
+from charlm.scoring.open_vocabulary import MOST_REMEMBERED, OpenVocabulary
 from charlm.scoring.paths import Walker
 from charlm.scoring.same_words import SameWords
 from charlm.text.files import display_name
@@ -146,7 +146,8 @@ def known_by(scorer: Scorer) -> Known:
     if isinstance(scorer, NeuralScorer):
         return scorer.forms.inventory.word_ids.__contains__
     if isinstance(scorer, NgramScorer):
-        return cache(lambda word: bool(scorer.score([[word]])[0].known[0]))
+        remember = lru_cache(MOST_REMEMBERED)
+        return remember(lambda word: bool(scorer.score([[word]])[0].known[0]))
     return lambda word: True
 
 

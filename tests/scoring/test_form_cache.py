@@ -7,7 +7,10 @@ import torch
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
+from charlm.scoring import form_cache
 from charlm.scoring.form_cache import FormCache
+from charlm.scoring.neural_scorer import NeuralScorer
+from charlm.scoring.paths import Walker
 from charlm.text.inventory import UNK, Inventory, inventory_of
 
 TRAIN = [["a", "b", "c", "a"], ["cab", "<unk>", "bac"], ["b", "a"]]
@@ -83,3 +86,19 @@ def test_an_unknown_form_goes_in_as_unk_where_the_model_was_told_so(
     vectors = cache.vectors(cache.ids(["new", "<unk>"]))
     assert torch.equal(vectors[0], vectors[1])
     assert cache.words(cache.ids(["new", "a"])).tolist() == [UNK, inventory.word_ids["a"]]
+
+
+def test_what_has_seen_too_many_spellings_begins_anew_and_answers_the_same(
+    model: LanguageModel, inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(form_cache, "MOST_SPELLINGS", 20)
+    cache = FormCache(model, inventory, oov_input="spelling")
+    scorer = NeuralScorer(Walker(cache))
+    (before,) = scorer.score([WORDS])
+    for number in range(100):
+        scorer.score([[f"w{number}"]])
+        assert len(cache.form_ids.spellings) <= 22
+        assert len(cache.form_ids) <= inventory.n_words + 22
+    (after,) = scorer.score([WORDS])
+    assert after.log_probs == pytest.approx(before.log_probs, abs=1e-5)
+    assert after.known.tolist() == before.known.tolist()

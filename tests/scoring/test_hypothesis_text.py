@@ -2,6 +2,7 @@
 
 import pytest
 
+from charlm.scoring import hypothesis_text
 from charlm.scoring.hypothesis_text import HypothesisText
 from charlm.text.normalise import Normalisation
 
@@ -32,6 +33,18 @@ def test_unknown_words_are_counted_and_the_most_frequent_named() -> None:
     assert text.count_unknown(["a", "B", "C"], [True, False, False]) == 2
     assert text.count_unknown(["B"], [False]) == 1
     assert text.counts.to_dict()["most_frequent_unknown"] == {"B": 2, "C": 1}
+
+
+def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hypothesis_text, "MOST_COUNTED", 10)
+    text = HypothesisText(None)
+    for number in range(100):
+        text.count_unknown(["often", f"w{number}"], [False] * 2)
+        assert len(text.counts.unknown) <= 10
+    assert text.counts.n_unknown == 200
+    assert text.counts.unknown.most_common(1) == [("often", 100)]
 
 
 def test_the_share_that_lower_case_would_make_known_counts_tokens() -> None:

@@ -14,6 +14,7 @@ from charlm.model.speller import MARK, N_SPECIAL, Speller
 from charlm.ngram.baseline import ngram_baseline
 from charlm.run.folder import load_info
 from charlm.run.speller import RunSpeller, SpellerInfo, empty_speller, save_speller
+from charlm.scoring import open_vocabulary
 from charlm.scoring.evaluation import evaluate
 from charlm.scoring.open_vocabulary import OpenVocabulary, known_mass
 from charlm.text.inventory import Inventory, load_inventory
@@ -75,6 +76,18 @@ def test_a_word_is_spelled_once(uniform: Path, monkeypatch: pytest.MonkeyPatch) 
     expected = vocabulary.log_probs(["bc", "cd"]).tolist()
     monkeypatch.setattr(vocabulary.speller, "log_probs", lambda words: torch.zeros(len(words)))
     assert vocabulary.log_probs(["cd", "bc"]).tolist() == expected[::-1]
+
+
+def test_of_endlessly_many_words_not_all_are_remembered(
+    uniform: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_vocabulary, "MOST_REMEMBERED", 3)
+    vocabulary = OpenVocabulary.at(spelled(uniform))
+    expected = vocabulary.log_probs(["ab"])
+    for number in range(20):
+        vocabulary.log_probs([f"a{number}"])
+        assert len(vocabulary._cache) <= 4
+    assert vocabulary.log_probs(["ab", "ab"]).tolist() == [*expected, *expected]
 
 
 def test_a_known_word_has_its_own_probability(uniform: Path) -> None:

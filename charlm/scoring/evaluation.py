@@ -171,9 +171,13 @@ def _paths(
     if split is not None:
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     for path in files:
-        # A missing last file would cost the time of those before it.
-        if str(path) != "-" and not Path(path).exists():
+        # A last file that cannot be read would cost the time of those before it.
+        if str(path) == "-":
+            continue
+        if not Path(path).exists():
             raise DataError(f"{path}: no such file; expected a text")
+        if Path(path).is_dir():
+            raise DataError(f"{path}: is a folder; expected a file")
     return list(files)
 
 

@@ -280,12 +280,16 @@ def test_texts_and_states_that_make_no_sense_are_refused(
     assert str(raised.value) == message
 
 
-def test_a_missing_file_is_found_before_the_others_are_evaluated(
-    run: Path, text: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.txt", "none.txt: no such file; expected a text"), (".", ": is a folder; expected a f")],
+)
+def test_a_file_that_cannot_be_read_is_found_before_the_others_are_evaluated(
+    run: Path, text: Path, tmp_path: Path, name: str, message: str
 ) -> None:
     events: list[ScoredSentence] = []
-    with pytest.raises(DataError, match="none.txt: no such file; expected a text"):
-        evaluate(run, files=[text, tmp_path / "none.txt"], on_sentence=events.append)
+    with pytest.raises(DataError, match=message):
+        evaluate(run, files=[text, tmp_path / name], on_sentence=events.append)
     assert events == []
 
 

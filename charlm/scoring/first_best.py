@@ -5,7 +5,7 @@ were decoded with. Kaldi's do not: there it is what the graph score puts first w
 weight of all language models together, beside the same acoustic weight.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from charlm.nbest.hypotheses import Hypothesis, NbestList
@@ -46,16 +46,21 @@ def _asked(
     hypothesis: Hypothesis, models: Mapping[str, Histories], *, options: LatticeOptions
 ) -> Hypothesis:
     """The hypothesis with what the models make of it."""
-    read = [word for word in hypothesis.words if options.is_read(word)]
-    requests: list[Request] = []
-    history = History()
-    for token in (token for word in read for token in options.tokens(word)):
-        requests.append((history, token))
-        history = history.then(token)
-    requests.append((history, END_WORD))
+    read = [token for word in hypothesis.words for token in options.read(word)]
     features = dict(hypothesis.features)
     for name, model in models.items():
+        requests = _requests(hypothesis.words if name == OLD else read)
         features[name] = float(model.log_probs(requests).sum())
     if OLD in models:
         features[REST] = features.pop(GRAPH) - features[OLD]
     return replace(hypothesis, features=features)
+
+
+def _requests(words: Sequence[str]) -> list[Request]:
+    """Each word after those before it, and the end."""
+    requests: list[Request] = []
+    history = History()
+    for word in words:
+        requests.append((history, word))
+        history = history.then(word)
+    return [*requests, (history, END_WORD)]

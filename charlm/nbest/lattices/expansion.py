@@ -79,11 +79,10 @@ class _Search:
         self.n_merged = self.n_pruned = self.n_refused = 0
 
     def _tokens(self) -> list[tuple[str, ...]]:
-        """What models read on each arc; nothing where there is no model."""
+        """What each arc adds to histories; nothing where there is no model."""
         read: dict[str, tuple[str, ...]] = {}
         for word in {arc.word for arc in self.lattice.arcs}:
-            is_read = self.models and self.options.is_read(word)
-            read[word] = tuple(self.options.tokens(word)) if is_read else ()
+            read[word] = self.options.steps(word) if self.models else ()
         return [read[arc.word] for arc in self.lattice.arcs]
 
     def _levels(self) -> tuple[dict[int, int], list[list[int]]]:

@@ -4,7 +4,7 @@ A model sees histories of whole lattices, many a call, and is told which of them
 search knows nothing of its states. The word `</s>` stands for the end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -110,6 +110,57 @@ class MixedHistories:
         kept = list(histories)
         for part in self.parts:
             part.keep(kept)
+
+
+class ReadHistories:
+    """A model at histories of labels, for each of which it reads words of its own, or nothing."""
+
+    def __init__(self, model: Histories, read: Callable[[str], Sequence[str]]) -> None:
+        self.model = model
+        self.read = read
+        self._own: dict[History, History] = {}
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol says; of a label the sum over its words."""
+        wanted: list[Request] = []
+        of: list[int] = []  # which request each is a part of
+        for number, (history, label) in enumerate(requests):
+            own = self._read_along(history)
+            for word in (END_WORD,) if label == END_WORD else self.read(label):
+                wanted.append((own, word))
+                of.append(number)
+                own = own.then(word)
+        sums = np.zeros(len(requests))
+        if wanted:
+            np.add.at(sums, of, self.model.log_probs(wanted))
+        return sums
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """As the protocol says."""
+        live: list[History] = []
+        kept: dict[History, History] = {}
+        for history in histories:
+            live.append(self._read_along(history))
+            node: History | None = history
+            while node is not None and node not in kept:  # down to the root: words stay objects
+                kept[node] = self._own[node]
+                node = node.parent
+        self._own = kept
+        self.model.keep(live)
+
+    def _read_along(self, history: History) -> History:
+        """What the model has read at a history."""
+        unread: list[History] = []
+        node = history
+        while node not in self._own and node.parent is not None:
+            unread.append(node)
+            node = node.parent
+        own = self._own.setdefault(node, History())
+        for node in reversed(unread):
+            for word in self.read(node.word):
+                own = own.then(word)
+            self._own[node] = own
+        return own
 
 
 def asked(models: Mapping[str, Histories], requests: Sequence[Request]) -> LogProbs:

@@ -35,6 +35,7 @@ class LatticeOptions:
     labels: Labels = field(default_factory=Labels)
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
+    by_label: bool = False  # histories are of labels, not of what models read for them
 
     def __post_init__(self) -> None:
         """Raises ConfigError for numbers that make no search."""
@@ -49,11 +50,20 @@ class LatticeOptions:
             return False
         return self.labels.is_read(label) or (self.is_known is not None and self.is_known(label))
 
+    def read(self, label: str) -> tuple[str, ...]:
+        """What models read for a label."""
+        return tuple(self.tokens(label)) if self.is_read(label) else ()
+
+    def steps(self, label: str) -> tuple[str, ...]:
+        """What a label adds to a history."""
+        if self.by_label:
+            return () if self.labels.is_silent(label) else (label,)
+        return self.read(label)
+
     def n_unknown(self, label: str) -> int:
         """How many of the tokens that are read for a label no vocabulary has."""
-        if self.is_known is None or not self.is_read(label):
-            return 0
-        return sum(not self.is_known(token) for token in self.tokens(label))
+        is_known = self.is_known
+        return 0 if is_known is None else sum(not is_known(token) for token in self.read(label))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ were merged, the best hypotheses are asked again along their own before they are
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,11 +18,12 @@ from charlm.nbest.lattices.histories import (
     Histories,
     History,
     LogProbs,
+    ReadHistories,
     Request,
     asked,
 )
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.options import LatticeOptions
+from charlm.nbest.lattices.options import OLD, LatticeOptions
 
 LATTICES_AT_ONCE = 64
 ARCS_AT_ONCE = 50_000  # of lattices that are searched together
@@ -41,14 +43,20 @@ def rescore_with(
 
     Lattices are read `at_once` before the first comes out: 1 answers each as soon as it is there.
 
-    A model called `old_lm` is the one that made Kaldi's graph scores: it is taken out of them.
-    Without models the lattice's own features rank its paths.
+    A model called `old_lm` is the one that made Kaldi's graph scores: it is taken out of them, and
+    reads labels as they stand, noise too. Without models the lattice's own features rank its paths.
 
     Raises:
         ConfigError: weights that do not fit.
         DataError: a model gives a word nothing; whatever the reader of the lattices raises.
     """
     options = options or LatticeOptions()
+    if OLD in models:
+        models = {
+            name: model if name == OLD else ReadHistories(model, options.read)
+            for name, model in models.items()
+        }
+        options = replace(options, by_label=True)
     for group in _groups(lattices, at_once):
         root = History()
         jobs = [_job(lattice, tuple(models), options=options, root=root) for lattice in group]
@@ -153,9 +161,6 @@ def _asked_again(
 
 
 def _tokens(expanded: ExpandedLattice, path: BestPath) -> Iterator[str]:
-    """What the models read along a path."""
-    options = expanded.options
+    """The history at the end of a path."""
     for number in path.arcs:
-        word = expanded.lattice.arcs[expanded.arcs[number].arc].word
-        if options.is_read(word):
-            yield from options.tokens(word)
+        yield from expanded.options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)

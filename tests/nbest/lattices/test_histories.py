@@ -1,0 +1,42 @@
+"""What models read along the histories of a lattice."""
+
+from collections.abc import Callable, Sequence
+
+from charlm.nbest.lattices.histories import ScorerHistories
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.options import LatticeOptions
+from charlm.nbest.lattices.rescoring import rescore_with
+from charlm.nbest.scorer import FunctionScorer
+
+Read = Callable[..., list[Lattice]]
+
+
+def test_an_old_model_reads_labels_as_they_stand_and_new_ones_by_their_own_rules(
+    read: Read,
+) -> None:
+    heard: dict[str, set[tuple[str, ...]]] = {"nn": set(), "old_lm": set()}
+
+    def listening(name: str) -> ScorerHistories:
+        def answer(sentences: Sequence[Sequence[str]]) -> list[list[float]]:
+            heard[name].update(map(tuple, sentences))
+            return [[-1.0] * len(s) + [-0.5] for s in sentences]
+
+        return ScorerHistories(FunctionScorer(answer))
+
+    options = LatticeOptions(
+        tokens=lambda word: word.lower().split("-"),
+        is_known=lambda token: token != "[laugh]",
+        weights={"nn": 1.0, "old_lm": 1.0, "oov": -10.0},
+        recombine=1,
+    )
+    models = {"nn": listening("nn"), "old_lm": listening("old_lm")}
+    lattice = read("u\n0 1 WELL-KNOWN\n0 1 SO\n1 2 [laugh]\n2 3 <eps>\n3 4 E\n4\n\n")
+    found = next(rescore_with(lattice, models, options=options))
+    scores = {h.words: h.features for h in found.nbest.hypotheses}
+    # Two words and an end, or three; labels are three, and an end, whatever the new model reads.
+    assert scores["SO", "[laugh]", "E"]["nn"] == -2.5
+    assert scores["WELL-KNOWN", "[laugh]", "E"]["nn"] == -3.5
+    assert {found["old_lm"] for found in scores.values()} == {-3.5}
+    assert ("WELL-KNOWN", "[laugh]", "E") in heard["old_lm"]
+    assert {("so", "e"), ("well", "known", "e")} <= heard["nn"]
+    assert not any("[laugh]" in words for words in heard["nn"])

@@ -137,11 +137,11 @@ def tune(
 def _names(
     asked: Sequence[str] | None, known: Sequence[str], *, reads: Sequence[str]
 ) -> tuple[str, ...]:
-    """The features to weigh: none that was made from the references."""
+    """The features to weigh, each once: none that was made from the references."""
     for name in asked or ():
         if name in reads:
             raise ConfigError(f"feature {name!r}: made from the references; expected others")
-    return tuple(name for name in asked or known if name not in reads)
+    return tuple(name for name in dict.fromkeys(asked or known) if name not in reads)
 
 
 def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -167,6 +167,12 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
     assert not next(e for e in tuned_on(lists, references).details if e.feature == "lm").at_border
 
 
+def test_a_feature_that_is_named_twice_has_one_weight() -> None:
+    lists, references = hidden()
+    once = tuned_on(lists, references, features=["am", "lm"])
+    assert tuned_on(lists, references, features=["am", "lm", "am", "lm"]).weights == once.weights
+
+
 def test_another_feature_can_be_fixed_and_starts_be_given() -> None:
     lists, references = hidden()
     result = tuned_on(lists, references, fixed="lm", start={"lm": 6.0, "am": 0.1})

@@ -204,6 +204,11 @@ def _start(
             f"fixed weight {fixed!r}: the feature is the same for all hypotheses of every list; "
             "expected one that differs"
         )
+    if names[anchor] in ranges:
+        raise ConfigError(
+            f"--range {names[anchor]}: its weight sets the scale and is not looked for; expected a "
+            "range of another feature; drop it, or name another feature first (--tuned)"
+        )
     start_F = np.array([start.get(name, 0.0) for name in names])
     start_F[anchor] = start.get(names[anchor], 1.0)
     low_F, high_F = np.array([ranges.get(name, (LOW, HIGH)) for name in names]).T

@@ -231,6 +231,7 @@ def test_a_list_that_is_alone_cannot_be_left_out() -> None:
         ({"fixed": "flat"}, ConfigError, "fixed weight 'flat': the feature is the same for all"),
         ({"features": ["flat"]}, DataError, "tuning: flat: none differs between the hypotheses"),
         ({"start": {"lm": 9.0}, "ranges": {"lm": (0, 5)}}, ConfigError, "weight 'lm': starts at 9"),
+        ({"ranges": {"am": (0, 5)}}, ConfigError, "--range am: its weight sets the scale and is"),
         ({"restarts": -1}, ConfigError, "tuning: restarts -1, folds 0, seed 0; expected 0 or more"),
         ({"folds": 1}, ConfigError, "and folds not 1"),
         ({"seed": -1}, ConfigError, "seed -1; expected 0 or more"),

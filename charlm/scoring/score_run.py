@@ -17,6 +17,7 @@ from charlm.nbest.notices import Notices
 from charlm.nbest.references import References
 from charlm.nbest.report import RateReport, report
 from charlm.nbest.tuning import Tuned, parse_ranges, tune
+from charlm.nbest.weights import parse_weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.scoring.lattice_lists import LatticeCounts, LatticeLists
 from charlm.scoring.list_job import Job
@@ -34,6 +35,7 @@ def tuned_on(job: Job, wanted: Tuning, *, references: References | None) -> Tune
     Raises:
         ConfigError, DataError: as `tune`, and as the reader of the lists.
     """
+    _require_tuned(job, wanted)
     scored: list[ScoredList] = []
     with ExitStack() as stack:
         form, lists = job.open(wanted.lists, given=None, stack=stack)
@@ -58,6 +60,16 @@ def tuned_on(job: Job, wanted: Tuning, *, references: References | None) -> Tune
         folds=wanted.folds,
         seed=wanted.seed,
     )
+
+
+def _require_tuned(job: Job, wanted: Tuning) -> None:
+    """Raises ConfigError for a weight that a tuning begins with and ends without."""
+    for name in parse_weights(None, job.overrides).values:
+        if wanted.features and name not in wanted.features:
+            raise ConfigError(
+                f"--weight {name}: --tuned {','.join(wanted.features)} leaves it out, and it would "
+                "count nothing; expected a feature that is tuned; add it there, or drop it"
+            )
 
 
 def _with_references(

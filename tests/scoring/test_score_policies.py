@@ -139,6 +139,20 @@ def test_both_files_of_references_are_looked_at_before_the_tuning(
     assert not weights.exists()
 
 
+def test_a_weight_that_a_tuning_would_drop_is_refused_before_anything_is_scored(
+    lists: Path, tmp_path: Path, scorer: charlm.FunctionScorer, asked: Counting
+) -> None:
+    refs = tmp_path / "refs"
+    refs.write_text("u a b\nv d\n")
+    with pytest.raises(
+        charlm.ConfigError, match="--weight am: --tuned own,words leaves it out, and"
+    ):
+        charlm.score(
+            lists, tune=lists, refs=refs, scorer=scorer, tuned="own,words", weight=["am=1"]
+        )
+    assert asked.n_sentences == 0
+
+
 def test_references_are_of_lattices_too(run: Path, tmp_path: Path) -> None:
     lattices, refs = tmp_path / "lattices", tmp_path / "refs"
     lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")

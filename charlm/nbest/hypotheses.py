@@ -8,7 +8,7 @@ the list; what a model reads is a normalised copy.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-LARGEST = 1e30  # of a feature: sums of squares of more would overflow
+LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would overflow
 
 
 class Unmarked(tuple[str, ...]):

@@ -14,7 +14,7 @@ from charlm import __version__
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.hypotheses import LARGEST, NbestList
 from charlm.nbest.mert import Space, minimise, profile
 from charlm.nbest.problem import Problem
 from charlm.nbest.rates import Ints, Metric
@@ -157,8 +157,8 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
             low, high = map(float, ends.split(":"))
         except ValueError:
             low, high = np.nan, np.nan
-        if not (name and low < high and np.isfinite([low, high]).all()):
-            raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5")
+        if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
+            raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
         ranges[name] = (low, high)
     return ranges
 

@@ -15,7 +15,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.duplicates import Dedup, merged
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
-from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.hypotheses import LARGEST, NbestList, Rescored
 from charlm.settings import shown
 from charlm.text.files import read_json, write_json
 
@@ -124,8 +124,8 @@ def _parse_override(text: str) -> tuple[str, float]:
         value = float(digits)
     except ValueError:
         value = math.nan
-    if not (name and equals and math.isfinite(value)) or "_" in digits:
-        raise ConfigError(f"--weight {shown(text)}: expected NAME=NUMBER, as nn=.6")
+    if not (name and equals and abs(value) <= LARGEST) or "_" in digits:  # NaN is not
+        raise ConfigError(f"--weight {shown(text)}: expected NAME=NUMBER, as nn=.6, up to 1e30")
     return name, value
 
 
@@ -165,4 +165,4 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST

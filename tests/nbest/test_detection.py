@@ -40,6 +40,8 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (["0 2750.14 -6.03843 2 <s> HERE YEAH </s>", "0 1 -2 0 <s> </s>"], "cued"),
         (["utt1\t-12.3\twe know", "utt1\t-12.9\twe do know"], "tsv"),
         (["the cat sat", "on the mat"], "text"),
+        (["2 cats sat", "on the mat", "the end"], "text"),
+        (["u-1 we know", "u-2 we do", "lost key"], None),
         (['{"weights": [1, 2]}'], None),
         (["[", " 1,", " 2"], None),
     ],
@@ -86,6 +88,27 @@ def test_what_no_format_claims_is_refused_with_the_names() -> None:
         detect(Sample("a.list", ('{"weights": [1]}',), ()))
     assert str(caught.value).startswith(
         "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "number", "name"),
+    [
+        (["u\t-1\twe know", "# best", "u\t-2\twe", "v\t-1"], 4, "tsv"),
+        (["u-1 we know", "u-2 we do", "v-1", "lost key", "w-1 yes"], 4, "kaldi"),
+        (["0 ||| a ||| lm= -1 ||| -1", "0 ||| a ||| lm= x ||| -1"], 2, "moses"),
+        (["-1 -2 1 we", "-1 two 1 we", "-1 -2 1 we"], 2, "srilm"),
+    ],
+)
+def test_a_line_that_is_not_as_those_above_it_is_named(
+    lines: list[str], number: int, name: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        detect(Sample("a.list", tuple(lines), ()))
+    assert str(caught.value) == (
+        f"a.list:{number}: found a line that does not go with those above it, which could be "
+        f"{name}; expected one format of lists; mend the line, or give --format {name}, which says "
+        "what is wrong with it"
     )
 
 

@@ -109,6 +109,16 @@ def detect(sample: Sample) -> Format:
         if len(chosen) > 1:
             chosen = [name for name in chosen if name != loose]
     if not chosen:
+        name, n_lines = max(
+            ((name, _n_claimed(kind(), sample)) for name, kind in FORMATS.items()),
+            key=lambda each: each[1],
+        )
+        if n_lines:
+            raise DataError(
+                f"{where}:{n_lines + 1}: found a line that does not go with those above it, which "
+                f"could be {name}; expected one format of lists; mend the line, or give --format "
+                f"{name}, which says what is wrong with it"
+            )
         raise DataError(
             f"{where}: found the beginning of no format of lists; expected one of "
             f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"
@@ -119,3 +129,15 @@ def detect(sample: Sample) -> Format:
             "--format"
         )
     return format_of(chosen[0])
+
+
+def _n_claimed(form: Format, sample: Sample) -> int:
+    """How many lines from the first on could be of a format, and with one more could not; or 0."""
+    claimed, too_many = 0, len(sample.lines)
+    while too_many - claimed > 1:
+        middle = (claimed + too_many) // 2
+        if form.claims(sample._replace(lines=sample.lines[:middle])):
+            claimed = middle
+        else:
+            too_many = middle
+    return claimed

@@ -11,15 +11,15 @@ from charlm.text.files import split_words
 class TextFormat(BesideFormat):
     """Sentences. With scores these are written, one log10 a line, so line n is that of sentence n.
 
-    A blank line is an empty sentence. Detected where no other format's marks stand and some line
-    does not begin with what may be an id.
+    A blank line is an empty sentence. Detected where no other format's marks stand and half of the
+    lines, or more, do not begin with what may be an id.
     """
 
     name = "text"
     is_alone = True
 
     def claims(self, sample: Sample) -> bool:
-        """No TAB, no `|||`, no brace at the start, and a first word without digit and `(`."""
+        """No TAB, no `|||`, no brace at the start, and first words mostly without digit and `(`."""
         lines = [line for line in sample.lines if line.strip(" \t")]
         if not lines or lines[0].startswith(("{", '["', "[{", "NBestList")):
             return False
@@ -28,7 +28,8 @@ class TextFormat(BesideFormat):
         if any("\t" in line or "|||" in line for line in lines):
             return False
         firsts = [split_words(line)[0] for line in lines]
-        return any(not any(c.isdigit() or c == "(" for c in first) for first in firsts)
+        n_keyed = sum(any(c.isdigit() or c == "(" for c in first) for first in firsts)
+        return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
 
     def row(self, line: Line, key: str) -> Row | Loose:
         """A hypothesis a line."""

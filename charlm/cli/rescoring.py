@@ -239,6 +239,8 @@ def tell_why(explanation: "Explanation") -> None:
     output.table(rows, header=header)
     deciding = found.deciding
     decided = "the features" if deciding is None else repr(deciding.winner or deciding.other)
+    if deciding is None and found.difference <= 0:
+        decided = "nothing: the totals are equal, the larger am goes first, then the list's order"
     output.write(f"\ndecided by {decided}; the difference is {found.difference:.3f}")
 
 

@@ -17,7 +17,7 @@ import jiwer
 from jiwer.transforms import ReduceToListOfListOfWords
 
 from charlm.errors import ConfigError
-from charlm.nbest.features import FeatureTable, Floats, weighted
+from charlm.nbest.features import FeatureTable, Floats, tie_order, weighted
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.scorer import SentenceScore
 from charlm.nbest.weights import Weights
@@ -65,7 +65,10 @@ class Explanation:
 
     @property
     def deciding(self) -> WordRow | None:
-        """The word after which the winner is ahead for good; None: the features decided."""
+        """The word after which the winner is ahead for good; None: the features decided, or none.
+
+        None did where the totals are equal, `difference` 0.
+        """
         return next((row for row in self.words if row.decided), None)
 
     def to_dict(self) -> dict[str, object]:
@@ -107,6 +110,8 @@ def explain(
 ) -> Explanation:
     """Two hypotheses by their ranks in the list, from 1, aligned; the higher total comes first.
 
+    Of equal totals it is the one that a ranking has first.
+
     `scores`: of each scorer, by the name of its feature, what it says of the two; `texts`: the two
     as the scorers read them, if that is not how they stand in the list.
 
@@ -117,7 +122,9 @@ def explain(
     indices = [rank - 1 for rank in ranks]
     weights_F = weights.of(table)
     totals = weighted(table.values_HF[indices], weights_F)
-    is_second = totals[1] > totals[0] or (totals[1] == totals[0] and ranks[1] < ranks[0])
+    ties = tie_order(table).tolist()
+    places = [(-totals[0], ties.index(indices[0])), (-totals[1], ties.index(indices[1]))]
+    is_second = places[1] < places[0]
     winner, other = reversed(indices) if is_second else indices
     sides = {name: pair[::-1] if is_second else pair for name, pair in scores.items()}
     features = _feature_rows(table, weights_F, chosen=(winner, other), without=set(scores))

@@ -14,7 +14,8 @@ RANK = re.compile(r" *[0-9]{1,9} *")
 class Why:
     """A question about two hypotheses of one list: `UTT`, or `UTT:A,B` with ranks from 1.
 
-    Without ranks it is the best one against the first of the list, or against the next best.
+    Without ranks it is the best one against the first of the list, or against the next best; of
+    other words, if there are any: a list may hold a text several times.
     """
 
     def __init__(self, question: str, *, names: tuple[str, ...]) -> None:
@@ -82,4 +83,7 @@ def _ranks(result: Rescored) -> tuple[int, int]:
         raise ConfigError(
             f"--explain: list {result.nbest.id!r:.80} has one hypothesis; expected two to compare"
         )
-    return (ranking[0] + 1, 1 if ranking[0] else ranking[1] + 1)
+    best, *others = ranking
+    hypotheses = result.nbest.hypotheses
+    rivals = [each for each in others if hypotheses[each].words != hypotheses[best].words] or others
+    return best + 1, (0 if 0 in rivals else rivals[0]) + 1

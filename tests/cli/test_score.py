@@ -181,6 +181,11 @@ def test_why_is_a_table(at_home: Path) -> None:
     assert lines[2].split() == ["winner", "other", "nn", "winner", "nn", "other", *DIFFERENCES]
     assert [line.split()[0] for line in lines[3:8]] == ["am", "(features)", "the", "cat", "</s>"]
     assert re.fullmatch(r"decided by .*; the difference is [0-9.]+", lines[-1])
+    tied = ask("lists.tsv", "--model", "exp/first", "--weight", "nn=0", "--explain", "u:1,2")
+    assert tied.stdout.splitlines()[-1] == (
+        "decided by nothing: the totals are equal, the larger am goes first, then the list's order"
+        "; the difference is 0.000"
+    )
 
 
 DIFFERENCES = ["difference", "so", "far"]

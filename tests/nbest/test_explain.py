@@ -110,6 +110,13 @@ def test_of_equal_totals_the_first_of_the_list_wins_and_nothing_decides() -> Non
     assert (found.difference, found.deciding) == (0.0, None)
 
 
+def test_of_equal_totals_the_larger_am_wins_as_in_the_ranking() -> None:
+    # 2·−2 + 0.5·−4 = 2·−1 + 0.5·−8
+    found, _ = explained(("a", "b"), (score(-2, -2), score(-4, -4)), am=(-2.0, -1.0))
+    assert found.difference == pytest.approx(0.0)
+    assert (found.winner_rank, found.other_rank) == (2, 1)
+
+
 def test_texts_are_shown_as_the_scorers_read_them() -> None:
     hypotheses = (Hypothesis(("DON'T",), {}, "x:1"), Hypothesis(("NO",), {}, "x:2"))
     nbest = NbestList("u", hypotheses)

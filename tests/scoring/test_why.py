@@ -36,6 +36,17 @@ def test_the_better_of_two_is_explained(
     assert found.difference > 0
 
 
+@pytest.mark.parametrize(("first", "ranks"), [("-1", (1, 3)), ("-9", (2, 3))])
+def test_a_text_is_not_compared_with_itself(
+    run: Path, tmp_path: Path, first: str, ranks: tuple[int, int]
+) -> None:
+    path = tmp_path / "lists.tsv"
+    path.write_text(f"x\t{first}\ta b\nx\t-2\ta b\nx\t-3\ta c\n")
+    found = charlm.score(path, model=run, weight=["c2=1", "nn=0"], explain="x").explanation
+    assert found is not None
+    assert (found.winner_rank, found.other_rank) == ranks
+
+
 def test_words_and_features_add_up_to_the_difference(run: Path, lists: Path) -> None:
     pieces: list[str] = []
     options = {"model": run, "weight": ["c2=2", "nn=.5"]}

@@ -109,15 +109,15 @@ def ids_once() -> Callable[[str, str], None]:
     return check
 
 
-def refuse_twice(hypothesis: Hypothesis) -> None:
-    """Refuses to add the feature `charlm` to a list that has it.
+def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
+    """Refuses to add a feature, `charlm` if none is said, to a list that has it.
 
     Raises:
         DataError: it has.
     """
-    if FEATURE in hypothesis.features:
+    if name in hypothesis.features:
         raise DataError(
-            f"{hypothesis.place}: found a feature {FEATURE!r} already; expected none; rename it"
+            f"{hypothesis.place}: found a feature {name!r} already; expected none; rename it"
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from charlm.nbest.contract import FEATURE, Piece
 from charlm.nbest.hypotheses import Hypothesis, Rescored
-from charlm.nbest.policies import written
+from charlm.nbest.policies import refuse_twice, written
 
 TOTAL = "charlm_total"  # Σ weight·feature
 
@@ -20,7 +20,7 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
     """`{"id": …, "hyps": [{"text": …, "scores": {"am": …, "charlm": …, "charlm_total": …}}, …]}`.
 
     Raises:
-        DataError: a score that is no finite number.
+        DataError: a score that is no finite number; a list that has `charlm`, or a total.
     """
     for item in lists:
         nbest = item.nbest
@@ -40,6 +40,7 @@ def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
     scores = dict(hypothesis.features)
     for name, values in ((FEATURE, item.scores), (TOTAL, item.totals)):
         if values:
+            refuse_twice(hypothesis, name)
             scores[name] = _number(values[index], hypothesis)
     return {"text": " ".join(hypothesis.words), "scores": scores}
 

@@ -52,3 +52,10 @@ def test_the_lines_are_lists_again(tmp_path: Path) -> None:
 def test_a_score_that_is_no_number_is_refused() -> None:
     with pytest.raises(DataError, match="f:1: the score of this hypothesis is -inf; expected"):
         list(write_nbest([Rescored(LIST, scores=(-math.inf, 0.0))]))
+
+
+@pytest.mark.parametrize("name", ["charlm", "charlm_total"])
+def test_what_a_list_has_already_is_not_overwritten(name: str) -> None:
+    scored = NbestList("u", (Hypothesis(("a",), {name: -1.0}, "f:1"),))
+    with pytest.raises(DataError, match=f"f:1: found a feature '{name}' already; expected none;"):
+        list(write_nbest([Rescored(scored, scores=(-2.0,), totals=(-3.0,))]))

@@ -47,6 +47,8 @@ class Rescored:
     order: tuple[int, ...] = field(default=())
     # Those that one of the same words, before them in the order, stands for; their totals are its.
     merged: frozenset[int] = frozenset()
+    # Of several models, what each gives to each hypothesis, by its name; `scores` is the first's.
+    models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def ranking(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ follows a list hangs on which of its hypotheses was chosen.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.hypotheses import NbestList, Rescored
@@ -89,10 +89,14 @@ class Pass:
     def _finished(self, scored: ScoredList) -> Rescored:
         if self.weights is None or self.own_weights:
             self.weights = self.choose_weights(scored)
-        scores = scored.table.take([self.feature]).values_HF[:, 0].tolist()
+        names = [scorer.name for scorer in self.rescorer.scorers] or [self.feature]
+        columns = scored.table.take([self.feature, *names]).values_HF.T.tolist()
         result = rescored(
-            scored.nbest, scored.table, weights=self.weights, scores=scores, dedup=self.dedup
+            scored.nbest, scored.table, weights=self.weights, scores=columns[0], dedup=self.dedup
         )
+        if len(names) > 1:
+            models = dict(zip(names, map(tuple, columns[1:]), strict=True))
+            result = replace(result, models=models)
         self.counts.count(scored, result)
         self.notices.look(scored.nbest)
         self.on_list(scored, result)

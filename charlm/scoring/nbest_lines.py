@@ -2,6 +2,7 @@
 
 Features are in nats, the best hypothesis comes first, and its words are those of the list. Of those
 that were merged only the one that stands for them is there: their total is its, and counts once.
+Of several models every one's score is there, under its name, the first one's as `charlm` too.
 What a format had besides that is gone: to keep it, lists are written in the format that they came
 in.
 """
@@ -37,7 +38,8 @@ def write_nbest(lists: Iterable[Rescored]) -> Iterator[Piece]:
 
 def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
     hypothesis = item.nbest.hypotheses[index]
-    scores = dict(hypothesis.features)
+    own = {name: _number(values[index], hypothesis) for name, values in item.models.items()}
+    scores = {**hypothesis.features, **own}
     for name, values in ((FEATURE, item.scores), (TOTAL, item.totals)):
         if values:
             refuse_twice(hypothesis, name)

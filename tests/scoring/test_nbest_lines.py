@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import charlm
 from charlm.errors import DataError
 from charlm.nbest.contract import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.scorer import FunctionScorer
 from charlm.scoring.nbest_lines import write_nbest
 
 FOUND = (
@@ -36,6 +38,22 @@ def test_the_best_comes_first_with_its_features_and_scores() -> None:
         "ref": "we",
     }
     assert "é" in piece.text
+
+
+def test_of_several_models_each_has_its_own_score_and_they_make_the_total(tmp_path: Path) -> None:
+    def scorer(name: str, each: float) -> FunctionScorer:
+        return FunctionScorer(lambda found: [[each] * (len(s) + 1) for s in found], name=name)
+
+    lists, pieces = tmp_path / "lists.tsv", list[str]()
+    lists.write_text("id\tam\ttext\nu\t-2\twe know\n")
+    arpa = tmp_path / "a.arpa"
+    arpa.write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-1\t</s>\n\n\\end\\\n")
+    options = {"scorer": scorer("own", -0.5), "lm": arpa, "weight": ["am=2", "own=3", "kn=.5"]}
+    charlm.score(lists, write="nbest", out=pieces.append, **options)
+    (hyp,) = json.loads("".join(pieces))["hyps"]
+    kn = -3 * math.log(10)
+    expected = {"am": -2, "own": -1.5, "kn": kn, "charlm": kn, "charlm_total": -8.5 + kn / 2}
+    assert hyp["scores"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_lines_are_lists_again(tmp_path: Path) -> None:

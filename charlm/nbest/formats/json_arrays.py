@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import FEATURE, Format, Piece, Source
 from charlm.nbest.formats.json_records import Record, Records, running_id, score_in, single
 from charlm.nbest.formats.json_text import Span, elements, members, with_member
@@ -17,6 +17,8 @@ from charlm.nbest.lines import lines_of
 from charlm.nbest.notices import WITHOUT_HYPOTHESIS
 from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
 
+MAX_PENALTY = 10
+MAX_LENGTH = 1e9  # of a text, in tokens
 SCORES = re.compile(rf"score|log_?prob|^{FEATURE}$")
 
 
@@ -57,10 +59,16 @@ class ArraysFormat(Format):
         """One list a record; one without hypotheses is passed on where they may be missing.
 
         Raises:
-            ConfigError: columns, further files, or a length penalty where there can be none.
+            ConfigError: columns, further files, or a length penalty where there can be none, or
+                that is none.
             DataError: FILE:LINE of what is not JSON, or not of this format.
         """
         only(source, self.name, length_penalty=self.said_length_penalty)
+        if not abs(source.length_penalty) <= MAX_PENALTY:  # NaN is not
+            raise ConfigError(
+                f"length penalty {source.length_penalty:g}: expected what `generate` was given, a "
+                f"number up to {MAX_PENALTY}"
+            )
         once = ids_once()
         number, passed, self._rest = 1, "", ""
         with lines_of(source) as lines:
@@ -187,7 +195,9 @@ def _summed(
     results = []
     for found, said in zip(features, lengths, strict=True):
         length = score_in(said, f"{record.place}: 'lengths'")
-        if not 1 <= length < float("inf"):
-            raise DataError(f"{record.place}: found the length {length}; expected 1 or more")
+        if not 1 <= length <= MAX_LENGTH:
+            raise DataError(
+                f"{record.place}: found the length {length:g}; expected that of a text, 1 or more"
+            )
         results.append({name: value * length**penalty for name, value in found.items()})
     return results

@@ -1,6 +1,7 @@
 """Hugging Face's sequences as JSON, with the penalty for length undone."""
 
 import json
+import math
 
 import pytest
 
@@ -70,7 +71,8 @@ def test_a_penalty_is_undone_with_the_numbers_of_tokens(penalty, sums, read) -> 
         ({"sequences_scores": [1, "x"]}, "'sequences_scores': found 'x'; expected a number"),
         ({"sequences_scores": [1, None]}, "utterance 'u-1': the feature 'score' is nan; expected"),
         ({"lengths": [1]}, "found no array 'lengths' of 2 numbers; expected those of the tokens"),
-        ({"lengths": [1, 0]}, "found the length 0.0; expected 1 or more"),
+        ({"lengths": [1, 0]}, "found the length 0; expected that of a text, 1 or more"),
+        ({"lengths": [1, 1e300]}, "found the length 1e+300; expected that of a text"),
         ({"reference": 1}, "'reference': found 1; expected a string"),
     ],
 )
@@ -90,3 +92,11 @@ def test_an_id_that_comes_twice_is_refused(read) -> None:
 def test_a_penalty_where_there_is_none_is_refused(read) -> None:
     with pytest.raises(ConfigError, match="format 'hyporadise': found a length penalty; expected"):
         read(HyporadiseFormat(), "[]", length_penalty=1.0)
+
+
+@pytest.mark.parametrize("penalty", [1e5, -11.0, math.nan])
+def test_a_penalty_that_generate_was_not_given_is_refused(penalty, read) -> None:
+    with pytest.raises(
+        ConfigError, match=r"length penalty .*: expected what `generate` was given,"
+    ):
+        read(HuggingFaceFormat(), TEXT, length_penalty=penalty)

@@ -36,11 +36,14 @@ class FeatureTable:
         return FeatureTable(tuple(names), self.values_HF[:, [self.names.index(n) for n in names]])
 
 
-def require_known(names: Sequence[str], known: Sequence[str]) -> None:
+def require_known(names: Sequence[str], known: Sequence[str], *, place: str = "") -> None:
     """Raises ConfigError for a name that is not among those known, and lists them."""
+    where = f"{place}: " if place else ""
     for name in names:
         if name not in known:
-            raise ConfigError(f"weight {name!r}: no such feature; this list has {', '.join(known)}")
+            raise ConfigError(
+                f"{where}weight {name!r}: no such feature; this list has {', '.join(known)}"
+            )
 
 
 def feature_table(

@@ -86,7 +86,11 @@ def rescored(
 
     `scores` are what a writer adds to the list as the feature `charlm`. `dedup` says what the total
     of hypotheses with the same words is.
+
+    Raises:
+        ConfigError: a weight for a feature that this list has not.
     """
+    require_known(list(weights.values), table.names, place=nbest.hypotheses[0].place)
     totals_H = total(table, weights)
     ties = tie_order(table)
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()

@@ -50,6 +50,8 @@ def test_ties_keep_their_order_in_a_long_list() -> None:
 def test_a_weight_for_a_feature_that_the_list_lacks_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^weight 'kn': no such feature; this list has am, nn$"):
         total(TABLE, Weights({"kn": 1.0}))
+    with pytest.raises(ConfigError, match=r"^x:1: weight 'kn': no such feature; this list has am,"):
+        rescored(NBEST, TABLE, weights=Weights({"kn": 1.0}))
 
 
 def test_weights_come_back_from_their_file_with_how_they_were_tuned(tmp_path: Path) -> None:

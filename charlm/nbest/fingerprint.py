@@ -1,8 +1,9 @@
 """What lists hold, in a few bytes: to notice that weights are reported on what they were tuned on.
 
-Of each list there is a hash of its texts and its reference, whatever format and ids it came in; a
-fingerprint keeps the 64 smallest. A report that shares a fifth of the lists, or a half, shares that
-part of the 64: a copy in another format or a piece of the same file is found, too.
+Of each list there is a hash of its texts and its reference, whatever format, ids and order they
+came in; a fingerprint keeps the 64 smallest. A report that shares a fifth of the lists, or a half,
+shares that part of the 64: a copy in another format, ranked anew, or a piece of the file is found,
+too.
 """
 
 import hashlib
@@ -80,6 +81,7 @@ def _hashes(lists: Sequence[NbestList], references: References) -> list[str]:
 
 
 def _hash(nbest: NbestList, reference: Sequence[str]) -> str:
-    texts = [reference, *(hypothesis.words for hypothesis in nbest.hypotheses)]
+    # Whatever their order, and each once: a list that was ranked, or merged, is the same.
+    texts = [reference, *sorted({hypothesis.words for hypothesis in nbest.hypotheses})]
     content = "\n".join(" ".join(words) for words in texts)
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:DIGITS]

@@ -1,5 +1,7 @@
 """Fingerprints: the same lists are known again, in part or under other ids; others are let pass."""
 
+from dataclasses import replace
+
 import pytest
 
 from charlm.errors import ConfigError
@@ -52,6 +54,9 @@ def test_order_and_ids_do_not_matter_but_texts_and_references_do() -> None:
     references = references_of(lists)
     turned = lists_of(range(5), prefix="z")[::-1]
     assert fingerprint(lists, references) == fingerprint(turned, references_of(turned))
+    # Turned, and a text twice.
+    ranked = [replace(each, hypotheses=(each.hypotheses * 2)[:0:-1]) for each in lists]
+    assert fingerprint(ranked, references) == fingerprint(lists, references)
     changed = {**references, "u3": ("other",)}
     assert fingerprint(lists, changed).sha256 != fingerprint(lists, references).sha256
 

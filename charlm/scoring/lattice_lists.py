@@ -31,6 +31,7 @@ from charlm.nbest.lattices.options import OLD, LatticeOptions
 from charlm.nbest.lattices.reading import read_lattices
 from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.lattices.writing import rescored_text
+from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.first_best import with_first
 from charlm.scoring.hypothesis_text import Known
@@ -100,7 +101,12 @@ class LatticeLists(Format):
         return False
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """What was best in each lattice as it came, and the best paths now, the best first."""
+        """What was best in each lattice as it came, and the best paths now, the best first.
+
+        Raises:
+            ConfigError: columns, further files or a length penalty.
+        """
+        only(source, self.form)
         lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
         if self.memory is None:
             yield from self.divided(self, lattices) if self.divided else self.search(lattices)

@@ -153,6 +153,24 @@ def test_a_weight_that_a_tuning_would_drop_is_refused_before_anything_is_scored(
     assert asked.n_sentences == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ({"columns": "id,text"}, "names of columns"),
+        ({"features": ["am=acwt"]}, "files of features"),
+        ({"length_penalty": 1.0}, "a length penalty"),
+    ],
+)
+def test_what_lattices_have_no_use_for_is_refused_as_of_lists(
+    tmp_path: Path, scorer: charlm.FunctionScorer, said: dict[str, object], what: str
+) -> None:
+    lattices = tmp_path / "lattices"
+    lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")
+    expected = f"^format 'kaldi-lattice': found {what}; expected none; leave it out$"
+    with pytest.raises(charlm.ConfigError, match=expected):
+        charlm.score(lattices, scorer=scorer, **said)
+
+
 def test_references_are_of_lattices_too(run: Path, tmp_path: Path) -> None:
     lattices, refs = tmp_path / "lattices", tmp_path / "refs"
     lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")

@@ -232,7 +232,8 @@ def _as_json(value: Any) -> Any:
 def merged(base: Settings, changes: Settings) -> Settings:
     """`base` with `changes` laid over it, objects merged key by key; neither is altered.
 
-    Where a change names another `type`, the options of the old one go with it.
+    Where a change names another `type`, the options of the old one go with it; those that stand
+    under no type yet are for whichever is named.
 
     Raises:
         ConfigError: nested too deep.
@@ -241,8 +242,8 @@ def merged(base: Settings, changes: Settings) -> Settings:
 
 
 def _merged(base: Settings, changes: Settings, depth: int) -> Settings:
-    same_type = changes.get("type", base.get("type")) == base.get("type")
-    result: Settings = _copied(base, depth) if same_type else {}
+    old_type = base.get("type", changes.get("type"))
+    result: Settings = _copied(base, depth) if changes.get("type", old_type) == old_type else {}
     for key, value in changes.items():
         old = result.get(key)
         if isinstance(value, dict) and isinstance(old, dict):

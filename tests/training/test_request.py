@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from charlm.errors import CharlmError, ConfigError, TrainingError
+from charlm.presets import preset
+from charlm.settings import merged
 from charlm.training.request import first_difference, parse_time, requested_changes
 from charlm.training.train import train
 
@@ -38,6 +40,25 @@ def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> Non
     )
     recipe = {"epochs": 9, "batch_size": 4, "optimiser": {"lr": 0.5}, "clip": 1}
     assert changes == {"recipe": recipe, "encoder": {"encoder": {"widths": [1, 2]}}}
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["recipe.optimiser.type=adam", "encoder.type=word", "encoder.dim=50"],
+        ["encoder.dim=50", "encoder.type=word", 'recipe.optimiser={"type": "adam"}'],
+    ],
+    ids=["type first", "type last"],
+)
+def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -> None:
+    changes = requested_changes(overrides, epochs=None, batch_size=None, bptt=None, lr=0.003)
+    assert changes == {
+        "recipe": {"optimiser": {"type": "adam", "lr": 0.003}},
+        "encoder": {"type": "word", "dim": 50},
+    }
+    kept = merged(preset("char-small"), changes)
+    assert kept["encoder"] == {"type": "word", "dim": 50}
+    assert kept["recipe"]["optimiser"] == {"type": "adam", "lr": 0.003}
 
 
 def test_no_option_is_no_change() -> None:

@@ -7,6 +7,7 @@ and the same settings with every default written out: what a run stores is never
 
 import inspect
 import json
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +45,7 @@ Probability = Annotated[float, Range(0.0, 0.999)]
 # read stands with the weights, and the path in a stranger's run.json is never opened.
 STORED = "stored"
 InputFile = Annotated[str, STORED]
+BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")  # of .5, which JSON would have as 0.5
 MAX_LIST = 64
 MAX_DEPTH = 16  # of parts within parts
 MAX_NESTING = 64  # of JSON values: far from where Python's own recursion ends
@@ -266,7 +268,7 @@ def _copied(value: Any, depth: int) -> Any:
 def parse_override(text: str) -> Settings:
     """`encoder.widths=1,2,3` as `{"encoder": {"widths": [1, 2, 3]}}`.
 
-    A value is JSON where it reads as JSON (numbers, true, lists, objects), else a word.
+    A value is JSON where it reads as JSON (numbers, also as .5, true, lists, objects), else a word.
 
     Raises:
         ConfigError: no `=` or an empty name.
@@ -285,7 +287,8 @@ def parse_override(text: str) -> Settings:
 
 
 def _parse_value(text: str) -> Any:
-    for candidate in (text, f"[{text}]") if "," in text else (text,):
+    plain = BARE_POINT.sub("0.", text)
+    for candidate in (text, f"[{text}]", plain, f"[{plain}]") if "," in text else (text, plain):
         try:
             return json.loads(candidate)
         except (ValueError, RecursionError):

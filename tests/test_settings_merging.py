@@ -14,6 +14,12 @@ from charlm.settings import MAX_NESTING, Settings, merged, parse_override, shown
         ("encoder.widths=[1]", {"encoder": {"widths": [1]}}),
         ("recipe.clip=0.5", {"recipe": {"clip": 0.5}}),
         ("recipe.clip=-1e-3", {"recipe": {"clip": -0.001}}),
+        ("recipe.clip=.5", {"recipe": {"clip": 0.5}}),
+        ("recipe.clip=-.5e2", {"recipe": {"clip": -50}}),
+        ("a.betas=.9,.999", {"a": {"betas": [0.9, 0.999]}}),
+        ("a.betas=0,.999", {"a": {"betas": [0, 0.999]}}),
+        ("a.file=./.5/x.5", {"a": {"file": "./.5/x.5"}}),
+        ('a.words=".5","x"', {"a": {"words": [".5", "x"]}}),
         ("output.tied=true", {"output": {"tied": True}}),
         ("output.type=hierarchical", {"output": {"type": "hierarchical"}}),
         ("a.words=x,y", {"a": {"words": "x,y"}}),  # no JSON, so a word

@@ -102,9 +102,11 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
 
 
 def _perplexities(run: "RunFacts") -> list[tuple[str, str]]:
+    from charlm.run.history import shown_ppl
+
     rows = []
     for each in run.perplexities:
-        rows.append((f"{each.split} ppl", f"{each.ppl:.2f}, as read in training"))
+        rows.append((f"{each.split} ppl", f"{shown_ppl(each.ppl)}, as read in training"))
         rows.append(("signature", each.signature))
     if run.weights_sha256 is not None:
         rows.append(("test ppl", f"charlm eval --model {shlex.quote(run.path)} --data DIR"))

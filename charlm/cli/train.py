@@ -170,7 +170,9 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
     if not result.is_finished:
         output.say("go on with --resume")
     if result.valid_ppl is not None:
-        output.write(f"best valid ppl {result.valid_ppl:.2f} (epoch {result.best_epoch})")
+        from charlm.run.history import shown_ppl
+
+        output.write(f"best valid ppl {shown_ppl(result.valid_ppl)} (epoch {result.best_epoch})")
 
 
 class _Bar:
@@ -224,12 +226,12 @@ class _Bar:
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
         """One line."""
-        from charlm.run.history import total_seconds
+        from charlm.run.history import shown_ppl, total_seconds
 
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
         output.say(
-            f"epoch {record['epoch']:3d}  train ppl {record['train_ppl']:8.2f}  "
-            f"valid ppl {record['valid_ppl']:8.2f}{'*' if is_best else ' '}  "
+            f"epoch {record['epoch']:3d}  train ppl {shown_ppl(record['train_ppl']):>8}  "
+            f"valid ppl {shown_ppl(record['valid_ppl']):>8}{'*' if is_best else ' '}  "
             f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(total_seconds([record]))}"
         )
 

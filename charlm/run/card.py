@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.run.folder import CARD, MODEL, RunInfo
-from charlm.run.history import best_record, total_seconds
+from charlm.run.history import best_record, shown_ppl, total_seconds
 from charlm.run.weights import read_meta
 from charlm.text.files import write_bytes
 from charlm.text.inventory import Inventory
@@ -26,12 +26,12 @@ def save_card(
     if recipe.get("temperature") == "valid":
         ppl, temperature = kept(folder, ppl=best["valid_ppl"])
         if temperature != 1.0:
-            before = f"{best['valid_ppl']:.2f} without"
+            before = f"{shown_ppl(best['valid_ppl'])} without"
             said = f", with a softmax temperature of {temperature:.2f} set on it ({before})"
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",
-        f"Validation perplexity {ppl:.2f} after epoch {best['epoch']} "
+        f"Validation perplexity {shown_ppl(ppl)} after epoch {best['epoch']} "
         f"({len(history)} of {recipe['epochs']} trained){said}, {_reading(recipe)}, fp32. "
         "For test figures run `charlm eval`.",
         "",

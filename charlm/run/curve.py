@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from charlm.run.history import best_record
+from charlm.run.history import best_record, shown_ppl
 from charlm.text.files import write_bytes
 
+WIDE = 1e4  # times the lowest perplexity
 LONGEST_TITLE = 80  # characters; more runs out of the picture
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#666666"  # Okabe and Ito's, told apart by anyone
 
@@ -29,7 +30,7 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
         top.plot(epochs, values, style, color=colour, marker="o", markersize=3, label=label)
     best = best_record(history)
     top.annotate(
-        f"best {best['valid_ppl']:.2f}",
+        f"best {shown_ppl(best['valid_ppl'])}",
         (best["epoch"], best["valid_ppl"]),
         xytext=(0, 7),
         textcoords="offset points",
@@ -38,11 +39,14 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     )
     top.set(yscale="log", ylabel="perplexity")
     top.set_title(drawable(title), parse_math=False)  # a corpus may be called a$b$
-    top.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    top.yaxis.set_major_formatter(ScalarFormatter())
+    lowest, highest = top.get_ylim()
+    if highest < WIDE * lowest:  # else powers of ten do
+        top.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        top.yaxis.set_major_formatter(ScalarFormatter())
     top.minorticks_off()
     top.legend(frameon=False)
-    bottom.step(epochs, [record["rate"] for record in history], where="mid", color=GREY)
+    rates = [record["rate"] for record in history]
+    bottom.step(epochs, rates, where="mid", color=GREY)
     bottom.set(xlabel="epoch", ylabel="rate")
     bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in (top, bottom):

@@ -10,6 +10,7 @@ from charlm.text.files import parse_json, read_lines
 
 # What is read of a record; a number without a fraction may stand as a whole one.
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
+MANY = 1e7  # times the words of any vocabulary
 PRETRAINING = "pretraining"  # 1 in the record of an epoch that read one side of a mixture alone
 
 
@@ -42,6 +43,11 @@ def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
     One of pre-training is best only while there is no other: it was not the model that is kept.
     """
     return min(history, key=lambda record: (record.get(PRETRAINING, 0), record["valid_ppl"]))
+
+
+def shown_ppl(ppl: float) -> str:
+    """A perplexity with two decimals; one that is no figure any more, as 1.76e+211."""
+    return f"{ppl:.2f}" if ppl < MANY else f"{ppl:.2e}"
 
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:

@@ -15,6 +15,7 @@ from torch import Tensor
 from charlm.model.contract import Output
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL
+from charlm.run.history import shown_ppl
 from charlm.run.store import load_run
 from charlm.run.weights import read_tensors, write_tensors
 from charlm.scoring.nll import Nlls, validation_perplexity
@@ -50,11 +51,11 @@ def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], Non
     if after < before:
         changed = {"temperature": temperature, "valid_ppl": after}
         write_tensors(path, model.state_dict(), meta={**meta, **changed})
-        outcome = f"valid ppl {after:.2f} instead of {before:.2f}"
+        outcome = f"valid ppl {shown_ppl(after)} instead of {shown_ppl(before)}"
     else:
         temperature = 1.0
         write_tensors(path, tensors, meta={**meta, "temperature": temperature})
-        outcome = f"valid ppl {before:.2f}, which no other makes lower"
+        outcome = f"valid ppl {shown_ppl(before)}, which no other makes lower"
     note(f"softmax temperature {temperature:.2f}: {outcome}")
     return True
 

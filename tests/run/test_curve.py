@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,40 @@ def test_a_curve_is_a_whole_picture_with_both_lines(tmp_path: Path, n_epochs: in
     assert picture.shape == (540, 840, 3)
     for colour in ("#0072b2", "#d55e00", "#666666"):
         assert (abs(picture - to_rgb(colour)).max(axis=-1) < 0.02).sum() > 20 * (n_epochs - 1)
+
+
+@pytest.fixture
+def drawn_figure(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that were written."""
+    from matplotlib.figure import Figure
+
+    figures: list[Any] = []
+    savefig = Figure.savefig
+
+    def kept(self: Figure, *arguments: Any, **options: Any) -> None:
+        figures.append(self)
+        savefig(self, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", kept)
+    return figures
+
+
+def test_perplexities_beyond_measure_leave_room_for_the_curve(
+    tmp_path: Path, drawn_figure: list[Any]
+) -> None:
+    ppls = [(270.0, 9.3e79), (1.8e212, 2.6e154)]
+    history = [
+        {"epoch": n, "train_ppl": train, "valid_ppl": valid, "rate": 300.0}
+        for n, (train, valid) in enumerate(ppls, 1)
+    ]
+    save_curve(history, tmp_path / "curve.png", title="diverged")
+    top = drawn_figure[0].axes[0]
+    assert top.get_position().width > 0.8
+    assert top.texts[0].get_text() == "best 9.30e+79"
+    low, high = top.get_ylim()
+    ticks = [tick for tick in top.get_yticks() if low <= tick <= high]
+    assert 3 <= len(ticks) <= 12
+    assert max(ticks) / min(ticks) > 1e100
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Perplexities of runs with other words do not compare; the legend says how many w
 
 from charlm.insight.pictures.canvas import Drawn, blank, plain_numbers, style_of
 from charlm.insight.pictures.subject import Subject
-from charlm.run.history import best_record
+from charlm.run.history import best_record, shown_ppl
 
 
 def draw(subject: Subject) -> Drawn:
@@ -22,7 +22,8 @@ def draw(subject: Subject) -> Drawn:
         style = style_of(number)
         epochs = [record["epoch"] for record in history]
         best = best_record(history)
-        shown = f"validation, best {best['valid_ppl']:.2f} (V = {member.inventory.n_words:,})"
+        lowest, n_words = shown_ppl(best["valid_ppl"]), member.inventory.n_words
+        shown = f"validation, best {lowest} (V = {n_words:,})"
         for key, label, dashes, marker in (
             ("valid_ppl", shown, "-", style.marker),
             ("train_ppl", "training, with dropout", ":", None),

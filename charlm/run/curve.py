@@ -46,9 +46,9 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     top.minorticks_off()
     top.legend(frameon=False)
     rates = [record["rate"] for record in history]
-    bottom.step(epochs, rates, where="mid", color=GREY)
+    bottom.step(epochs, rates, where="mid", color=GREY, marker="." if len(rates) == 1 else "")
     bottom.set(xlabel="epoch", ylabel="rate")
-    bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
+    bottom.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
     buffer = io.BytesIO()

@@ -12,6 +12,7 @@ from typing import Any
 from charlm.errors import DataError
 from charlm.insight.info_choice import Choice, choice
 from charlm.insight.vectors import Vectors
+from charlm.run.card import kept
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.store import LoadedRun, empty_model, load_run, load_words
@@ -201,5 +202,6 @@ def _perplexities(
         "norm": normalisation_name(inventory.normalisation),
         "precision": "fp32",  # validation is, whatever the training
     }
-    ppl = float(best_record(history)["valid_ppl"])
+    # A softmax that was given a temperature is another model than that of the epoch.
+    ppl, _ = kept(loaded.path, ppl=float(best_record(history)["valid_ppl"]))
     return (StoredPerplexity("valid", ppl, joined_signature(told)),)

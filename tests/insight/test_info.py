@@ -10,6 +10,8 @@ import torch
 import charlm
 from charlm.errors import DataError
 from charlm.insight.info import RunFacts, facts_of, info
+from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.report.tables import curves_as_json
 from charlm.text.files import sha256_of
 from charlm.text.inventory import load_inventory
 
@@ -70,6 +72,31 @@ def test_the_perplexity_carries_the_signature_of_how_it_was_read(
     same = dict(part.split(":", 1) for part in evaluated.signatures["carried"].split("|"))
     assert (found.split, found.ppl) == ("valid", record["valid_ppl"])
     assert told == {**same, "streams": "4"}
+
+
+def test_a_softmax_temperature_is_in_the_perplexity_as_it_is_in_the_weights(
+    corpus_dir: Path, tmp_path: Path
+) -> None:
+    small = ["encoder.dim=4", "context.dim=4", "recipe.temperature=valid"]
+    run = tmp_path / "run"
+    charlm.train(
+        arch="word-small",
+        data=corpus_dir,
+        out=run,
+        overrides=small,
+        epochs=1,
+        batch_size=1,  # validation reads one stream, as `evaluate` does
+        threads=1,
+        device="cpu",
+        precision="fp32",
+    )
+    (found,) = facts_of(run).perplexities
+    (evaluated,) = charlm.evaluate(run, data=corpus_dir, split="valid", device="cpu", threads=1)
+    (curve,) = curves_as_json(Subject([run], wanted=Wanted(device="cpu"), on_stage=print))
+    of_epoch = json.loads((run / "log.jsonl").read_text())["valid_ppl"]
+    assert found.ppl == pytest.approx(evaluated.by_state["carried"].ppl, rel=1e-6)
+    assert found.ppl < of_epoch - 0.01
+    assert (curve["best"], curve["kept"]) == (of_epoch, found.ppl)
 
 
 def test_sentences_read_one_by_one_stand_in_the_signature(run: Path) -> None:

@@ -106,7 +106,7 @@ function lead(data) {
   if (rows.words) told.push(`${rows.words} words`);
   const mine = data.results && data.results.rows[0];
   if (mine) told.push(`perplexity ${shown(mine.ppl)} on ${data.results.text}`);
-  else if (data.curves) told.push(`validation perplexity ${shown(data.curves[0].best)}`);
+  else if (data.curves) told.push(`validation perplexity ${shown(data.curves[0].kept)}`);
   if (data.runs.length > 1) told.push(`beside ${data.runs.slice(1).join(", ")}`);
   return told.join(" · ");
 }

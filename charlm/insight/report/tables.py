@@ -13,6 +13,7 @@ from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.run.card import kept
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
 from charlm.scoring.comparison.bands import Band
@@ -43,7 +44,7 @@ def card_rows(subject: Subject) -> list[tuple[str, str]]:
 
 
 def curves_as_json(subject: Subject) -> list[Json]:
-    """Perplexities by epoch of each run.
+    """Perplexities by epoch of each run, and that of the weights that were kept.
 
     Raises:
         DataError: a log that is missing, empty or damaged.
@@ -57,8 +58,11 @@ def curves_as_json(subject: Subject) -> list[Json]:
             "valid": [record["valid_ppl"] for record in history],
             "best": best_record(history)["valid_ppl"],
             "best_epoch": best_record(history)["epoch"],
+            "kept": kept(path, ppl=best_record(history)["valid_ppl"])[0],
         }
-        for member, history in zip(subject.members, subject.histories, strict=True)
+        for path, member, history in zip(
+            subject.paths, subject.members, subject.histories, strict=True
+        )
     ]
 
 

@@ -57,6 +57,15 @@ def lacking(run: LoadedRun, what: str, *, wanted: str) -> ConfigError:
     )
 
 
+def require_words(run: LoadedRun) -> None:
+    """Raises ConfigError where a vocabulary holds nothing that could be shown."""
+    if run.inventory.n_words <= UNK + 1:
+        raise ConfigError(
+            f"{run.path}: its vocabulary is </s> and <unk> alone; expected words beside them; "
+            "choose a run of a longer text"
+        )
+
+
 def require_numbers(run: LoadedRun, values: npt.NDArray[np.floating]) -> None:
     """Raises DataError where a model gives something else than numbers."""
     if not np.isfinite(values).all():

@@ -12,7 +12,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charlm.insight.encoding import lacking, part_of, require_numbers, vocabulary_blocks
+from charlm.insight.encoding import (
+    lacking,
+    part_of,
+    require_numbers,
+    require_words,
+    vocabulary_blocks,
+)
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import Forms
@@ -79,12 +85,13 @@ def transform_gates(run: LoadedRun) -> tuple[TransformGate, ...]:
     """The transform gate of each highway layer, over all words but `</s>` and `<unk>`.
 
     Raises:
-        ConfigError: the run has no highway layers.
+        ConfigError: the run has no highway layers, or no words.
         DataError: a model that gives no numbers.
     """
     encoder = part_of(run, HighwayEncoder)
     if encoder is None:
         raise lacking(run, "highway layers", wanted="highway")
+    require_words(run)
     tallies = [_Tally(encoder.dim) for _ in encoder.layers]
     names = [f"transform.{n}" for n in range(1, len(tallies))] + ["transform"]
     for block, forms in vocabulary_blocks(run, part=encoder):
@@ -132,12 +139,13 @@ def gate_profile(run: LoadedRun) -> GateProfile:
     rarer a word, the more of its vector comes from its spelling.
 
     Raises:
-        ConfigError: the run has no gate between words and characters.
+        ConfigError: the run has no gate between words and characters, or no words.
         DataError: a model that gives no numbers.
     """
     encoder = part_of(run, GateEncoder)
     if encoder is None:
         raise lacking(run, "gate between words and characters", wanted="gate")
+    require_words(run)
     columns = [_gates_and_norms(encoder, f) for _, f in vocabulary_blocks(run, part=encoder)]
     gates_V, word_norms_V, char_norms_V = (
         torch.cat(each).numpy() for each in zip(*columns, strict=True)

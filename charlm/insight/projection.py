@@ -19,6 +19,7 @@ from charlm.insight.encoding import (
     pieces_of,
     require_numbers,
     require_tap,
+    require_words,
     shown,
     words_at,
 )
@@ -144,10 +145,11 @@ def word_map(run: LoadedRun, *, at: str | None = None) -> WordMap:
     """The most frequent words at a tap of the encoder, the last if not given.
 
     Raises:
-        ConfigError: no such tap.
+        ConfigError: no such tap; no words.
         DataError: a model that gives no numbers.
     """
     tap = require_tap(run, at)
+    require_words(run)
     vectors_NE = words_at(run, at=tap, n_words=UNK + 1 + MOST_WORDS)[UNK + 1 :]
     require_numbers(run, vectors_NE)
     units_NE = vectors_NE / np.maximum(np.linalg.norm(vectors_NE, axis=1, keepdims=True), 1e-30)

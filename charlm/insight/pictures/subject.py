@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.encoding import character_encoder, part_of, require_tap
+from charlm.insight.encoding import character_encoder, require_tap
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
 from charlm.insight.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.insight.surprisal import ORDER, TextReading, read_text
-from charlm.model.encoders.gate import GateEncoder
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
 from charlm.run.store import LoadedRun, load_run
@@ -84,7 +83,10 @@ class Subject:
     @property
     def gate_figures(self) -> dict[str, object] | None:
         """What is told of the gate between words and characters, None where there is none."""
-        return None if part_of(self.run, GateEncoder) is None else self.gate.to_dict()
+        try:
+            return self.gate.to_dict()
+        except ConfigError:
+            return None
 
     @property
     def name(self) -> str:

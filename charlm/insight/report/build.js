@@ -137,7 +137,7 @@ function build() {
   document.getElementById("contents").append(el("ul", {}));
   if (data.results) results(data);
   if (data.curves) curves(data);
-  neighbours(data);
+  if (data.neighbours) neighbours(data);
   maps(data);
   gates(data);
   if (data.bands) bands(data, "bands", "bands", "By frequency", "occurrences in the training text", "");

@@ -6,6 +6,7 @@ two models can be laid side by side; else words of the vocabulary, frequent and 
 
 from collections.abc import Sequence
 
+from charlm.insight.encoding import require_words
 from charlm.insight.neighbours import neighbours_in
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import short
@@ -44,7 +45,12 @@ def neighbour_table(subject: Subject, words: Sequence[str]) -> Json:
 
 
 def chosen_words(run: LoadedRun) -> list[str]:
-    """Words to ask about where nobody said which."""
+    """Words to ask about where nobody said which.
+
+    Raises:
+        ConfigError: the vocabulary holds none.
+    """
+    require_words(run)
     inventory = run.inventory
     known = [word for word in TABLE_6 if word in inventory.word_ids]
     if len(known) >= LEAST_KNOWN:

@@ -25,6 +25,7 @@ from charlm.insight.report.tables import (
 Json = dict[str, object]
 Section = Callable[[Subject], object]
 
+NEIGHBOURS = "neighbours"
 # What looks into the run alone: it may lack the part that a section is about.
 OF_THE_RUN: dict[str, tuple[str, Section]] = {
     "card": ("model card", card_rows),
@@ -71,11 +72,13 @@ def content_of(subject: Subject, *, words: Sequence[str]) -> Content:
         f"{subject.run.info.arch} on {subject.run.info.corpus.get('name', 'a corpus')}"
     )
     missing: list[tuple[str, str]] = []
-    content["neighbours"] = neighbour_table(subject, words)
-    for key, (name, section) in OF_THE_RUN.items():
+    sections = {NEIGHBOURS: ("nearest words", lambda s: neighbour_table(s, words)), **OF_THE_RUN}
+    for key, (name, section) in sections.items():
         try:
             content[key] = section(subject)
         except (ConfigError, DataError) as error:
+            if words and key == NEIGHBOURS:  # what was asked for by name
+                raise
             missing.append((name, str(error)))
     if subject.wanted.data is None:
         names = ", ".join(name for name, _ in OF_THE_TEXT.values())

@@ -90,6 +90,22 @@ def test_a_run_without_its_log_and_card_is_shown_without_them(run: Path, tmp_pat
     assert result.missing[1] == f"learning curves: {copy / LOG}: {reason}"
 
 
+@pytest.mark.parametrize("arch", ["char-small", "miyamoto-gate"])
+def test_a_run_of_no_words_has_a_page_that_says_so(tmp_path: Path, arch: str) -> None:
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text("once\ntwice\n")  # each seen once: <unk>
+    small = ["context.dim=4", "context.layers=1"]
+    charlm.train(arch=arch, data=tmp_path, out=tmp_path / "run", overrides=small, epochs=1, **CPU)
+    out = tmp_path / "a.html"
+    result = charlm.report(tmp_path / "run", data=tmp_path, out=out, **CPU)
+    wordless = [each.partition(": ") for each in result.missing if "</s> and <unk> alone" in each]
+    assert all(name in wordless[0][0] for name in ("nearest words", "map of words"))
+    assert {"card", "curves", "results", "bands"} <= set(data_of(out))
+    drawn = charlm.report(tmp_path / "run", pictures=tmp_path / "pictures", **CPU)
+    assert (tmp_path / "pictures" / "curves.svg") in drawn.files
+    assert any("picture words" in each for each in drawn.missing)
+
+
 def test_the_words_asked_for_are_shown_at_every_tap(run: Path, tmp_path: Path) -> None:
     charlm.report(run, out=tmp_path / "a.html", word=["cat", "catz"], **CPU)
     taps = data_of(tmp_path / "a.html")["neighbours"]["taps"]

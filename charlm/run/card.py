@@ -1,5 +1,6 @@
 """The model card: what a run is, in words a person can read beside the weights."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def _rows(
     total = sum(parameters.values())
     by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
     rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.to_dict().items())
-    command = " ".join(info.command).replace("|", "\\|")
+    command = shlex.join(info.command).replace("|", "\\|")  # one that can be pasted
     rows = [
         ("parameters", f"{total:,} ({by_part})"),
         ("words", f"{inventory.n_words:,}"),

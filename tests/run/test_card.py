@@ -26,7 +26,7 @@ For test figures run `charlm eval`.
 | precision, device | bf16, cpu |
 | time | 1,335 s |
 | versions | charlm 0.1.0, torch 2.13.0 |
-| command | `charlm train --data a\\|b` |
+| command | `charlm train --data 'a\\|b' --out 'my run'` |
 
 ![learning curve](curve.png)
 """
@@ -54,7 +54,7 @@ def test_the_card_tells_what_the_run_is(tmp_path: Path) -> None:
         device="cpu",
         precision="bf16",
         versions={"torch": "2.13.0"},
-        command=["charlm", "train", "--data", "a|b"],
+        command=["charlm", "train", "--data", "a|b", "--out", "my run"],
         charlm="0.1.0",
     )
     ppls = [(1, 150.0), (2, 96.126), (3, 96.5)]

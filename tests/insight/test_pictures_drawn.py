@@ -1,9 +1,11 @@
 """Every picture of small runs: its files, its labels, and its numbers."""
 
 import csv
+import shutil
 import struct
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -89,6 +91,26 @@ def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn,
     assert labelled[-1].get_xlabel()
     has_scale = name in ("filter", "words") and others[0].get_ylabel()
     assert has_scale or first.get_legend()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [(r"a$\nothing$", r"a\$\nothing\$"), ("_a", " _a"), ("日", "\\u65e5"), ("a b", "a b")],
+)
+def test_a_run_of_any_name_stands_in_legends_and_on_axes_as_it_is_called(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, name: str, shown: str
+) -> None:
+    runs = [shutil.copytree(tiny_run, tmp_path / each) for each in (name, "other")]
+    subject = Subject(runs, wanted=Wanted(data=corpus_dir, device="cpu"), on_stage=unheard)
+    drawn = [draw("curves", subject), draw("bands", subject)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of what the font lacks
+        for each in drawn:
+            save(each, tmp_path / "a.png")
+    in_legends = [each.figure.axes[0].get_legend().get_texts()[0].get_text() for each in drawn]
+    assert in_legends[0].startswith(f"{shown}: validation")
+    assert in_legends[1] == shown
+    assert drawn[1].figure.axes[1].get_ylabel() == f"% above {shown}"
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -82,6 +82,15 @@ def set_title(axes: "Axes", title: str) -> None:
     axes.set_title(lines, parse_math=False, fontsize=11)
 
 
+def labelled(name: str) -> str:
+    """A run's name for legends and axes: no formula, and what the font can show.
+
+    matplotlib leaves a name that begins with _ out of legends.
+    """
+    shown = drawable(name).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
+
+
 def plain_numbers(axes: "Axes") -> None:
     """A logarithmic perplexity axis with 200 in the place of 2 × 10²."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter

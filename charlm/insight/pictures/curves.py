@@ -3,7 +3,7 @@
 Perplexities of runs with other words do not compare; the legend says how many words each has.
 """
 
-from charlm.insight.pictures.canvas import Drawn, blank, plain_numbers, style_of
+from charlm.insight.pictures.canvas import Drawn, blank, labelled, plain_numbers, style_of
 from charlm.insight.pictures.subject import Subject
 from charlm.run.history import best_record, shown_ppl
 
@@ -35,7 +35,7 @@ def draw(subject: Subject) -> Drawn:
                 color=style.colour,
                 marker=marker,
                 markersize=4,
-                label=f"{member.name}: {label}" if several else label,
+                label=f"{labelled(member.name)}: {label}" if several else label,
             )
         rows += [
             (member.name, r["epoch"], float(r["train_ppl"]), float(r["valid_ppl"])) for r in history

@@ -7,7 +7,14 @@ On the upper axis two good models lie on each other; the lower one tells them ap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from charlm.insight.pictures.canvas import Drawn, Style, plain_numbers, set_title, style_of
+from charlm.insight.pictures.canvas import (
+    Drawn,
+    Style,
+    labelled,
+    plain_numbers,
+    set_title,
+    style_of,
+)
 from charlm.insight.surprisal import TextReading
 from charlm.scoring.comparison.bands import Band
 from charlm.text.inventory import END_WORD, UNK_WORD
@@ -45,13 +52,15 @@ def draw_bands(
     for number, name in enumerate(systems):
         style = style_of(number, is_baseline=number == len(systems) - 1)
         ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]
-        _draw_line(top, ppls, bands=bands, style=style, label=name)
+        _draw_line(top, ppls, bands=bands, style=style, label=labelled(name))
         firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
         more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
-        _draw_line(bottom, more, bands=bands, style=style, label=name)
+        _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
     labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
     bottom.set_xticks(range(len(bands)), labels, fontsize=8)
-    bottom.set(xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"% above {systems[0]}")
+    bottom.set(
+        xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"% above {labelled(systems[0])}"
+    )
     top.set_ylabel("perplexity")
     plain_numbers(top)
     top.legend(fontsize=9)

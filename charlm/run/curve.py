@@ -45,8 +45,9 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
         top.yaxis.set_major_formatter(ScalarFormatter())
     top.minorticks_off()
     top.legend(frameon=False)
+    alone = "o" if len(epochs) == 1 else None  # no line leads to it
     rates = [record["rate"] for record in history]
-    bottom.step(epochs, rates, where="mid", color=GREY, marker="." if len(rates) == 1 else "")
+    bottom.step(epochs, rates, where="mid", color=GREY, marker=alone, markersize=3)
     bottom.set(xlabel="epoch", ylabel="rate")
     bottom.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     for axes in (top, bottom):

@@ -170,6 +170,13 @@ def test_the_lower_axes_show_by_how_many_per_cent_a_perplexity_is_higher(
     assert kneser_ney.get_ydata()[-1] == pytest.approx((last - first) / first * 100)
 
 
+def test_a_single_epoch_is_two_points_over_its_number(subject: Subject) -> None:
+    (axes,) = draw("curves", subject).figure.axes
+    assert all(line.get_marker() not in ("", "None", None) for line in axes.lines)
+    low, high = axes.get_xlim()
+    assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1]
+
+
 def test_an_undefined_number_is_an_empty_cell(subject: Subject, tmp_path: Path) -> None:
     figure = draw("curves", subject).figure
     save_rows(Drawn(figure, ("a", "b"), [(None, 0.5), (1, "x")]), tmp_path / "a.tsv")

@@ -48,7 +48,7 @@ def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
     record = {"epoch": 1, "train_ppl": 400.0, "valid_ppl": 300.0, "rate": 1.0}
     save_curve([record], tmp_path / "curve.png", title="one")
     bottom = drawn_figure[0].axes[1]
-    assert bottom.lines[0].get_marker() == "."  # of a line from point to point nothing is seen
+    assert bottom.lines[0].get_marker() == "o"  # of a line from point to point nothing is seen
     low, high = bottom.get_xlim()
     assert [tick for tick in bottom.get_xticks() if low <= tick <= high] == [1.0]
 

@@ -26,7 +26,7 @@ def draw(subject: Subject) -> Drawn:
         shown = f"validation, best {lowest} (V = {n_words:,})"
         for key, label, dashes, marker in (
             ("valid_ppl", shown, "-", style.marker),
-            ("train_ppl", "training, with dropout", ":", None),
+            ("train_ppl", "training, with dropout", ":", "." if len(epochs) == 1 else None),
         ):
             axes.plot(
                 epochs,
@@ -41,7 +41,7 @@ def draw(subject: Subject) -> Drawn:
             (member.name, r["epoch"], float(r["train_ppl"]), float(r["valid_ppl"])) for r in history
         ]
     axes.set(xlabel="epoch", ylabel="perplexity")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     plain_numbers(axes)
     axes.legend(fontsize=9)
     return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows)

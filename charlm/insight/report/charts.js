@@ -61,7 +61,9 @@ function ticks(low, high, isLog) {
       const inside = found.filter((value) => value >= low && value <= high);
       if (inside.length <= 7 && inside.length > 1) return inside;
     }
-    return found.filter((value) => value >= low && value <= high);
+    const inside = found.filter((value) => value >= low && value <= high);
+    if (inside.length > 1) return inside;
+    found.length = 0; // a short axis: as if it were linear
   }
   const rough = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -111,6 +113,7 @@ function drawLines(spec, width) {
   const root = frame(spec, { width, height, x, y, step, ticksOfY: ticks(low, high, spec.isLog) });
   const points = [];
   spec.series.forEach((each, row) => {
+    const isMarked = !each.plain || each.values.filter((value) => value !== null).length === 1; // no line leads to it
     const group = svg("g", { class: colourOf(each) });
     group.append(svg("path", {
       d: pathOf(each.values.map((value, index) => ((spec.apart || []).includes(spec.labels[index]) ? null : value)), x, y),
@@ -119,7 +122,7 @@ function drawLines(spec, width) {
     }));
     each.values.forEach((value, index) => {
       if (value === null) return;
-      if (!each.plain) group.append(mark(shapeOf(each), x(index), y(value), width < 480 ? 3.2 : 4));
+      if (isMarked) group.append(mark(shapeOf(each), x(index), y(value), (width < 480 ? 3.2 : 4) / (each.plain ? 2 : 1)));
       points.push({ x: x(index), y: y(value), row, index, value });
     });
     root.append(group);

@@ -254,6 +254,18 @@ def test_a_narrow_window_is_never_wider_than_itself(browser: object, address: st
     narrow.context.close()
 
 
+def test_the_one_epoch_of_a_run_has_its_points_and_a_scale(
+    browser: object, tiny_run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "one.html"
+    charlm.report(tiny_run, out=out, device="cpu", threads=1)
+    opened = Watched(browser, out.as_uri())
+    chart = opened.page.locator("#curves .chart svg")
+    assert chart.locator("g circle").count() == 2  # of validation, and of training
+    assert chart.locator(".grid").count() > 1
+    opened.context.close()
+
+
 def test_a_page_without_a_text_says_what_is_not_there(
     browser: object, gated_run: Path, tmp_path: Path
 ) -> None:

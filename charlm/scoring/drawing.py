@@ -45,9 +45,11 @@ class Shape:
             scores_NV = scores_NV.clone()
             scores_NV[:, UNK] = -math.inf
         if self.temperature != 1.0:
-            scores_NV = scores_NV / self.temperature
-            # A small temperature divides all but the best words to -inf: never all of them.
-            scores_NV = scores_NV - scores_NV.amax(dim=-1, keepdim=True)
+            # The best words are at 0 before a small temperature divides the others to -inf; beyond
+            # what the tensor's numbers hold, 0 / 0 or -inf / inf would be no number.
+            limits = torch.finfo(scores_NV.dtype)
+            temperature = min(max(self.temperature, limits.tiny), limits.max)
+            scores_NV = (scores_NV - scores_NV.amax(dim=-1, keepdim=True)) / temperature
         weights_NV = scores_NV.exp()
         if self.top_k is not None and self.top_k < weights_NV.shape[1]:
             kept_NK, words_NK = weights_NV.topk(self.top_k, dim=-1)

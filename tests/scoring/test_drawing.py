@@ -24,6 +24,9 @@ def shares(**options: float) -> list[float]:
         ({}, [0.1, 0.2, 0.3, 0.4]),
         ({"temperature": 0.5}, [1 / 30, 4 / 30, 9 / 30, 16 / 30]),
         ({"temperature": 1e-30}, [0, 0, 0, 1]),
+        ({"temperature": 1e-45}, [0, 0, 0, 1]),  # beyond fp32
+        ({"temperature": 5e-324}, [0, 0, 0, 1]),
+        ({"temperature": 1e300, "no_unk": True}, [1 / 3, 0, 1 / 3, 1 / 3]),
         ({"temperature": 1e30}, [0.25, 0.25, 0.25, 0.25]),
         ({"top_k": 1}, [0, 0, 0, 1]),
         ({"top_k": 3}, [0, 2 / 9, 3 / 9, 4 / 9]),

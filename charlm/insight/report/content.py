@@ -72,7 +72,8 @@ def content_of(subject: Subject, *, words: Sequence[str]) -> Content:
         f"{subject.run.info.arch} on {subject.run.info.corpus.get('name', 'a corpus')}"
     )
     missing: list[tuple[str, str]] = []
-    sections = {NEIGHBOURS: ("nearest words", lambda s: neighbour_table(s, words)), **OF_THE_RUN}
+    of_words = ("nearest words", lambda subject: neighbour_table(subject, words))
+    sections: dict[str, tuple[str, Section]] = {NEIGHBOURS: of_words, **OF_THE_RUN}
     for key, (name, section) in sections.items():
         try:
             content[key] = section(subject)

@@ -57,11 +57,11 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     write_bytes(path, buffer.getvalue())
 
 
-def drawable(title: str) -> str:
+def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
     """A title with escapes for what the font lacks, as \\u65e5, cut where it is too long."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    font = get_font(findfont(FontProperties()))
+    font = get_font(findfont(FontProperties(family=families)))
     shown = "".join(
         c
         if c.isprintable() and font.get_char_index(ord(c))

@@ -8,16 +8,19 @@ import sys
 import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
-from charlm.insight.pictures import PICTURES, draw
-from charlm.insight.pictures.canvas import Drawn, require_format, save, save_rows
+from charlm.insight.filters import FilterMatches
+from charlm.insight.pictures import PICTURES, draw, filter, words
+from charlm.insight.pictures.canvas import DOTS_PER_INCH, Drawn, require_format, save, save_rows
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.pictures.words import named
+from charlm.insight.projection import Plane, WordMap
 from charlm.training.train import train
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -196,6 +199,32 @@ def test_bins_of_ranks_are_equally_wide_on_a_logarithmic_axis() -> None:
 def test_words_are_named_where_no_name_stands_yet() -> None:
     points = np.array([[0.0, 0.0], [0.01, 0.001], [1.0, 1.0], [1.0, 0.0]])
     assert named(("first", "too-near", "far", "corner"), points) == [0, 2, 3]
+
+
+def test_letters_that_the_font_lacks_stay_within_their_cell(tmp_path: Path) -> None:
+    texts = ("abcdef", "日本語日本語", "😀😀😀😀😀😀")  # the last in one font, and not in the other
+    found = FilterMatches(1, 1, 6, texts, (3.0, 2.0, 1.0), (1, 1, 1), 3)
+    drawn = filter.draw(SimpleNamespace(filter=found, name="run"))  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of what the font lacks
+        save(drawn, tmp_path / "a.png")
+    drawn.figure.set_dpi(DOTS_PER_INCH)  # letters are as wide as whole dots
+    axes = drawn.figure.axes[0]
+    cell = axes.patches[0].get_window_extent()
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert cell.x0 <= box.x0
+        assert box.x1 <= cell.x1
+
+
+def test_a_name_takes_the_room_of_what_is_drawn_of_it() -> None:
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [1.0, 1.0]])
+    plane = Plane(points, (1.0, 0.0))
+    found = WordMap(
+        ("日本語", "near", "far"), (3, 2, 1), np.zeros((3, 2), np.float32), plane, "word"
+    )
+    (axes, _) = words.draw(SimpleNamespace(words=found, name="run")).figure.axes  # type: ignore[arg-type]
+    assert [text.get_text() for text in axes.texts] == ["\\u65e5\\u672c\\u8a9e", "far"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 N_COLUMNS, N_ROWS = 5, 20
 LIGHT, DARK = (0.93, 0.96, 0.99), (0.03, 0.27, 0.48)
+FAMILIES, SIZE = ("monospace",), 9
+ROOM = 12  # letters of this size in a cell
 MIDDLE = 0.5  # darker cells have white letters
 
 
@@ -27,7 +29,7 @@ def draw(subject: Subject) -> Drawn:
     low, high = min(found.responses, default=0.0), max(found.responses, default=0.0)
     for place, (text, value) in enumerate(zip(found.substrings, found.responses, strict=True)):
         strength = (value - low) / (high - low) if high > low else 0.0
-        _draw_cell(axes, place, text=drawable(text), strength=strength)
+        _draw_cell(axes, place, text=drawable(text, families=FAMILIES), strength=strength)
     axes.set(xlim=(0, N_COLUMNS), ylim=(N_ROWS, 0), ylabel="rank within the column")
     names = [f"{c * N_ROWS + 1} to {(c + 1) * N_ROWS}" for c in range(N_COLUMNS)]
     axes.set_xticks([c + 0.5 for c in range(N_COLUMNS)], names)
@@ -52,8 +54,8 @@ def _draw_cell(axes: "Axes", place: int, *, text: str, strength: float) -> None:
         parse_math=False,
         ha="center",
         va="center",
-        family="monospace",
-        fontsize=9,
+        family=FAMILIES,
+        fontsize=SIZE * min(1.0, ROOM / len(text)),  # escapes are long
         color="white" if strength > MIDDLE else "black",
     )
 

@@ -30,10 +30,10 @@ def draw(subject: Subject) -> Drawn:
         alpha=0.55,
         rasterized=True,
     )
-    for row in named(found.words, points_N2):
+    shown = tuple(map(drawable, found.words))
+    for row in named(shown, points_N2):
         x, y = points_N2[row].tolist()
-        word = drawable(found.words[row])
-        name = axes.text(x, y, word, parse_math=False, fontsize=8, ha="center", va="center")
+        name = axes.text(x, y, shown[row], parse_math=False, fontsize=8, ha="center", va="center")
         name.set_path_effects([withStroke(linewidth=2, foreground="white")])
     figure.colorbar(drawn, ax=axes, label="occurrences in the training text, log10", shrink=0.7)
     first, second = found.plane.shares
@@ -49,7 +49,7 @@ def draw(subject: Subject) -> Drawn:
 
 
 def named(words: tuple[str, ...], points_N2: Floats) -> list[int]:
-    """Which words get a name: frequent ones first, where no name stands yet."""
+    """Which words, as they are drawn, get a name: frequent ones first, where none stands yet."""
     low, span = points_N2.min(axis=0), np.ptp(points_N2, axis=0)
     places_N2 = (points_N2 - low) / np.where(span > 0, span, 1)
     taken: list[tuple[float, float, float]] = []

@@ -5,7 +5,7 @@ function gates(data) {
   for (const layer of data.transform || []) {
     const total = layer.counts.reduce((a, b) => a + b, 0) || 1;
     const n = layer.counts.length;
-    const story = `${layer.n_switching} of ${layer.n_dimensions} dimensions are nearly closed (below 0.1) on some word and nearly open (above 0.9) on another: the gate depends on the word.`;
+    const story = `${layer.n_switching} of ${layer.n_dimensions} dimensions are nearly closed (below 0.1) on some word and nearly open (above 0.9) on another${layer.n_switching ? ": there the gate depends on the word" : ""}.`;
     parts.push(el("h3", {}, `Transform gate of highway layer ${layer.layer}`), histogram({
       values: layer.counts.map((count) => count / total), number: layer.layer - 1,
       labels: layer.counts.map((_, bin) => String(+(bin / n).toFixed(3))),
@@ -73,7 +73,7 @@ function sentences(data) {
   const heat = (value) => Math.max(0, Math.min(5, Math.floor(-value)));
   const line = ({ words, log10_probs: values, line: number, mean }) => el("p", { class: "sentence", dir: directionOf(words) },
     ...[...words, "</s>"].flatMap((word, index) => [
-      el("span", { class: `word h${heat(values[index])}`, title: `log10 P = ${values[index]}` },
+      el("span", { class: `word h${heat(values[index])}`, title: `log10 P = ${values[index].toFixed(3)}` },
         bdi(word), el("small", {}, values[index].toFixed(1))), " "]),
     el("span", { class: "soft where", dir: "ltr" }, `line ${shown(number)}, mean ${mean.toFixed(2).replace("-", "−")}`));
   const toggle = el("button", { type: "button", "aria-pressed": "false" }, "Show the numbers");

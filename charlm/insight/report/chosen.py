@@ -38,7 +38,7 @@ def neighbour_table(subject: Subject, words: Sequence[str]) -> Json:
         column = {
             "word": short(hood.form),
             "known": hood.is_known,
-            "nearest": [[short(near.word), round(near.similarity, 3)] for near in hood.nearest],
+            "nearest": [[short(near.word), near.similarity] for near in hood.nearest],
         }
         taps.setdefault(hood.tap, []).append(column)
     return {"taps": [{"tap": tap, "columns": columns} for tap, columns in taps.items()]}

@@ -164,6 +164,6 @@ def _line(sentence: ScoredLine) -> Json:
     return {
         "line": sentence.line,
         "words": list(map(short, sentence.words)),
-        "log10_probs": [round(value, 3) for value in sentence.log10_probs],
+        "log10_probs": [round(value, 6) for value in sentence.log10_probs],
         "mean": sentence.mean,
     }

@@ -42,8 +42,14 @@ def test_a_sentence_has_the_mean_of_its_tokens_as_evaluate_has_them(
     assert (line["line"], line["words"]) == (1, ["the", "cat", "sat", "on", "the", "mat"])
     assert len(line["log10_probs"]) == 7
     assert line["mean"] == pytest.approx(expected)
-    assert sum(line["log10_probs"]) / 7 == pytest.approx(expected, abs=1e-3)
+    assert sum(line["log10_probs"]) / 7 == pytest.approx(expected, abs=1e-6)
     assert shown["easiest"] == []
+
+
+def test_similarities_are_those_of_nn_for_the_page_to_round(tiny_run: Path) -> None:
+    (*_, tap) = neighbour_table(subject_of(tiny_run), ["cat"])["taps"]  # type: ignore[misc]
+    (hood,) = charlm.neighbours("cat", model=tiny_run, at=tap["tap"], k=5, device="cpu")
+    assert tap["columns"][0]["nearest"] == [list(near) for near in hood.nearest]
 
 
 def test_all_words_are_those_that_can_be_on_a_map(tiny_run: Path) -> None:

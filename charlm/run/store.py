@@ -95,6 +95,8 @@ def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> La
     recipe = settings.get("recipe")
     if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
         raise DataError(f"{folder / RUN}: the recipe says no oov_input; the run is damaged")
+    if not isinstance(recipe.get("batching", {}), dict):  # which older runs lack
+        raise DataError(f"{folder / RUN}: the recipe's batching is no part; the run is damaged")
     try:
         with torch.device("meta"):
             model, _ = build_model(settings, inventory)

@@ -153,6 +153,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         set_part("recipe", 3),
         "{run}/run.json: the recipe says no oov_input; the run is damaged",
     ),
+    "no batching": (
+        set_part("recipe.batching", "x"),
+        "{run}/run.json: the recipe's batching is no part; the run is damaged",
+    ),
     "no oov_input": (
         set_part("recipe.oov_input", ["unk"]),
         "{run}/run.json: the recipe says no oov_input; the run is damaged",

@@ -1,5 +1,6 @@
 """The records of a training's epochs, as log.jsonl holds them, and what follows from them."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,23 @@ def history_of(run: Path) -> list[dict[str, Any]]:
     records = []
     for number, line in read_lines(path):
         record = parse_json(line, f"{path}:{number}")
-        if not isinstance(record, dict) or not all(
-            type(record.get(key)) in (int, kind) for key, kind in FIELDS.items()
-        ):
+        if not _is_record(record):
             raise DataError(
                 f"{path}:{number}: no record of an epoch; expected {', '.join(FIELDS)}; the run is "
                 "damaged"
             )
         records.append(record)
     return records
+
+
+def _is_record(record: object) -> bool:
+    """Whether a log's line has what is read, in numbers that can be drawn."""
+    return (
+        isinstance(record, dict)
+        and all(type(record.get(key)) in (int, kind) for key, kind in FIELDS.items())
+        and all(0 <= record[key] <= sys.float_info.max for key in FIELDS)
+        and record["train_ppl"] > 0 < record["valid_ppl"]
+    )
 
 
 def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Bands by position, extreme sentences, and a small text read by runs and Kneser–Ney."""
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -147,6 +148,12 @@ def test_one_run_twice_is_refused(tiny_run: Path) -> None:
         subject_of(tiny_run, tiny_run)
 
 
+def log_of(key: str, value: object) -> str:
+    """The log of one epoch, with another value."""
+    ppls = {"train_ppl": 2.0, "valid_ppl": 2.0}
+    return json.dumps({"epoch": 1, **ppls, "n_tokens": 9, "seconds": 1.0, key: value}) + "\n"
+
+
 @pytest.mark.parametrize(
     ("log", "message"),
     [
@@ -155,6 +162,9 @@ def test_one_run_twice_is_refused(tiny_run: Path) -> None:
         ('{"epoch": 1}\n', "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
         ("[1]\n", "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
         ("{\n", "1: not valid JSON"),
+        (log_of("valid_ppl", 0), "1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
+        (log_of("train_ppl", -3.0), "1: no record of an epoch"),
+        (log_of("seconds", 10**400), "1: no record of an epoch"),
     ],
 )
 def test_a_damaged_log_is_told_by_its_line(

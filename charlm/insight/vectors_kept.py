@@ -64,8 +64,11 @@ def unit_vectors(vectors: Vectors, tap: str, *, tell: Tell | None = None) -> Ten
 
 
 def units(vectors_NE: Tensor) -> Tensor:
-    """Vectors of length 1 in the same directions; zero where they are."""
-    return functional.normalize(vectors_NE, eps=1e-30)
+    """Vectors of length 1 in the same directions; zero where they are.
+
+    In float64: the squares of 1e-24 and 1e25 are none of fp32's numbers.
+    """
+    return functional.normalize(vectors_NE.double(), eps=1e-300).to(vectors_NE.dtype)
 
 
 def _blocks(vectors: Vectors, tap: str) -> Iterator[Tensor]:

@@ -104,3 +104,14 @@ def test_a_vocabulary_of_the_asked_word_alone_has_no_neighbours(run_of_vectors: 
     own, other = search.nearest(torch.ones(2, 2), k=3, left_out=[{0, 1, 2}, {0, 1}])
     assert own == ()
     assert [near.word for near in other] == ["a"]
+
+
+@pytest.mark.parametrize("scale", [1e-24, 1e30])
+@pytest.mark.parametrize(("query", "best"), [([3, -4], ("odd", 1.0)), ([4, 3], ("east", 0.8))])
+def test_a_vectors_length_is_none_of_fp32s_business(
+    run_of_vectors: MakeRun, scale: float, query: list[float], best: tuple[str, float]
+) -> None:
+    vectors = {"east": [1.0, 0.0], "north": [0.0, 1.0], "odd": [3 * scale, -4 * scale]}
+    search = Search(Vectors(load_run(run_of_vectors(vectors))), "word")
+    (nearest,) = search.nearest(torch.tensor([query]).float() * scale, k=1, left_out=[{0, 1}])
+    assert nearest == (best,)

@@ -112,10 +112,10 @@ def _score(read: _Read, asked: Asked, *, tap: str, name: str) -> NormalisationSc
     found = dict.fromkeys(RANKS, 0)
     if pairs:
         # A noisy form may stand in several pairs.
-        distinct = {noisy.form: noisy for noisy, _ in pairs}
+        distinct = {noisy.identity: noisy for noisy, _ in pairs}
         nearest = dict(zip(distinct, _nearest(list(distinct.values()), asked, tap), strict=True))
         for noisy, normal in pairs:
-            words = [near.word for near in nearest[noisy.form]]
+            words = [near.word for near in nearest[noisy.identity]]
             for k in RANKS:
                 found[k] += normal.form in words[:k]
     return NormalisationScore(

@@ -40,6 +40,11 @@ class Reading:
     number: int  # the word's id; that of `<unk>` for a form outside the vocabulary
     is_known: bool
 
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What decides its vectors: `<unk>:cat` is spelled as the word `cat`, and is not it."""
+        return self.form, self.number
+
 
 class Reader:
     """Reads words as a run does: by its text normalisation, then by its vocabulary or spelling."""

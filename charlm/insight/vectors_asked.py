@@ -37,8 +37,8 @@ class Asked:
 
     def units_of(self, readings: Iterable[Reading], *, tap: str) -> "UnitVectors":
         """The vectors of the distinct forms that have their own at a tap, of length 1."""
-        distinct = {each.form: each for each in readings if self.vectors.reads(each, tap=tap)}
-        rows = {form: row for row, form in enumerate(distinct)}
+        distinct = {each.identity: each for each in readings if self.vectors.reads(each, tap=tap)}
+        rows = {identity: row for row, identity in enumerate(distinct)}
         if not distinct:
             return UnitVectors(rows, torch.empty(0, self.vectors.widths[tap]))
         vectors_NE = self.vectors.encoded(list(distinct.values()), taps=[tap])[tap]
@@ -49,16 +49,16 @@ class Asked:
 class UnitVectors:
     """Forms and their vectors of length 1."""
 
-    rows: dict[str, int]
+    rows: dict[tuple[str, int], int]
     vectors_NE: Tensor
 
     def has(self, *readings: Reading | None) -> bool:
         """Whether all of these could be read, and have vectors."""
-        return all(each is not None and each.form in self.rows for each in readings)
+        return all(each is not None and each.identity in self.rows for each in readings)
 
     def of(self, readings: Iterable[Reading]) -> Tensor:
         """The vectors of these, (N, E)."""
-        return self.vectors_NE[[self.rows[each.form] for each in readings]]
+        return self.vectors_NE[[self.rows[each.identity] for each in readings]]
 
 
 def asked_of(

@@ -53,9 +53,11 @@ def write_vectors(
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 
     Raises:
-        ConfigError: as `neighbours`; several taps; a word twice; a folder in place of the file.
+        ConfigError: as `neighbours`; several taps; a word twice; a folder or - for the file.
         DataError: a run that is not what was expected; a device in place of the file.
     """
+    if str(path) == "-":
+        raise ConfigError("--vectors -: are not written to standard output; expected a file")
     if Path(path).is_dir():
         raise ConfigError(f"--vectors {path}: is a folder; expected the name of a file")
     run = load_run(which_run(model), device=pick_device(device))

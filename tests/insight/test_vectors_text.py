@@ -96,6 +96,17 @@ def test_a_device_is_no_place_for_a_file(tiny_run: Path, tmp_path: Path) -> None
         write_vectors(tmp_path / "pipe", model=tiny_run, device="cpu")
 
 
+def test_standard_output_gets_no_vectors(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        write_vectors("-", model=tiny_run, device="cpu")
+    expected = "--vectors -: are not written to standard output; expected a file"
+    assert str(caught.value) == expected
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_is_no_name_of_a_file(tiny_run: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         write_vectors(tmp_path, model=tiny_run, device="cpu")

@@ -144,6 +144,8 @@ def _require_file(path: str | Path | None, option: str) -> None:
     """A name that nothing can be written to would cost the time of all that is computed first."""
     if path is None:
         return
+    if str(path) == "-":
+        raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
     if Path(path).is_dir():
         raise ConfigError(f"{option} {path}: is a folder; expected the name of a file")
     if not Path(path).parent.is_dir():

@@ -219,6 +219,14 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
             {"picture": "curves", "data_out": "/"},
             "--data-out /: is a folder; expected the name of a file",
         ),
+        (
+            {"out": "-"},
+            "--out -: nothing goes to standard output; expected a file",
+        ),
+        (
+            {"picture": "curves", "data_out": "-"},
+            "--data-out -: nothing goes to standard output; expected a file",
+        ),
         ({"split": "train"}, "--split 'train': expected test or valid"),
         (
             {"picture": "bands"},

@@ -6,10 +6,11 @@ What would fail at the end, a missing folder or tool, is looked for before the w
 from dataclasses import dataclass
 from pathlib import Path
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError
 from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
+from charlm.text.folders import require_file_or_new
 
 LMPLZ: Start = "lmplz"
 
@@ -62,6 +63,4 @@ def _require_room(out: str | Path) -> None:
         raise ConfigError("--out -: a model is not written to standard output; expected a file")
     if not path.parent.is_dir():
         raise ConfigError(f"--out {out}: no folder {path.parent}; expected one; make it first")
-    if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "a device or a pipe"
-        raise DataError(f"{out}: is {what}; expected a file or a new name")
+    require_file_or_new(path)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, cast
 
 from charlm.errors import DataError
+from charlm.text.folders import require_file_or_new
 from charlm.text.neighbour import neighbour_of, open_neighbour
 
 Invalid = Literal["error", "replace", "drop"]
@@ -178,14 +179,11 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     two that write it at a time, what the later one to end wrote.
 
     Raises:
-        DataError: `path` is a folder, or a device or pipe, which a rename would take away.
+        DataError: as `require_file_or_new`.
         OSError: as the system gave it; `path` is untouched and the neighbour removed.
     """
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; expected a file or a new name")
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path}: is a device or a pipe; expected a file or a new name")
+    require_file_or_new(path)
     try:
         with open_neighbour(path) as (neighbour, file):
             yield file

@@ -13,6 +13,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
 from charlm.text.counts import TextCounts
+from charlm.text.folders import require_file_or_new
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
@@ -209,6 +210,7 @@ def _require_place(path: Path) -> None:
         raise ConfigError(f"--out {path}: no folder {path.parent}; expected one; make it first")
     if not path.exists():
         return
+    require_file_or_new(path)  # reading a pipe would wait for ever
     try:
         load_inventory(path)
     except (DataError, OSError):

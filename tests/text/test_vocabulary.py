@@ -193,6 +193,17 @@ def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> N
     assert text.read_bytes() == before
 
 
+def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
+    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = corpus_dir / "pipe"
+    os.mkfifo(pipe)
+    # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
+    monkeypatch.setattr("charlm.text.vocabulary.load_inventory", pytest.fail)
+    with pytest.raises(DataError, match="pipe: is a device or a pipe; expected a file"):
+        build_vocabulary(data=corpus_dir, out=pipe)
+
+
 def test_a_vocabulary_is_written_over_by_the_next(corpus_dir: Path, tmp_path: Path) -> None:
     build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
     result = build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json")

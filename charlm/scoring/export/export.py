@@ -25,6 +25,7 @@ from charlm.scoring.streams import as_words
 from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import FormIds, Ids, encode_sentences, split_path
 from charlm.text.files import display_name
+from charlm.text.folders import require_file_or_new
 from charlm.text.reading import ReadText
 
 PRUNE = (0, 0, 1)  # where nothing else is said
@@ -121,9 +122,7 @@ def _require_place(arpa: str | Path) -> None:
         raise ConfigError("--arpa -: a model is not written to standard output; expected a file")
     if not path.parent.is_dir():
         raise ConfigError(f"--arpa {arpa}: no folder {path.parent}; expected one; make it first")
-    if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "a device or a pipe"
-        raise DataError(f"{arpa}: is {what}; expected a file or a new name")
+    require_file_or_new(path)
 
 
 def _plan(

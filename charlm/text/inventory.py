@@ -129,9 +129,13 @@ def load_inventory(path: str | Path) -> Inventory:
     """The inventory in a vocab.json, which may come from a stranger.
 
     Raises:
-        DataError: a newer format, or not what `Inventory.save` writes.
+        DataError: no such file, a newer format, or not what `Inventory.save` writes.
     """
-    value = read_json(path)
+    try:
+        value = read_json(path)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        found = "is a folder" if isinstance(error, IsADirectoryError) else "no such file"
+        raise DataError(f"{path}: {found}; expected what `charlm vocab` writes") from None
     is_ours = isinstance(value, dict) and type(value.get("format")) is int
     if not is_ours or not value.keys() & {"words", "characters"}:  # a run.json has a format, too
         raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")

@@ -295,3 +295,10 @@ def test_a_run_json_is_no_vocabulary(tmp_path: Path) -> None:
         DataError, match=r"run.json: not a vocabulary; expected what `charlm vocab`"
     ):
         vocabulary_at(tmp_path / "run.json")
+
+
+def test_a_missing_vocabulary_is_told_with_what_was_expected(tmp_path: Path) -> None:
+    for path, found in ((tmp_path / "v.json", "no such file"), (tmp_path, "is a folder")):
+        with pytest.raises(DataError) as caught:
+            load_inventory(path)
+        assert str(caught.value) == f"{path}: {found}; expected what `charlm vocab` writes"

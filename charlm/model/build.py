@@ -1,5 +1,13 @@
 """Settings to a model: the one place where JSON becomes parts."""
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
 from charlm.errors import ConfigError
 from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Context, Encoder, Output
@@ -16,12 +24,38 @@ OUTPUT = Family("output", Output, OUTPUTS, inner=[(ENCODER, slice(1, 2))])
 PLACES = ("encoder", "context", "output")
 
 
+class _Undrawn(TorchFunctionMode):
+    """Tensors are not drawn from the normal distribution, as each nn.Embedding begins."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = kwargs or {}
+        if func is torch.nn.init.normal_ or func is Tensor.normal_:
+            return args[0] if args else named["tensor"]
+        return func(*args, **named)
+
+
+@contextmanager
+def without_memory() -> Iterator[None]:
+    """What is built within has shapes and no values: it stands on the meta device.
+
+    There torch loads its compiler to draw normal values, which made half of every start-up.
+    """
+    with torch.device("meta"), _Undrawn():
+        yield
+
+
 def build_model(
     settings: Settings, inventory: Inventory, *, may_read: bool = False
 ) -> tuple[LanguageModel, Settings]:
     """The model, uninitialised, and its settings with all defaults filled in.
 
-    Under `torch.device("meta")` it takes no memory whatever its size. `may_read`: the settings are
+    Within `without_memory()` it takes no memory whatever its size. `may_read`: the settings are
     the user's own, so a file that they name (of classes, say) is read.
 
     Raises:

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from charlm.errors import ConfigError, DataError
+from charlm.model.build import without_memory
 from charlm.model.speller import SPELLER, Speller
 from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
 from charlm.run.weights import load_weights, write_tensors
@@ -101,7 +100,7 @@ def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpe
             "`charlm train --resume --speller`"
         )
     try:
-        with torch.device("meta"):
+        with without_memory():
             speller, _ = empty_speller(about.settings, inventory)
     except ConfigError as error:
         raise DataError(f"{folder / RUN}: {error}") from None

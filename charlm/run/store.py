@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from charlm.errors import ConfigError, DataError
-from charlm.model.build import build_model
+from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
 from charlm.run.weights import load_weights
@@ -98,7 +98,7 @@ def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> La
     if not isinstance(recipe.get("batching", {}), dict):  # which older runs lack
         raise DataError(f"{folder / RUN}: the recipe's batching is no part; the run is damaged")
     try:
-        with torch.device("meta"):
+        with without_memory():
             model, _ = build_model(settings, inventory)
     except ConfigError as error:
         raise DataError(f"{folder / RUN}: {error}") from None

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from charlm.errors import ConfigError
-from charlm.model.build import build_model
+from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import VOCABULARY
 from charlm.run.store import LoadedRun
@@ -110,7 +110,7 @@ def row_kinds(settings: Settings, inventory: Inventory) -> dict[str, str]:
 
 
 def _shapes(settings: Settings, inventory: Inventory) -> dict[str, tuple[int, ...]]:
-    with torch.device("meta"):
+    with without_memory():
         model, _ = build_model(settings, inventory)
     return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
 

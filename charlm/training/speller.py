@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from charlm.errors import ConfigError, DataError
+from charlm.model.build import without_memory
 from charlm.model.speller import BEYOND, Speller
 from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
 from charlm.run.speller import SpellerInfo, empty_speller, save_speller, speller_info
@@ -115,7 +116,7 @@ def with_speller(
     note: Callable[[str], None],
 ) -> RunInfo:
     """Train a speller and keep it with a run, whose description now tells of it."""
-    with torch.device("meta"):  # else it would draw from the model's generator
+    with without_memory():  # else it would draw from the model's generator
         _, settings = empty_speller(SETTINGS, inventory)
     about = SpellerInfo(settings, spellings.text, len(spellings.types), spellings.sha256)
     info = replace(info, speller=about.to_dict())

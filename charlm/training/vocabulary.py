@@ -4,10 +4,8 @@ Whatever can be refused is refused here: before anything is written, and on the 
 stranger's run that asks for a billion units takes no memory.
 """
 
-import torch
-
 from charlm.errors import ConfigError, DataError
-from charlm.model.build import build_model
+from charlm.model.build import build_model, without_memory
 from charlm.run.folder import RESUME, VOCABULARY, load_info
 from charlm.run.store import LoadedRun, load_run, load_words
 from charlm.run.weights import check_header
@@ -32,7 +30,7 @@ def inventory_for(plan: Plan) -> Inventory:
     if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
         raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     recipe, _ = build_recipe(plan.settings.get("recipe"))
-    with torch.device("meta"):
+    with without_memory():
         model, _ = build_model(plan.settings, inventory, may_read=plan.may_read)
     recipe.check(model.output)
     for epoch in range(recipe.epochs):

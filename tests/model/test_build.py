@@ -1,5 +1,7 @@
 """Settings to a model, and the model as the composition of its parts."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -149,3 +151,20 @@ def test_a_parameter_that_two_parts_share_is_counted_once(inventory: Inventory) 
     output.words.weight = encoder.table.weight
     after = tied.n_parameters_by_part()
     assert (after["encoder"], after["output"]) == (4 * n_words, n_words)
+
+
+LOADS_NO_COMPILER = """
+import sys
+from charlm.model.build import build_model, without_memory
+from charlm.presets import PRESETS
+from charlm.text.inventory import Inventory
+for name in ("char-small", "miyamoto-gate", "nnlm-5gram", "word-char-tensor"):
+    with without_memory():
+        model, _ = build_model(PRESETS[name], Inventory(("</s>", "<unk>"), (1, 1), ("a",)))
+    assert all(parameter.is_meta for parameter in model.parameters())
+sys.exit("torch._dynamo" in sys.modules)
+"""
+
+
+def test_a_model_without_memory_loads_no_compiler() -> None:
+    subprocess.run([sys.executable, "-c", LOADS_NO_COMPILER], check=True)

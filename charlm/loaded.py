@@ -85,15 +85,16 @@ class Model:
         """The log10 probabilities of a sentence, as `score_many` gives them."""
         return self.score_many([sentence])[0]
 
-    def score_many(self, sentences: Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences, each from the initial state.
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences (a string is one), each from the initial state.
 
         Words stand between blanks; the run's text normalisation is applied.
 
         Raises:
             DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
         """
-        split = [self._words_of(sentence) for sentence in sentences]
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self._words_of(sentence) for sentence in several]
         form_ids = FormIds(self._run.inventory)
         ids = encode_sentences(split, form_ids)
         nlls = sentence_nlls(self._vectors, ids, spellings=form_ids.spellings)

@@ -79,6 +79,7 @@ def test_sentences_scored_together_are_scored_as_if_alone(model: Model) -> None:
     for sentence, score in zip(SENTENCES, together, strict=True):
         assert score.log10_probs == pytest.approx(model.score(sentence).log10_probs, abs=1e-5)
     assert model.score_many([]) == []
+    assert model.score_many(SENTENCES[0]) == [model.score(SENTENCES[0])]
 
 
 def test_the_probabilities_of_all_first_words_sum_to_one(model: Model) -> None:

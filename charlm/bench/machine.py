@@ -48,4 +48,5 @@ def description(device: torch.device) -> str:
             if line.startswith("model name"):
                 name = line.partition(":")[2].strip()
                 break
-    return f"{name}, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    return f"{name}, {threads} {'thread' if threads == 1 else 'threads'}"

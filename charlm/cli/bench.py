@@ -25,7 +25,10 @@ Steps = Annotated[int, typer.Option(min=1, metavar="N", help="Training steps of 
 Repetitions = Annotated[
     int, typer.Option(min=1, metavar="N", help="Number of times that each path is run.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the made text and of the weights.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Seed of the made text and of the weights.")
+]
+TextSeed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the made text.")]
 Tokens = Annotated[
     int, typer.Option(min=100, metavar="N", help="Tokens of the text that is made for training.")
 ]
@@ -211,7 +214,7 @@ def kn(
     tokens: Tokens = 1_000_000,
     lmplz: Lmplz = None,
     repetitions: Repetitions = 3,
-    seed: Seed = 0,
+    seed: TextSeed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Measure Kneser-Ney: from a text to an ARPA file, and queries; lmplz and KenLM where found.
@@ -244,7 +247,7 @@ def prep(
     data: Data = None,
     tokens: Tokens = 1_000_000,
     repetitions: Repetitions = 3,
-    seed: Seed = 0,
+    seed: TextSeed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Measure preparing a text, counting its vocabulary and encoding it.

@@ -22,7 +22,9 @@ Overrides = Annotated[
     typer.Option("--set", metavar="PART.OPTION=VALUE", help="Another setting; may be repeated."),
 ]
 Steps = Annotated[int, typer.Option(min=1, metavar="N", help="Training steps at each value.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the made text and of the weights.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Seed of the made text and of the weights.")
+]
 
 
 def cost(

@@ -50,7 +50,7 @@ def export(
     *,
     arpa: Arpa,
     data: options.Data,
-    model: options.Model = None,
+    model: options.ModelSaid = None,
     tokens: Tokens = 1_000_000,
     order: Order = 5,
     prune: Prune = None,
@@ -62,7 +62,7 @@ def export(
     threads: options.Threads = None,
     as_json: options.Json = False,
 ) -> None:
-    """Write the ARPA file of an n-gram approximation of a model; --model must be said.
+    """Write the ARPA file of an n-gram approximation of a model.
 
     Mixes Kneser-Ney of DIR's train.txt and of text drawn from the model with the model's own
     probabilities of their n-grams, averaged over full histories; weights from valid.txt.

@@ -166,7 +166,8 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     state = "finished" if result.is_finished else "stopped by --max-time"
-    output.write(f"{result.run}: {state} after {result.epochs} epochs, {_time(result.seconds)}")
+    epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs} epochs"
+    output.write(f"{result.run}: {state} after {epochs}, {_time(result.seconds)}")
     if not result.is_finished:
         output.say("go on with --resume")
     if result.valid_ppl is not None:

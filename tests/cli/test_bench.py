@@ -60,6 +60,13 @@ def test_the_help_names_the_six_commands() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_help_names_no_type_and_no_weights_where_there_are_none(name: str) -> None:
+    shown = " ".join(called(name, "--help").split())
+    assert "<int" not in shown
+    assert ("of the weights" in shown) == (name in ("train", "eval", "cost"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_command_has_the_options_and_defaults_of_its_function(name: str) -> None:
     assert defaults(BENCHES[name]) == defaults(function_of(name))
 

@@ -98,3 +98,9 @@ def test_an_export_without_a_place_is_a_usage_error(corpus_dir: Path) -> None:
     result = ask("--data", str(corpus_dir))
     assert result.exit_code == 2
     assert "--arpa" in result.stderr
+
+
+def test_the_help_promises_no_model_that_was_not_said() -> None:
+    told = ask("--help")
+    assert "--model RUN" in told.stdout
+    assert "newest" not in told.stdout

@@ -107,3 +107,9 @@ def test_notes_are_told_as_such(corpus_dir: Path) -> None:
     assert result.stderr == (
         "note: other threads than the run's (1, now 2): results agree closely, not to the bit\n"
     )
+
+
+def test_one_epoch_is_told_as_one(corpus_dir: Path) -> None:
+    sizes = ["--data", str(corpus_dir), "--out", "r", *SIZES, "--epochs", "1"]
+    result = runner.invoke(app, ["train", *sizes])
+    assert result.stdout.startswith("r: finished after 1 epoch, ")

@@ -35,15 +35,17 @@ def test_ratios_and_shares_are_those_of_the_medians() -> None:
     bench = bench_of(
         {
             OURS: Timing((2.0, 1.0, 9.0), 1, (1.0,)),
-            NAIVE: Timing((6.0,), 1, (1.0,)),
+            NAIVE: Timing((6.0, 9.0, 4.0), 1, (1.0,)),
             LIMIT: Timing((0.5,), 1, (1.0,)),
         }
     )
     assert bench.speed_up == 3.0
+    assert bench.undisturbed_speed_up == 4.0
     assert bench.peak_flops == FLOPS / 0.5
     assert bench.share_of_peak(OURS) == pytest.approx(100 * 1e6 / 2.0 / (FLOPS / 0.5))
     written = bench.to_dict()
     assert written["speed_up"] == 3.0
+    assert written["undisturbed_speed_up"] == 4.0
     assert isinstance(written["paths"], dict)
     assert set(written["paths"]) == {OURS, NAIVE}
     assert written["paths"][OURS]["tokens_per_second"] == 50.0

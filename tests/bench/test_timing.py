@@ -26,6 +26,7 @@ def test_memory_and_times_are_those_of_the_path_that_took_them() -> None:
 def test_medians_are_written_with_what_they_are_of() -> None:
     timing = Timing((3.0, 1.0, 2.0), 5, (4.0, 6.0, 5.0))
     assert timing.median_processor == 5.0
+    assert timing.fastest == 1.0
     assert timing.to_dict(10) == {
         "seconds": [3.0, 1.0, 2.0],
         "processor_seconds": [4.0, 6.0, 5.0],

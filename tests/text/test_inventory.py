@@ -287,18 +287,3 @@ def test_a_vocabulary_is_found_in_a_file_and_in_a_run(tmp_path: Path) -> None:
         DataError, match=r"empty: no vocab.json in it; expected a vocabulary's file"
     ):
         vocabulary_at(tmp_path / "empty")
-
-
-def test_a_run_json_is_no_vocabulary(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"format": 1, "settings": {}}')
-    with pytest.raises(
-        DataError, match=r"run.json: not a vocabulary; expected what `charlm vocab`"
-    ):
-        vocabulary_at(tmp_path / "run.json")
-
-
-def test_a_missing_vocabulary_is_told_with_what_was_expected(tmp_path: Path) -> None:
-    for path, found in ((tmp_path / "v.json", "no such file"), (tmp_path, "is a folder")):
-        with pytest.raises(DataError) as caught:
-            load_inventory(path)
-        assert str(caught.value) == f"{path}: {found}; expected what `charlm vocab` writes"

@@ -11,6 +11,7 @@ from torch import Tensor
 TILE = 32
 COLUMNS = 256  # of a matrix that are transposed at once
 WIDE = 512  # numbers of a row; where there are more, a product of columns pays for a transpose
+NARROW = 1024  # columns; a product of fewer is shared out badly among threads
 
 
 def is_bf16_on_cpu(x: Tensor) -> bool:
@@ -40,10 +41,13 @@ def tiled_bf16(rows_NH: Tensor, last: Tensor | float | None = None) -> Tensor:
 
 
 def by_thread(rows_NK: Tensor, matrix_KM: Tensor) -> Tensor:
-    """Their product, a block of rows for each thread.
+    """Their product; a narrow one a block of rows for each thread.
 
-    Two threads took as long as one for 700 rows over 10,000 numbers, and half of it so.
+    Two threads took as long as one for 700 rows over 10,000 numbers, and half of it so, and for
+    700 rows over 2,688 three fifths. From 1,024 columns on blocks gain nothing.
     """
+    if matrix_KM.shape[1] >= NARROW:
+        return rows_NK @ matrix_KM
     blocks = rows_NK.tensor_split(min(torch.get_num_threads(), -(-len(rows_NK) // TILE)))
     return torch.cat([block @ matrix_KM for block in blocks])
 

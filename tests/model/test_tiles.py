@@ -8,7 +8,7 @@ import torch
 from charlm.model.encoders.char_cnn import N_BUCKETS, ROWS, CharCNN
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import FormTable
-from charlm.model.tiles import COLUMNS, TILE, by_thread, rounded_up, tiled_bf16, transposed
+from charlm.model.tiles import COLUMNS, NARROW, TILE, by_thread, rounded_up, tiled_bf16, transposed
 from charlm.text.inventory import Inventory
 
 needs_bf16 = pytest.mark.skipif(
@@ -37,11 +37,12 @@ def test_a_last_number_follows_each_row_and_opens_a_tile_where_the_last_one_is_f
     assert tiled.sum(dim=1).tolist() == [TILE + 5.0, TILE + 7.0]
 
 
+@pytest.mark.parametrize("n_columns", [7, NARROW])
 @pytest.mark.parametrize("n_rows", [1, 33, 100])
 def test_a_product_by_blocks_of_rows_is_the_product(
-    n_rows: int, monkeypatch: pytest.MonkeyPatch
+    n_rows: int, n_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, matrix = torch.randn(n_rows, 5), torch.randn(5, 7)
+    rows, matrix = torch.randn(n_rows, 5), torch.randn(5, n_columns)
     for n_threads in (1, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda n=n_threads: n)
         torch.testing.assert_close(by_thread(rows, matrix), rows @ matrix)

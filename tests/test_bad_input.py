@@ -68,7 +68,7 @@ TRAIN = [
     ("--data corpus --max-time soon", "--max-time 'soon': expected a time as 90s, 30m or 2h"),
     ("--data corpus --device cuda", NO_CUDA),
     ("--data corpus --device tpu", "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
-    ("--data corpus --vocab no.json", "no.json: no such file or directory"),
+    ("--data corpus --vocab no.json", "no.json: no such file; expected what `charlm vocab` writes"),
     ("--data corpus --vocab deep.json", "deep.json: JSON nested too deep; expected a file of …"),
     (
         "--data corpus --out run",

@@ -21,7 +21,7 @@ import pytest
 
 from charlm.run.folder import LOG, MODEL
 from charlm.run.store import load_run
-from charlm.text import files
+from charlm.text import neighbour
 from charlm.training import session
 
 Mode = Literal["full", "killed"]
@@ -90,7 +90,7 @@ class Disk:
 
         real_unlink = Path.unlink
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "open", opened, raising=False)
+            patch.setattr(neighbour, "open", opened, raising=False)
             patch.setattr(os, "fsync", fsync)
             patch.setattr(os, "replace", replace)
             patch.setattr(Path, "unlink", unlink)

@@ -191,9 +191,11 @@ def test_a_variant_leaves_its_parent_as_it_was() -> None:
 
 
 def test_an_unknown_preset_is_answered_with_those_that_exist() -> None:
-    with pytest.raises(ConfigError) as caught:
-        preset("char-smal")
-    assert str(caught.value) == f"unknown preset 'char-smal'; expected one of {', '.join(PRESETS)}"
+    expected = f"expected one of {', '.join(PRESETS)}"
+    for name, asked in (("char-smal", "did you mean char-small? "), ("transformer", "")):
+        with pytest.raises(ConfigError) as caught:
+            preset(name)
+        assert str(caught.value) == f"unknown preset {name!r}; {asked}{expected}"
 
 
 def test_a_preset_is_found_by_its_name() -> None:

@@ -4,6 +4,8 @@ A variant is its parent with fields changed. Numbers are those of the papers; wh
 out takes the part's default, and a run stores the result, so that nothing reads this again.
 """
 
+from difflib import get_close_matches
+
 from charlm.errors import ConfigError
 from charlm.presets.kim import KIM
 from charlm.presets.koehn import KOEHN
@@ -21,5 +23,7 @@ def preset(name: str) -> Settings:
         ConfigError: no such preset.
     """
     if name not in PRESETS:
-        raise ConfigError(f"unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
+        near = get_close_matches(name, PRESETS, n=1, cutoff=0.8)
+        asked = f"did you mean {near[0]}? " if near else ""
+        raise ConfigError(f"unknown preset {name!r}; {asked}expected one of {', '.join(PRESETS)}")
     return PRESETS[name]

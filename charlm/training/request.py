@@ -193,6 +193,8 @@ def refuse_disagreement(request: Request, stored: RunInfo) -> None:
             )
     if difference := first_difference(stored.settings, request.changes):
         option, wanted, known = difference
+        if known is None:
+            raise ConfigError(f"{option}={wanted}: the run has no such setting; leave it out")
         raise ConfigError(
             f"{option}={wanted} disagrees with the run, which has {known}; leave it out"
         )

@@ -83,6 +83,7 @@ def test_the_first_difference_is_found_at_any_depth() -> None:
         ({"epochs": 3}, "recipe.epochs=3 disagrees with the run, which has 1"),
         ({"batch_size": 5}, "recipe.batch_size=5 disagrees with the run, which has 4"),
         ({"bptt": 5}, "recipe.bptt=5 disagrees with the run, which has 15"),
+        ({"overrides": ["context.dimm=9"]}, "context.dimm=9: the run has no such setting"),
         ({"lr": 0.5}, "recipe.optimiser.lr=0.5 disagrees with the run, which has 1.0"),
         (
             {"overrides": ["context.dim=6"]},

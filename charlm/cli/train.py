@@ -61,7 +61,9 @@ BatchSize = Annotated[
 ]
 Bptt = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Steps that gradients flow back in a stream; else the preset's."),
+    typer.Option(
+        metavar="N", min=1, help="Steps that gradients flow back in a stream; else the preset's."
+    ),
 ]
 Rate = Annotated[
     float | None, typer.Option(metavar="X", min=0, help="Learning rate; else the preset's.")

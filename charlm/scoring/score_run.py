@@ -110,7 +110,7 @@ def written(
     """Score the lists and write them; keep them where there are references.
 
     Raises:
-        ConfigError: weights that do not fit; a file for a format of several.
+        ConfigError: weights that do not fit; a file for a format of several; lattices to be ranked.
         DataError: as the reader of the lists.
     """
     kept: list[tuple[NbestList, Rescored]] = []
@@ -124,6 +124,11 @@ def written(
 
     with ExitStack() as stack:
         form, found = job.open(lists, given=given, stack=stack)
+        if layout == "ranked" and isinstance(form, LatticeLists):
+            raise ConfigError(
+                "--write ranked: a lattice has no order of hypotheses; expected scored, or nbest, "
+                "whose lists have the best first"
+            )
         way = job.list_pass(form, given=given, on_list=on_list)
         may_wait = job.at_once and not isinstance(form, LatticeLists)
         if refs is not None and references is None and may_wait:

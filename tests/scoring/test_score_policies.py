@@ -171,6 +171,17 @@ def test_what_lattices_have_no_use_for_is_refused_as_of_lists(
         charlm.score(lattices, scorer=scorer, **said)
 
 
+@pytest.mark.parametrize("said", [{"write": "ranked"}, {"sort": True}])
+def test_lattices_are_not_ranked(
+    tmp_path: Path, scorer: charlm.FunctionScorer, said: dict[str, object]
+) -> None:
+    lattices, out = tmp_path / "lattices", tmp_path / "out"
+    lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")
+    with pytest.raises(charlm.ConfigError, match="--write ranked: a lattice has no order of hyp"):
+        charlm.score(lattices, scorer=scorer, out=out, **said)
+    assert not out.exists()
+
+
 def test_references_are_of_lattices_too(run: Path, tmp_path: Path) -> None:
     lattices, refs = tmp_path / "lattices", tmp_path / "refs"
     lattices.write_text("utt\n0\t1\ta\t1,10\n1\n\n")

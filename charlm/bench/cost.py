@@ -80,12 +80,12 @@ def bench_cost(
     where = pick_device(device)
     number_format = pick_precision(precision, where)
     quantity, values = _quantity(over)
-    settings = preset(arch)
-    for override in overrides:
-        settings = merged(settings, parse_override(override))
     costs = []
     for value in values:
-        with _trainer(settings, quantity, value, seed, where, number_format, steps) as trainer:
+        made = {**MADE, quantity: int(value)} if quantity in MADE else MADE
+        varied = () if quantity in MADE else (f"{quantity}={value}",)
+        settings = _settings(arch, (*overrides, *varied))
+        with _trainer(settings, made, seed, where, number_format, steps) as trainer:
             costs.append(_cost(trainer, value, steps=steps))
     return CostBench(
         arch, quantity, tuple(overrides), description(where), number_format, tuple(costs)
@@ -111,21 +111,23 @@ def _is_in_range(name: str, value: str) -> bool:
     return value.isascii() and value.isdecimal() and low <= int(value) <= high
 
 
+def _settings(arch: str, overrides: Sequence[str]) -> Settings:
+    """As `charlm train` has them: an option holds for a part whose type is said after it, too."""
+    changes: Settings = {}
+    for override in overrides:
+        changes = merged(changes, parse_override(override))
+    return merged(preset(arch), changes)
+
+
 @contextmanager
 def _trainer(
     settings: Settings,
-    quantity: str,
-    value: str,
+    made: dict[str, int],
     seed: int,
     device: torch.device,
     precision: str,
     steps: int,
 ) -> Iterator[Trainer]:
-    made = dict(MADE)
-    if quantity in MADE:
-        made[quantity] = int(value)
-    else:
-        settings = merged(settings, parse_override(f"{quantity}={value}"))
     recipe, _ = build_recipe(settings.get("recipe"))
     # One batch too many, and sentences that are a little longer than they are on average.
     needed = (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)

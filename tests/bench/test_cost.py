@@ -111,3 +111,16 @@ def test_a_quantity_that_is_none_is_one_line(over: str) -> None:
 def test_an_unknown_setting_is_named() -> None:
     with pytest.raises(CharlmError, match="dmi"):
         bench_cost("context.dmi=8", arch="word-small", steps=1)
+
+
+@pytest.mark.parametrize(
+    ("over", "further", "n_words"),
+    [("words=500", ("context.type=gru",), 500), ("context.type=gru", (), 10_000)],
+)
+def test_an_option_said_before_the_type_of_its_part_holds(
+    over: str, further: tuple[str, ...], n_words: int
+) -> None:
+    said = (*SMALL[1:], "context.dim=4", *further)
+    (cost,) = bench_cost(over, arch="word-small", overrides=said, steps=1).costs
+    # words of 200 numbers in, three gates over input, state and a bias, words out
+    assert cost.n_parameters == n_words * 200 + 3 * 4 * (200 + 4 + 1) + n_words * (4 + 1)

@@ -126,8 +126,8 @@ def written(
         form, found = job.open(lists, given=given, stack=stack)
         if layout == "ranked" and isinstance(form, LatticeLists):
             raise ConfigError(
-                "--write ranked: a lattice has no order of hypotheses; expected scored, or nbest, "
-                "whose lists have the best first"
+                "--write ranked (--sort): a lattice has no order of hypotheses; expected scored "
+                "or nbest, whose lists have the best first"
             )
         way = job.list_pass(form, given=given, on_list=on_list)
         may_wait = job.at_once and not isinstance(form, LatticeLists)

@@ -83,9 +83,17 @@ def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_what_no_format_claims_is_refused_with_the_names() -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"weights": [1]}'],
+        ["one egg", "2 cups of milk", "3 spoons of sugar", "stir", "5 minutes"],  # no line is wrong
+        ["# made today", "1 we know", "1 we do", "2 yes"],  # and not the second one here
+    ],
+)
+def test_what_no_format_claims_is_refused_with_the_names(lines: list[str]) -> None:
     with pytest.raises(DataError) as caught:
-        detect(Sample("a.list", ('{"weights": [1]}',), ()))
+        detect(Sample("a.list", tuple(lines), ()))
     assert str(caught.value).startswith(
         "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
     )

@@ -109,10 +109,9 @@ def detect(sample: Sample) -> Format:
         if len(chosen) > 1:
             chosen = [name for name in chosen if name != loose]
     if not chosen:
-        name, n_lines = max(
-            ((name, _n_claimed(kind(), sample)) for name, kind in FORMATS.items()),
-            key=lambda each: each[1],
-        )
+        claimed = {name: _n_claimed(kind(), sample) for name, kind in FORMATS.items()}
+        del claimed[TextFormat.name]  # which lines are most decides there, and no one line
+        name, n_lines = max(claimed.items(), key=lambda each: each[1])
         if n_lines:
             raise DataError(
                 f"{where}:{n_lines + 1}: found a line that does not go with those above it, which "

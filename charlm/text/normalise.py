@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, groupby
 from typing import Literal, cast
 
@@ -62,13 +62,11 @@ class Normalisation:
         line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
-        # Kept, junk would fill the memory.
-        is_cached = len(line) <= LONG or max(map(len, tokens), default=0) <= LONG
         if self.lower:
-            tokens = self._lowered(tokens, _lower if is_cached else _lower.__wrapped__)
+            tokens = self._lowered(tokens)
         if self.tokenise == "simple":
-            tokens_of = simple_tokens if is_cached else simple_tokens.__wrapped__
-            tokens = list(chain.from_iterable(map(tokens_of, tokens)))
+            cut = [(simple_tokens if len(each) <= LONG else _long_tokens)(each) for each in tokens]
+            tokens = list(chain.from_iterable(cut))
         if self.numbers:
             tokens = [NUMBER_TOKEN if is_number(token) else token for token in tokens]
         return " ".join(tokens)
@@ -106,9 +104,13 @@ class Normalisation:
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
 
-    def _lowered(self, tokens: list[str], lower: Callable[[str, str], str]) -> list[str]:
+    def _lowered(self, tokens: list[str]) -> list[str]:
         kept = {*MARKERS, NUMBER_TOKEN} if self.numbers else MARKERS
-        return [token if token in kept else lower(token, self.unicode) for token in tokens]
+        form = self.unicode
+        return [
+            each if each in kept else (_lower if len(each) <= LONG else _lower_long)(each, form)
+            for each in tokens
+        ]
 
 
 def _compose(text: str, form: str) -> str:
@@ -122,6 +124,9 @@ def _lower(token: str, form: str) -> str:
     while (lowered := _compose(token.lower(), form)) != token:
         token = lowered  # lower-casing can undo a composition (J + caron), and the reverse
     return token
+
+
+_lower_long = _lower.__wrapped__  # of junk, which would fill the memory
 
 
 def is_number(token: str) -> bool:
@@ -144,6 +149,9 @@ def simple_tokens(word: str) -> Sequence[str]:
     if len(word) > LONG:
         return _SCANNER.tokens_of_long(word)
     return _SCANNER.ascii(word) if word.isascii() else _SCANNER.unicode(word)
+
+
+_long_tokens = simple_tokens.__wrapped__
 
 
 class _Scanner:
@@ -195,6 +203,7 @@ def _token_pattern(marks: str, *, joiners: str) -> str:
     return f"{abbreviation}|{word}|{run}|{symbol}"
 
 
+@cache
 def _marks() -> str:
     r"""Combining marks and skin tones as ranges of a character class: \w holds letters alone."""
     tones = range(0x1F3FB, 0x1F400)

@@ -30,8 +30,8 @@ NUMBER = re.compile(r"[+\-\u2212]?[.,]?\d+(?:[.,:/\-\u2013\u066b\u066c]\d+)*")
 CLITIC = re.compile(r"['\u2019][^\W\d_]{1,2}")  # 's 'll 'd, once another tokeniser cut them off
 
 # Characters that nobody sees and that belong to no word: zero-width space, word joiner, BOM, marks
-# and brackets of writing direction.
-UNSEEN = "\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+# and brackets of writing direction, ASCII's four separators (blanks, but not under re.ASCII).
+UNSEEN = "\x1c-\x1f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 JOINERS = "\u200c\u200d\u00ad"  # these two and the soft hyphen are unseen, too, but spell words
 
 LETTER = r"[^\W\d_]"

@@ -6,6 +6,7 @@ Counts on the disk lie in parts. A token's checksum says which, so each part can
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -84,7 +85,8 @@ class CountFiles:
 
     def __exit__(self, *_: object) -> None:
         for file in self.parts:
-            file.close()
+            with suppress(OSError):  # a full disk, told already, refuses the rest of it again
+                file.close()
 
     def add(self, counts: dict[str, int]) -> None:
         """Append counts.

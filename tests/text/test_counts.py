@@ -1,6 +1,7 @@
 """Counts on the disk are those in memory, and nobody sees where they lie."""
 
 import errno
+import io
 import os
 import tempfile
 from collections import Counter
@@ -81,14 +82,21 @@ def test_what_lies_on_the_disk_has_no_name_there(
     assert all(names == ["text.txt"] for names in seen)
 
 
-def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+class _FullDisk(io.RawIOBase):
+    """A file on a disk that takes no byte."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, _: object, /) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+
+def test_a_full_disk_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(counts, "_write", full)
-    with CountFiles() as files, pytest.raises(OSError, match="No space") as caught:
-        files.add({"a": 1})
+    monkeypatch.setattr(counts, "TemporaryFile", lambda: io.BufferedWriter(_FullDisk()))
+    with pytest.raises(OSError, match="No space") as caught, CountFiles() as files:
+        files.add({"a": 1})  # it stays in the buffer, and closing the file tries again
     assert caught.value.filename == str(tmp_path)
 
 

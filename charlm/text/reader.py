@@ -7,6 +7,7 @@ as it says.
 
 import errno
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -55,9 +56,9 @@ def _answered(work: _Work, path: str, question: list[int] | int) -> Told:
     except DataError:  # the caller knows the number of the line
         return {"is_refused": True}, b""
     except OSError as error:
-        return {"errno": error.errno, "filename": error.filename}, b""
+        return {"error": [error.errno, error.strerror, error.filename]}, b""
     except MemoryError:
-        return {"errno": errno.ENOMEM, "filename": path}, b""
+        return {"error": [errno.ENOMEM, os.strerror(errno.ENOMEM), path]}, b""
 
 
 class _Counting:

@@ -187,8 +187,8 @@ class _Reader:
                 f"{self._name}: a process that read it ended with status {self._process.wait()}; "
                 "expected it to read to the end; --threads 1 reads in one, with the least memory"
             )
-        if "errno" in answer:
-            raise OSError(answer["errno"], os.strerror(answer["errno"]), answer["filename"])
+        if "error" in answer:
+            raise OSError(*answer["error"])
         return answer, payload
 
     @property

@@ -3,8 +3,10 @@
 import errno
 import io
 import json
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -85,7 +87,17 @@ def test_what_the_system_refuses_is_told_with_its_file(
     told = answers(monkeypatch, text, [0, 5], 0, job="count")
     first, second = map(json.loads, told.read().splitlines())
     assert first == {"n_lines": 1, "n_sentences": 1, "n_bytes": 0}
-    assert second == {"errno": 28, "filename": "there", "n_bytes": 0}
+    assert second == {"error": [28, "No space left on device", "there"], "n_bytes": 0}
+
+
+def test_what_names_no_file_is_told_in_its_own_words(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    told = json.loads(answers(monkeypatch, text, 0, job="count").read())
+    reason = "No usable temporary directory found in []"
+    assert told == {"error": [errno.ENOENT, reason, None], "n_bytes": 0}
 
 
 def test_a_lack_of_memory_is_told_as_the_system_would(
@@ -96,4 +108,7 @@ def test_a_lack_of_memory_is_told_as_the_system_would(
 
     monkeypatch.setattr(reader.Tally, "add", fail)
     told = answers(monkeypatch, text, [0, 5], job="count")
-    assert json.loads(told.read()) == {"errno": 12, "filename": str(text), "n_bytes": 0}
+    assert json.loads(told.read()) == {
+        "error": [12, os.strerror(12), str(text)],
+        "n_bytes": 0,
+    }

@@ -58,6 +58,9 @@ def _is_held(name: Path) -> bool:
         descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return False
+    except PermissionError:
+        name.lstat()  # raises where it is the folder that may not be looked into
+        return True  # another user's, whether he still writes or not
     try:
         if not _try_to_lock(descriptor) or not _is_at(descriptor, name):
             return True

@@ -14,6 +14,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.text import files, neighbour
 from charlm.text.files import atomic_write, read_json, scratch_file, write_bytes, write_json
+from charlm.text.neighbour import open_neighbour
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -79,6 +80,28 @@ def test_a_neighbour_that_another_writer_saw_before_it_was_locked_is_left_to_him
     write_bytes(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert [name.name for name in opened] == [".file.partial", ".file.partial1"]
+
+
+def test_a_neighbour_of_another_user_is_left_to_him(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(name: Path, flags: int) -> int:
+        if name.exists() or not name.parent.exists():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
+        return real_open(name, flags)
+
+    real_open = os.open
+    written(tmp_path / ".file.partial", b"his")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", denied)
+        with open_neighbour(tmp_path / "file") as (name, _):
+            assert name == tmp_path / ".file.partial1"
+        with (
+            pytest.raises(OSError, match=r"\.file\.partial"),
+            open_neighbour(tmp_path / "no" / "file"),
+        ):
+            pass
+    assert (tmp_path / ".file.partial").read_bytes() == b"his"
 
 
 def test_a_file_system_without_locks_can_be_written_to(

@@ -70,7 +70,10 @@ class KenLMModel:
         self.path = Path(path)
         trouble = _trouble()
         if trouble is not None:
-            raise ConfigError(f"kenlm: {trouble}; expected its Python module; pip install kenlm")
+            raise ConfigError(
+                f"kenlm: {trouble}; expected its Python module; pip install kenlm (0.3.0 compiles "
+                "for Python 3.12 or older), or --engine charlm and an ARPA file"
+            )
         head = None if is_kenlm_binary(path) else read_arpa_head(path)
         if head is not None:
             _check_claims(self.path, head)

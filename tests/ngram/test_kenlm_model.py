@@ -67,7 +67,8 @@ def test_a_kenlm_that_does_not_load_is_none(
         load_ngram(tmp_path / "a.arpa", engine="kenlm")
     assert str(caught.value) == (
         "kenlm: does not load (kenlm.so: undefined symbol: x); expected its Python module; pip "
-        "install kenlm"
+        "install kenlm (0.3.0 compiles for Python 3.12 or older), or --engine charlm and an "
+        "ARPA file"
     )
 
 

@@ -65,7 +65,9 @@ def charlm_calls(text: str) -> list[str]:
     return re.findall(r"^ *(?:run|char-\*\) run) charlm (.*)$", text.replace("\\\n", " "), re.M)
 
 
-@pytest.mark.parametrize("script", ["demo.sh", "ptb/run.sh"])
+@pytest.mark.parametrize(
+    "script", ["demo.sh", "ptb/run.sh", "rescoring/run.sh", "rescoring/train.sh"]
+)
 def test_a_recipe_uses_only_options_that_exist(script: str) -> None:
     group = get_command(app)
     assert isinstance(group, typer.core.TyperGroup)

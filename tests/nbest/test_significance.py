@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
+from charlm.nbest import significance
 from charlm.nbest.bleu import Bleu
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.rates import Ints, WordErrorRate
@@ -78,9 +79,33 @@ def test_lists_are_drawn_where_recordings_tell_none_apart(recordings: list[str])
     assert groups_of(lists_of(["a", "a", "b", "b"])) == (["a", "a", "b", "b"], "recording")
 
 
+@pytest.mark.parametrize("block", [8, 22, 1 << 22])
+def test_the_interval_is_that_of_each_draw_on_its_own(
+    monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(significance, "BLOCK", block)  # numbers in memory at a time
+    first, second = np.random.default_rng(5).integers(0, 4, (2, 7))
+    generator = np.random.default_rng(1)
+    drawn = []
+    for _ in range(1000):
+        chosen = generator.integers(7, size=7)
+        drawn.append((second[chosen].sum() - first[chosen].sum()) / 70)
+    result = compared(first, second)
+    assert [result.low, result.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
+
+
 def test_two_systems_that_choose_alike_do_not_differ() -> None:
     result = compared(np.array([1, 2, 0]), np.array([1, 2, 0]))
     assert (result.difference, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
+    alike = np.tile([10, 10, 8, 7, 6, 5, 10, 9, 8, 7], (3, 1))
+    bleu = compare(alike, alike, metric=Bleu(), lists=lists_of(["a", "b", "c"]), samples=100)
+    assert (bleu.difference, bleu.p) == (0.0, 1.0)
+
+
+def test_the_observed_signs_count_among_the_random_ones() -> None:
+    good, bad = (np.tile([10, 10, n, n - 1, n - 2, n - 3, 10, 9, 8, 7], (40, 1)) for n in (9, 5))
+    lists = lists_of([f"r{number}" for number in range(40)])
+    assert compare(bad, good, metric=Bleu(), lists=lists, samples=999).p == 1 / 1000
 
 
 def test_p_of_bleu_comes_near_that_of_all_settings_of_signs() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules
+from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules, Source
 from charlm.text.corpus import read_sentences
 from charlm.text.normalise import Normalisation
 from charlm.text.prep import prepare
@@ -124,6 +124,14 @@ def test_limits_of_words_keep_what_is_within_them(
     cleaner.into.seek(0)
     assert cleaner.into.read().decode() == kept
     assert sum(cleaner.drops[why] for why in REASONS) + cleaner.n_kept == cleaner.sources[0].lines
+
+
+def test_sentences_of_an_embedded_corpus_are_counted_and_hashed_until_there_are_enough() -> None:
+    whole, part = (Cleaner(rules(max_tokens=n), into=io.BytesIO()) for n in (0, 2))
+    for cleaner in (whole, part):
+        cleaner.read_corpus(["a b", "c"], name="made")
+    assert whole.sources == [Source("made", "raw", 2, hashlib.sha256(b"a b\nc\n").hexdigest())]
+    assert part.sources == [Source("made", "raw", 1, None)]
 
 
 def test_a_path_that_is_no_utf_8_is_shown_with_marks_of_replacement(tmp_path: Path) -> None:

@@ -235,8 +235,8 @@ def test_a_text_without_enough_lines_is_refused(
         ({"max_words": -1}, "max_words: found -1; expected 0 or more"),
         ({"max_tokens": -1}, "max_tokens: found -1; expected 0 or more"),
         (
-            {"min_words": 5, "max_words": 4},
-            "max_words: found 4; expected min_words (5) or more, or 0 for no limit",
+            {"min_words": 2, "max_words": 1},
+            "max_words: found 1; expected min_words (2) or more, or 0 for no limit",
         ),
     ],
 )

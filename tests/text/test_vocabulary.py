@@ -194,9 +194,9 @@ def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> N
 
 
 def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
-    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+    corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe = corpus_dir / "pipe"
+    pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
     monkeypatch.setattr("charlm.text.vocabulary.load_inventory", pytest.fail)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole story on the English that comes with Python: raw text, a model, its measure, its words.
 #
-#   bash recipes/demo.sh            about five minutes on two cores
+#   bash recipes/demo.sh            three to five minutes on two cores
 #   bash recipes/demo.sh --quick    a small part of the corpus and a small model, under a minute
 #
 # CHARLM_DEMO_DIR  where it works, instead of exp/demo

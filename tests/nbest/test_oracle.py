@@ -53,3 +53,8 @@ def test_the_oracle_of_bleu_is_never_beyond_and_mostly_at_the_best_of_all_choice
         assert (first <= found <= limit) if worst else (limit <= found <= first)
         n_exact += found == pytest.approx(limit)
     assert n_exact >= 17
+
+
+def test_the_only_hypothesis_of_a_list_and_the_first_of_equals_are_the_oracle_of_bleu() -> None:
+    (only, *_), equals = bleu_lists(1), np.tile(bleu_lists(2)[0][:1], (3, 1))
+    assert oracle([only[:1], equals], Bleu()) == [0, 0]

@@ -77,3 +77,15 @@ def test_a_recipe_uses_only_options_that_exist(script: str) -> None:
         name = call.split()[0]
         known = {spelling for option in group.commands[name].params for spelling in option.opts}
         assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", call)) <= known
+
+
+def test_lists_or_references_that_are_missing_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "lists").write_text("u\ta\n")
+    script = ROOT / "recipes" / "rescoring" / "run.sh"
+    done = subprocess.run(
+        [BASH, script, "lists", "refs"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "rescoring: refs: no such file; expected lines of an id, a TAB and more\n"
+    )

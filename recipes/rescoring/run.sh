@@ -10,6 +10,12 @@ set -euo pipefail
 lists=${1:?"lists with an id at the start of every line"}
 refs=${2:?"references with an id at the start of every line"}
 shift 2
+for file in "$lists" "$refs"; do
+  [ -f "$file" ] || {
+    printf 'rescoring: %s: no such file; expected lines of an id, a TAB and more\n' "$file" >&2
+    exit 1
+  }
+done
 lists=$(realpath -- "$lists") refs=$(realpath -- "$refs")
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 out=${OUT:-$(mktemp -d)}

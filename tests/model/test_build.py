@@ -167,4 +167,5 @@ sys.exit("torch._dynamo" in sys.modules)
 
 
 def test_a_model_without_memory_loads_no_compiler() -> None:
-    subprocess.run([sys.executable, "-c", LOADS_NO_COMPILER], check=True)
+    ended = subprocess.run([sys.executable, "-c", LOADS_NO_COMPILER], check=False)
+    assert ended.returncode == 0

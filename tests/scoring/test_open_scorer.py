@@ -1,6 +1,6 @@
-"""Unknown words with a probability of their own, whatever the scorer."""
+"""Unknown words with a probability of their own, whatever the scorer, in lists as in lattices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -8,8 +8,10 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.model.speller import Speller
+from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
 from charlm.nbest.scorer import SentenceScore, Words
 from charlm.run.speller import RunSpeller
+from charlm.scoring.lattice_lists import SpelledHistories
 from charlm.scoring.open_scorer import OpenScorer
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.text.inventory import Inventory
@@ -36,6 +38,12 @@ class Halves:
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         return ("remembered", memory)
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        return np.full(len(requests), np.log(0.5))
+
+    def keep(self, histories: Iterable[History]) -> None:
+        pass
 
 
 @pytest.fixture
@@ -116,3 +124,33 @@ def test_a_known_word_that_is_spelled_as_unk_is_called_so(vocabulary: OpenVocabu
         "--open-vocabulary: found '<unk>:bb', and the run's vocabulary has 'bb'; expected "
         "<unk>:form of words outside it; write the word alone"
     )
+
+
+def of_lattice(model: Halves, vocabulary: OpenVocabulary, words: Sequence[str]) -> LogProbs:
+    histories = SpelledHistories(
+        model, vocabulary, is_known=model.known.__contains__, name=model.name
+    )
+    return histories.log_probs([(History(), word) for word in words])
+
+
+def test_a_word_of_a_lattice_has_the_probability_that_it_has_in_a_list(
+    vocabulary: OpenVocabulary,
+) -> None:
+    text = ["a", "ab", "<unk>", "<unk>:b", "<unk>:<unk>", "bb", "own"]
+    model = Halves("a", "bb", "own")
+    (expected,) = OpenScorer(model, vocabulary).score([text])
+    assert of_lattice(model, vocabulary, [*text, END_WORD]) == pytest.approx(expected.log_probs)
+    # What the model knows and the run does not is predicted, and not spelled once more.
+    assert of_lattice(model, vocabulary, ["own"]) == pytest.approx(np.log(0.5))
+
+
+@pytest.mark.parametrize("word", ["bb", "<unk>:bb"])
+def test_what_a_list_is_refused_for_a_lattice_is_refused_for(
+    vocabulary: OpenVocabulary, word: str
+) -> None:
+    model = Halves("a")
+    with pytest.raises(ConfigError) as of_list:
+        OpenScorer(model, vocabulary).score([[word]])
+    with pytest.raises(ConfigError) as caught:
+        of_lattice(model, vocabulary, [word])
+    assert str(caught.value) == str(of_list.value)

@@ -20,6 +20,7 @@ from charlm.run.which import which_run
 from charlm.runtime import pick_device
 from charlm.text.apart import keeps_inputs
 from charlm.text.files import atomic_write
+from charlm.text.folders import require_place
 
 DIGITS = 9  # give back every fp32 number
 ROWS_AT_ONCE = 4096
@@ -53,13 +54,10 @@ def write_vectors(
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 
     Raises:
-        ConfigError: as `neighbours`; several taps; a word twice; a folder or - for the file.
-        DataError: a run that is not what was expected; a device in place of the file.
+        ConfigError: as `neighbours`; several taps; a word twice; a place that takes no file.
+        DataError: a run that is not what was expected.
     """
-    if str(path) == "-":
-        raise ConfigError("--vectors -: are not written to standard output; expected a file")
-    if Path(path).is_dir():
-        raise ConfigError(f"--vectors {path}: is a folder; expected the name of a file")
+    require_place(path, option="--vectors")
     run = load_run(which_run(model), device=pick_device(device))
     vectors = Vectors(run)
     taps = vectors.taps(at)

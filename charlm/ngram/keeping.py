@@ -10,7 +10,7 @@ from charlm.errors import ConfigError
 from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
-from charlm.text.folders import require_file_or_new
+from charlm.text.folders import require_place
 
 LMPLZ: Start = "lmplz"
 
@@ -52,15 +52,6 @@ def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None
         )
     if out is None:
         return None
-    _require_room(out)
+    require_place(out, option="--out")
     tool = find_build_binary(beside=beside) if is_binary else None
     return Place(Path(out), start or LMPLZ, tool)
-
-
-def _require_room(out: str | Path) -> None:
-    path = Path(out)
-    if str(out) == "-":
-        raise ConfigError("--out -: a model is not written to standard output; expected a file")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--out {out}: no folder {path.parent}; expected one; make it first")
-    require_file_or_new(path)

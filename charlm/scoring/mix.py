@@ -16,13 +16,13 @@ from charlm.ngram.backoff import Log10s
 from charlm.scoring.answers import StateName, answers, kind_of
 from charlm.scoring.mix_options import (
     SplitName,
-    check_out,
     parsed_weights,
     refuse_idle,
     texts_to_score,
 )
 from charlm.scoring.mixing import em_weights, mixed_log10
 from charlm.text.apart import keeps_inputs
+from charlm.text.folders import require_place
 from charlm.text.inventory import END_WORD, UNK_WORD
 from charlm.text.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.packing import packed_write
@@ -105,7 +105,7 @@ def mix(
     if isinstance(streams, str | Path) or len(streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
     given = None if weights is None else parsed_weights(weights, n_streams=len(streams))
-    check_out(out)
+    require_place(out, option="--out")
     kinds = [kind_of(stream) for stream in streams]
     splits = (split or "test",) if given else (tune or "valid", split or "test")
     texts = texts_to_score(streams, kinds=kinds, data=data, splits=splits, text=text)

@@ -43,18 +43,6 @@ def parsed_weights(
     return [number / total for number in numbers]
 
 
-def check_out(out: str | Path | None) -> None:
-    """Raises ConfigError where the mixture's scores cannot be written, before they are made."""
-    if out is None:
-        return
-    if str(out) == "-":
-        raise ConfigError("--out -: expected a file; scores do not go to standard output")
-    if Path(out).is_dir():
-        raise ConfigError(f"--out {out}: is a folder; expected the name of a file")
-    if not Path(out).parent.is_dir():
-        raise ConfigError(f"--out {out}: no folder {Path(out).parent}; expected one that is there")
-
-
 def refuse_idle(
     options: Mapping[str, str | None], *, has_run: bool, has_data: bool, is_given: bool
 ) -> None:

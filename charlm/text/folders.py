@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 
 
 def make_folder(path: Path) -> None:
@@ -14,6 +14,25 @@ def make_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise DataError(f"{path}: is a file; expected a folder or a new name")
     path.mkdir(parents=True, exist_ok=True)
+
+
+def require_place(path: str | Path | None, *, option: str) -> None:
+    """Refuse, before the work of an hour, what its result cannot be written to; None is nothing.
+
+    Raises:
+        ConfigError: standard output, a folder that is missing, or as `require_file_or_new`.
+    """
+    if path is None:
+        return
+    if str(path) == "-":
+        raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise ConfigError(f"{option} {path}: no folder {folder}; expected one; make it first")
+    try:
+        require_file_or_new(Path(path))
+    except DataError as error:
+        raise ConfigError(f"{option} {error}") from None
 
 
 def require_file_or_new(path: Path) -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
 from charlm.text.counts import TextCounts
-from charlm.text.folders import require_file_or_new
+from charlm.text.folders import require_place
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
@@ -172,7 +172,7 @@ def build_vocabulary(
     """
     segmenter = segmenter_of(morphs) if morphs is not None else None
     if out is not None:
-        _require_place(Path(out))
+        _require_vocabulary_or_new(Path(out))
     normalisation = corpus_normalisation(data)
     path = split_path(data, "train")
     train = count_file(path, normalisation=normalisation, threads=threads)
@@ -197,20 +197,16 @@ def build_vocabulary(
     return VocabularyResult(inventory, splits)
 
 
-def _require_place(path: Path) -> None:
+def _require_vocabulary_or_new(path: Path) -> None:
     """Refuse, before a long text is counted, what cannot be written then.
 
     Raises:
-        ConfigError: standard output, or a folder that is missing.
+        ConfigError: as `folders.require_place`.
         DataError: `path` holds something that is no vocabulary, a training text perhaps.
     """
-    if str(path) == "-":
-        raise ConfigError("--out -: a vocabulary does not go to standard output; expected a file")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--out {path}: no folder {path.parent}; expected one; make it first")
+    require_place(path, option="--out")
     if not path.exists():
         return
-    require_file_or_new(path)  # reading a pipe would wait for ever
     try:
         load_inventory(path)
     except (DataError, OSError):

@@ -131,7 +131,7 @@ def test_the_example_in_the_help_runs(corpus: Path) -> None:
         ),
         (
             "--data corpus --out -",
-            "--out -: a vocabulary does not go to standard output; expected a file",
+            "--out -: nothing goes to standard output; expected a file",
         ),
         (
             "--data bad",

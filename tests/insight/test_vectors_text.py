@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError
 from charlm.insight.neighbours import vectors_in
 from charlm.insight.vectors_text import write_vectors
 from charlm.run.store import load_run
@@ -92,8 +92,15 @@ def test_what_cannot_be_written_is_one_line_and_leaves_no_file(
 
 def test_a_device_is_no_place_for_a_file(tiny_run: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="is a device or a pipe; expected a file or a new name"):
+    with pytest.raises(ConfigError, match="is a device or a pipe; expected a file or a new name"):
         write_vectors(tmp_path / "pipe", model=tiny_run, device="cpu")
+
+
+def test_a_missing_folder_is_noticed_before_the_run_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "x"
+    with pytest.raises(ConfigError) as caught:
+        write_vectors(path, model=tmp_path)  # which is no run
+    assert str(caught.value).startswith(f"--vectors {path}: no folder {path.parent}; expected one")
 
 
 def test_standard_output_gets_no_vectors(
@@ -102,7 +109,7 @@ def test_standard_output_gets_no_vectors(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as caught:
         write_vectors("-", model=tiny_run, device="cpu")
-    expected = "--vectors -: are not written to standard output; expected a file"
+    expected = "--vectors -: nothing goes to standard output; expected a file"
     assert str(caught.value) == expected
     assert list(tmp_path.iterdir()) == []
 
@@ -110,4 +117,4 @@ def test_standard_output_gets_no_vectors(
 def test_a_folder_is_no_name_of_a_file(tiny_run: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         write_vectors(tmp_path, model=tiny_run, device="cpu")
-    assert str(caught.value) == f"--vectors {tmp_path}: is a folder; expected the name of a file"
+    assert str(caught.value) == f"--vectors {tmp_path}: is a folder; expected a file or a new name"

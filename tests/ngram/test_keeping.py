@@ -43,16 +43,19 @@ NO_ARPA = (
         ({"out": "a.arpa", "start": "x"}, "--start 'x': expected one of lmplz, srilm"),
         (
             {"out": "-", "start": None},
-            "--out -: a model is not written to standard output; expected a file",
+            "--out -: nothing goes to standard output; expected a file",
         ),
         (
             {"out": "no/a.arpa", "start": None},
             "--out no/a.arpa: no folder no; expected one; make it first",
         ),
-        ({"out": "there", "start": None}, "there: is a folder; expected a file or a new name"),
+        (
+            {"out": "there", "start": None},
+            "--out there: is a folder; expected a file or a new name",
+        ),
         (
             {"out": "pipe", "start": None},
-            "pipe: is a device or a pipe; expected a file or a new name",
+            "--out pipe: is a device or a pipe; expected a file or a new name",
         ),
     ],
 )

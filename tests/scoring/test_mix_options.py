@@ -66,7 +66,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ),
         (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
         (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),
-        (["x", "y"], {"out": "-"}, "--out -: expected a file; scores do not go to standard output"),
+        (["x", "y"], {"out": "-"}, "--out -: nothing goes to standard output; expected a file"),
         (["x", "y"], {"split": "test"}, f"--split test: {NO_PARTS}"),
         (["x", "y"], {"tune": "valid"}, f"--tune valid: {NO_PARTS}"),
         (["run", "lm"], {"text": "text", "split": "test"}, f"--split test: {NO_PARTS}"),
@@ -91,8 +91,9 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ),
         (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
         (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: sum nan; expected numbers of 0 or"),
-        (["x", "y"], {"out": "run"}, "--out run: is a folder; expected the name of a file"),
-        (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one that is there"),
+        (["x", "y"], {"out": "run"}, "--out run: is a folder; expected a file or a new name"),
+        (["x", "y"], {"out": "/dev/null"}, "--out /dev/null: is a device or a pipe; expected a f"),
+        (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one; make it first"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

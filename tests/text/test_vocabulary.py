@@ -200,7 +200,7 @@ def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
     os.mkfifo(pipe)
     # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
     monkeypatch.setattr("charlm.text.vocabulary.load_inventory", pytest.fail)
-    with pytest.raises(DataError, match="pipe: is a device or a pipe; expected a file"):
+    with pytest.raises(ConfigError, match="pipe: is a device or a pipe; expected a file"):
         build_vocabulary(data=corpus_dir, out=pipe)
 
 

@@ -16,7 +16,7 @@ from charlm.insight.report.page import page
 from charlm.run.which import which_run
 from charlm.text.apart import keeps_inputs
 from charlm.text.files import write_bytes
-from charlm.text.folders import make_folder
+from charlm.text.folders import make_folder, require_place
 
 PAGE = Path("report.html")
 
@@ -107,8 +107,8 @@ def _check(
     data_out: str | Path | None,
     out: str | Path | None,
 ) -> None:
-    _require_file(out, "--out")
-    _require_file(data_out, "--data-out")
+    require_place(out, option="--out")
+    require_place(data_out, option="--data-out")
     if picture is not None:
         require_picture(picture)
         canvas.require_format(out or f"{picture}.png")
@@ -138,20 +138,6 @@ def _check_heeded(
         raise ConfigError(f"--at {at}: is for the page and the picture 'words'; leave it out")
     if word and (picture is not None or (pictures is not None and out is None)):
         raise ConfigError("--word: is for the page, which is not made; leave it out")
-
-
-def _require_file(path: str | Path | None, option: str) -> None:
-    """A name that nothing can be written to would cost the time of all that is computed first."""
-    if path is None:
-        return
-    if str(path) == "-":
-        raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
-    if Path(path).is_dir():
-        raise ConfigError(f"{option} {path}: is a folder; expected the name of a file")
-    if not Path(path).parent.is_dir():
-        raise ConfigError(
-            f"{option} {path}: no folder {Path(path).parent}; expected one that is there; make it"
-        )
 
 
 def _split(split: str) -> Literal["test", "valid"]:

@@ -25,7 +25,7 @@ from charlm.scoring.streams import as_words
 from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import FormIds, Ids, encode_sentences, split_path
 from charlm.text.files import display_name
-from charlm.text.folders import require_file_or_new
+from charlm.text.folders import require_place
 from charlm.text.reading import ReadText
 
 PRUNE = (0, 0, 1)  # where nothing else is said
@@ -95,7 +95,7 @@ def export(
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """
     began = time.perf_counter()
-    _require_place(arpa)
+    require_place(arpa, option="--arpa")
     plan = _plan(
         tokens=tokens,
         order=order,
@@ -114,15 +114,6 @@ def export(
         made = _approximator(run, plan, on_stage=on_stage).approximation(train, valid)
     write_arpa(made.model, arpa)
     return _export(made, run, arpa=Path(arpa), began=began)
-
-
-def _require_place(arpa: str | Path) -> None:
-    path = Path(arpa)
-    if str(arpa) == "-":
-        raise ConfigError("--arpa -: a model is not written to standard output; expected a file")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--arpa {arpa}: no folder {path.parent}; expected one; make it first")
-    require_file_or_new(path)
 
 
 def _plan(

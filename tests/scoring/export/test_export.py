@@ -153,7 +153,7 @@ def test_of_a_long_text_whole_sentences_are_read() -> None:
         ({"entropy_prune": -1.0}, "--entropy-prune -1: expected 0 or more, as 1e-8"),
         ({"entropy_prune": float("nan")}, "--entropy-prune nan: expected 0 or more, as 1e-8"),
         ({"seed": 1 << 32}, "--seed 4294967296: expected 0 to 4294967295"),
-        ({"arpa": "-"}, "--arpa -: a model is not written to standard output; expected a file"),
+        ({"arpa": "-"}, "--arpa -: nothing goes to standard output; expected a file"),
         ({"model": None}, "no model was said; use --model RUN or set CHARLM_MODEL"),
     ],
 )
@@ -179,9 +179,9 @@ def test_places_that_take_no_file_are_refused_before_the_work(
     assert refusal(missing) == (
         f"--arpa {missing}: no folder {missing.parent}; expected one; make it first"
     )
-    assert refusal(tmp_path) == f"{tmp_path}: is a folder; expected a file or a new name"
+    assert refusal(tmp_path) == f"--arpa {tmp_path}: is a folder; expected a file or a new name"
     pipe = Path("/dev/null")
-    assert refusal(pipe) == f"{pipe}: is a device or a pipe; expected a file or a new name"
+    assert refusal(pipe) == f"--arpa {pipe}: is a device or a pipe; expected a file or a new name"
 
 
 def test_an_empty_text_is_refused(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'charlm' has no attribute {name!r}")
-    from charlm.runtime import prepare_threads
+    from charlm.runtime import prepare_torch
 
-    prepare_threads()  # before any of them imports torch
+    prepare_torch()  # before any of them imports torch
     return getattr(import_module(_HOMES[name]), name)
 
 

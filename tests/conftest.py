@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from charlm.runtime import has_bf16_on_cpu, prepare_torch
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when a test imports torch
+prepare_torch()
+NUMERICS = ("model", "training/test_precision.py", "training/test_train.py", "test_runtime.py")
 
 TRAIN = """\
 the cat sat on the mat
@@ -34,6 +38,19 @@ TINY = [
     "encoder.encoder.filters=4,4,8",
     "context.dim=8",
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what has a home among the numerics."""
+    homes = [Path(__file__).parent / name for name in NUMERICS]
+    for item in items:
+        if any(item.path.is_relative_to(home) for home in homes):
+            item.add_marker(pytest.mark.numerics)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("bf16") and not has_bf16_on_cpu():
+        pytest.skip("bf16 does not work, or is not fast, on this processor")
 
 
 @pytest.fixture(autouse=True)

@@ -80,12 +80,12 @@ def test_what_is_called_fp32_is_not_rounded_to_tf32_on_a_gpu(
 def test_auto_is_bf16_where_the_processor_has_it(
     monkeypatch: pytest.MonkeyPatch, has_bf16: bool, name: str, picked: str
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_bf16)
+    monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: has_bf16)
     assert pick_precision(name, CPU) == picked
 
 
 def test_a_precision_that_the_processor_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: False)
     with pytest.raises(ConfigError) as caught:
         pick_precision("bf16", CPU)
     assert str(caught.value) == "--precision bf16: this cpu has none; use fp32"
@@ -123,23 +123,27 @@ def test_fewer_threads_than_one_is_one_line(n_threads: int) -> None:
 
 def test_versions_name_what_bits_may_depend_on() -> None:
     assert versions()["torch"] == torch.__version__
-    assert set(versions()) == {"python", "torch", "machine", "cpu_capability"}
+    assert set(versions()) == {*("python", "torch", "machine", "cpu_capability", "mkl_cbwr")}
 
 
 @pytest.mark.parametrize(
-    ("environment", "spins"),
+    ("environment", "spins", "cbwr"),
     [
-        ({}, runtime.SPIN_COUNT),
-        ({"GOMP_SPINCOUNT": "7"}, "7"),
-        ({"OMP_WAIT_POLICY": "ACTIVE"}, "None"),
+        ({}, runtime.SPIN_COUNT, "AUTO"),
+        ({"GOMP_SPINCOUNT": "7"}, "7", "AUTO"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "None", "AUTO"),
+        ({"MKL_CBWR": "AVX2"}, runtime.SPIN_COUNT, "AVX2"),
     ],
 )
-def test_the_environment_decides_how_threads_wait(environment: dict[str, str], spins: str) -> None:
+def test_what_torchs_libraries_read_is_set_unless_the_environment_says_it(
+    environment: dict[str, str], spins: str, cbwr: str
+) -> None:
     program = (
-        "import os, sys; from charlm.runtime import prepare_threads; prepare_threads();"
-        "print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
+        "import os, sys; from charlm.runtime import prepare_torch; prepare_torch();"
+        "e = os.environ; print(e.get('GOMP_SPINCOUNT'), e.get('MKL_CBWR'), 'torch' in sys.modules)"
     )
-    known = {k: v for k, v in os.environ.items() if not k.startswith(("GOMP_", "OMP_WAIT"))}
+    ours = ("GOMP_", "OMP_WAIT", "MKL_CBWR")
+    known = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -148,4 +152,17 @@ def test_the_environment_decides_how_threads_wait(environment: dict[str, str], s
         cwd=Path(__file__).parents[1],
         env={**known, **environment},
     )
-    assert done.stdout == f"{spins} False\n"
+    assert done.stdout == f"{spins} {cbwr} False\n"
+
+
+@pytest.mark.bf16
+def test_bf16_is_not_chosen_where_onednn_refuses_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from charlm import runtime; print(runtime.has_bf16_on_cpu())"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    )
+    assert done.stdout == "False\n"

@@ -26,7 +26,7 @@ from charlm.cli.sample import sample
 from charlm.cli.score import score
 from charlm.cli.train import train
 from charlm.cli.vocab import vocab
-from charlm.runtime import prepare_threads
+from charlm.runtime import prepare_torch
 
 app = typer.Typer(
     cls=Commands,
@@ -86,6 +86,6 @@ for name, group in GROUPS.items():
 def main() -> None:
     """Run the command line of this process; always exits."""
     output.prepare_streams()
-    prepare_threads()
+    prepare_torch()
     die_of_closed_pipes()
     app()

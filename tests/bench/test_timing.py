@@ -1,5 +1,7 @@
 """Paths take turns, and their medians are what is compared."""
 
+import time
+
 import pytest
 
 from charlm.bench.timing import Timing, in_turns
@@ -14,13 +16,23 @@ def test_paths_are_warmed_up_and_then_run_in_turns() -> None:
     assert [len(timing.seconds) for timing in timings.values()] == [2, 2]
 
 
-def test_memory_and_times_are_those_of_the_path_that_took_them() -> None:
+def test_memory_is_that_of_the_path_that_took_it() -> None:
     keep_freed_memory()  # as a training does, here or in another test
     timings = in_turns(
         {"small": lambda: None, "large": lambda: bytearray(b"x") * (64 << 20)}, repetitions=1
     )
     assert timings["large"].peak_bytes > timings["small"].peak_bytes
-    assert timings["large"].median > timings["small"].median
+
+
+def test_each_paths_times_are_its_own_and_waiting_is_no_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds, processor = iter([0, 1, 10, 17]), iter([0, 1, 1, 1])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(seconds))
+    monkeypatch.setattr(time, "process_time", lambda: next(processor))
+    timings = in_turns({"works": lambda: None, "waits": lambda: None}, repetitions=1, warm_up=False)
+    assert (timings["works"].seconds, timings["works"].processor_seconds) == ((1,), (1,))
+    assert (timings["waits"].seconds, timings["waits"].processor_seconds) == ((7,), (0,))
 
 
 def test_medians_are_written_with_what_they_are_of() -> None:

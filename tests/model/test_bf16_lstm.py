@@ -10,10 +10,6 @@ from charlm.model.contexts.recurrence import run_fused
 STEPS, STREAMS, INPUT, DIM = 5, 3, 10, 6
 TOLERANCE = 8e-3  # bf16 keeps 8 bits; errors of several products add up
 
-needs_bf16 = pytest.mark.skipif(
-    not torch.cpu._is_avx512_bf16_supported(), reason="this processor has no bf16"
-)
-
 
 @pytest.fixture(params=[10, 40], ids=["oneDNN's layer", "ours"])  # a tile of inputs, and two
 def layer(request: pytest.FixtureRequest) -> nn.LSTM:
@@ -34,7 +30,7 @@ def error(found: Tensor, wanted: Tensor) -> float:
     return float((found.detach().double() - wanted).norm() / wanted.norm())
 
 
-@needs_bf16
+@pytest.mark.bf16
 def test_outputs_states_and_gradients_are_those_of_float64_within_bf16(layer: nn.LSTM) -> None:
     x, h, c, *weights = ours = tensors(layer, torch.float32)
     out, last_h, last_c = bf16_lstm.run(x, (h, c), weights=weights)
@@ -55,7 +51,7 @@ def test_outputs_states_and_gradients_are_those_of_float64_within_bf16(layer: nn
     ] * len(ours)
 
 
-@needs_bf16
+@pytest.mark.bf16
 def test_cutting_a_chunk_in_two_changes_nothing(layer: nn.LSTM) -> None:
     x, h, c, *weights = tensors(layer, torch.float32)
     whole, *_ = bf16_lstm.run(x, (h, c), weights=weights)
@@ -90,7 +86,7 @@ def test_it_is_for_lstms_that_learn_under_bf16(
         assert bf16_lstm.takes(layer, torch.zeros(STEPS, STREAMS, INPUT)) is taken
 
 
-@needs_bf16
+@pytest.mark.bf16
 @pytest.mark.parametrize("n_streams", [1, STREAMS + 1])
 def test_a_state_for_another_number_of_streams_is_refused(layer: nn.LSTM, n_streams: int) -> None:
     state = (torch.zeros(n_streams, DIM), torch.zeros(n_streams, DIM))

@@ -79,6 +79,7 @@ def test_padding_has_no_gradient_and_without_markers_they_have_none(
     assert gradient.any(dim=1).tolist() == [False] * 3 + [True] * (inventory.n_characters - 3)
 
 
+@pytest.mark.bf16
 def test_under_autocast_the_vectors_are_near_those_in_full_precision(
     build: Build, inventory: Inventory, spell: Spell
 ) -> None:

@@ -220,6 +220,7 @@ def test_on_the_meta_device_a_context_has_the_same_parameters(settings: dict[str
     assert all(tensor.is_meta for tensor in shadow.state_dict().values())
 
 
+@pytest.mark.bf16
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
 def test_under_bf16_the_state_stays_in_fp32_and_the_output_is_near(
     context: Context, x_TBE: torch.Tensor, training: bool

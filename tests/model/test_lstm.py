@@ -156,6 +156,7 @@ def test_the_initial_state_is_zero_in_every_layer(context: LSTM) -> None:
     assert not torch.stack(leaves).any()
 
 
+@pytest.mark.bf16
 def test_under_bf16_the_carried_state_stays_in_fp32(context: LSTM, x_TBE: torch.Tensor) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         _, after = context(x_TBE, context.initial_state(STREAMS))

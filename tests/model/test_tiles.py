@@ -11,10 +11,6 @@ from charlm.model.forms import FormTable
 from charlm.model.tiles import COLUMNS, NARROW, TILE, by_thread, rounded_up, tiled_bf16, transposed
 from charlm.text.inventory import Inventory
 
-needs_bf16 = pytest.mark.skipif(
-    not torch.cpu._is_avx512_bf16_supported(), reason="this processor has no bf16"
-)
-
 
 @pytest.mark.parametrize(("number", "up"), [(0, 0), (1, TILE), (TILE, TILE), (TILE + 1, 2 * TILE)])
 def test_a_number_is_rounded_up_to_whole_tiles(number: int, up: int) -> None:
@@ -48,7 +44,7 @@ def test_a_product_by_blocks_of_rows_is_the_product(
         torch.testing.assert_close(by_thread(rows, matrix), rows @ matrix)
 
 
-@needs_bf16
+@pytest.mark.bf16
 @pytest.mark.parametrize("n_forms", [1, ROWS * N_BUCKETS, ROWS * N_BUCKETS + 1])
 def test_forms_that_fill_up_a_batch_leave_vectors_and_gradients_alone(
     inventory: Inventory, n_forms: int

@@ -13,12 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from charlm import evaluate
 
 Formats = dict[bool, set[torch.dtype]]
-needs_bf16 = pytest.mark.skipif(
-    not torch.cpu._is_avx512_bf16_supported(), reason="this processor has no bf16"
-)
 PRECISIONS = [
     ("fp32", torch.float32),
-    pytest.param("bf16", torch.bfloat16, marks=needs_bf16),
+    pytest.param("bf16", torch.bfloat16, marks=pytest.mark.bf16),
 ]
 
 

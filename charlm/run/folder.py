@@ -28,7 +28,10 @@ LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What a run is: everything that decides its numbers, written before the first step."""
+    """What a run is: everything that decides its numbers, written before the first step.
+
+    Only the weights' hash comes later, whenever an epoch is the best so far.
+    """
 
     arch: str
     settings: Settings  # parts and recipe, all defaults filled in
@@ -43,6 +46,8 @@ class RunInfo:
     charlm: str
     init: dict[str, Any] | None = None  # the `run` whose weights it began with, and their sha256
     speller: dict[str, Any] | None = None  # what `run.speller` writes; None: it has none
+    counts_sha256: str | None = None  # of the vocabulary's counts; None: charlm 0.1 kept none
+    weights_sha256: str | None = None  # of model.safetensors; None before the first epoch's, too
     format: int = FORMAT
 
     def save(self, folder: Path) -> None:
@@ -62,6 +67,13 @@ _KINDS: dict[str, type] = {
     "versions": dict,
     "command": list,
     "charlm": str,
+}
+# Older runs lack these.
+_LATER_KINDS: dict[str, type] = {
+    "init": dict,
+    "speller": dict,
+    "counts_sha256": str,
+    "weights_sha256": str,
 }
 
 
@@ -87,10 +99,9 @@ def load_info(folder: str | Path) -> RunInfo:
     for key, kind in _KINDS.items():
         if type(value.get(key)) is not kind:
             raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
-    # Older runs lack these.
-    later: dict[str, Any] = {key: value.get(key) for key in ("init", "speller")}
+    later = {key: value.get(key) for key in _LATER_KINDS}
     for key, entry in later.items():
-        if entry is not None and type(entry) is not dict:
+        if entry is not None and type(entry) is not _LATER_KINDS[key]:
             raise DataError(f"{path}: {key!r} is of a wrong type; the run is damaged")
     return RunInfo(**{**{key: value[key] for key in _KINDS}, **later})
 

@@ -1,18 +1,21 @@
-"""Loading a finished or running training as a model that can be asked."""
+"""A training's best weights: kept, and loaded as a model that can be asked."""
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
-from charlm.run.weights import load_weights
+from charlm.run.weights import load_weights, tensor_bytes
 from charlm.settings import Settings
-from charlm.text.files import sha256_of
+from charlm.text.files import sha256_of, write_bytes
 from charlm.text.inventory import Inventory, load_inventory
 
 
@@ -35,6 +38,18 @@ class LoadedRun:
     def oov_input(self) -> str:
         """How a form outside the vocabulary goes in: `unk` or `spelling`."""
         return str(self.settings["recipe"]["oov_input"])
+
+
+def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
+    """Write model.safetensors, atomically, and its hash into run.json.
+
+    The hash goes first: a crash between the two is before the checkpoint, so both are written
+    again; the other way round weights would stand there that nobody recorded.
+    """
+    content = tensor_bytes(tensors, meta=meta)
+    info = replace(load_info(folder), weights_sha256=hashlib.sha256(content).hexdigest())
+    info.save(folder)
+    write_bytes(folder / MODEL, content)
 
 
 def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedRun:
@@ -76,7 +91,17 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
         raise DataError(
             f"{folder / VOCABULARY}: not the vocabulary that {RUN} names; the run is damaged"
         )
+    check_counts(inventory, info, path=folder / VOCABULARY)
     return inventory
+
+
+def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
+    """Raises DataError if a vocabulary's counts are others than those a run was begun with."""
+    if info.counts_sha256 not in (inventory.counts_sha256, None):
+        raise DataError(
+            f"{path}: the words are those that {RUN} names, their counts are not; the run is "
+            "damaged; put back the file that it was begun with"
+        )
 
 
 def _epoch(meta: dict[str, Any], path: Path) -> int:

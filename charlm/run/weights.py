@@ -23,13 +23,17 @@ META = "charlm"  # the one metadata key: JSON
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
     """Replace `path` by these tensors and this JSON, atomically."""
+    write_bytes(path, tensor_bytes(tensors, meta=meta))
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> bytes:
+    """A safetensors file of these tensors and this JSON."""
     # Copies: safetensors refuses tensors that share memory, as the zeros of an initial state do.
     plain = {
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
-    text = json.dumps(meta, allow_nan=False)
-    write_bytes(path, save(plain, metadata={META: text}))
+    return save(plain, metadata={META: json.dumps(meta, allow_nan=False)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -97,6 +97,11 @@ class Inventory:
             value.append(self.morphs.to_dict())
         return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()
 
+    @cached_property
+    def counts_sha256(self) -> str:
+        """A hash of the counts: they change no id, yet criteria and outputs are made from them."""
+        return hashlib.sha256(json.dumps(self.counts).encode()).hexdigest()
+
     def save(self, path: str | Path) -> None:
         """Write vocab.json, atomically."""
         value: dict[str, object] = {

@@ -143,6 +143,7 @@ class VocabularyResult:
             "n_cut_words": self.inventory.n_cut_words,
             "normalisation": self.inventory.normalisation.to_dict(),
             "sha256": self.inventory.sha256,
+            "counts_sha256": self.inventory.counts_sha256,
         }
 
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
-from charlm.run.folder import LOG, MODEL, RESUME
+from charlm.run.folder import LOG, RESUME
+from charlm.run.store import save_best
 from charlm.run.weights import check_header, check_values, read_tensors, write_tensors
 from charlm.text.files import write_bytes
 from charlm.training.loop import Trainer
@@ -213,7 +214,7 @@ def save_epoch(trainer: Trainer, folder: Path) -> None:
     if position.best_epoch == position.epoch and trainer.ranks.is_first:
         meta = {"epoch": position.epoch, "valid_ppl": position.history[-1]["valid_ppl"]}
         with trainer.averages.in_place():
-            write_tensors(folder / MODEL, trainer.model.state_dict(), meta=meta)
+            save_best(folder, trainer.model.state_dict(), meta=meta)
     if trainer.ranks.is_first:
         save_log(position, folder)
     _write_position(trainer, folder)

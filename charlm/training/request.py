@@ -179,10 +179,13 @@ def refuse_disagreement(request: Request, stored: RunInfo) -> None:
             raise ConfigError(
                 f"{option} {wanted} disagrees with the run, which has {known}; leave it out"
             )
-    if request.vocab and load_inventory(request.vocab).sha256 != stored.vocabulary_sha256:
-        raise ConfigError(
-            f"--vocab {request.vocab} disagrees with the run, which has another; leave it out"
-        )
+    if request.vocab:
+        asked_vocab = load_inventory(request.vocab)
+        hashes = stored.vocabulary_sha256, stored.counts_sha256 or asked_vocab.counts_sha256
+        if hashes != (asked_vocab.sha256, asked_vocab.counts_sha256):
+            raise ConfigError(
+                f"--vocab {request.vocab} disagrees with the run, which has another; leave it out"
+            )
     if request.init:
         read_meta(request.init / MODEL)
         if sha256_of(request.init / MODEL) != (stored.init or {}).get("sha256"):

@@ -206,6 +206,7 @@ def _info(
         versions=versions(),
         command=[_program(), *sys.argv[1:]],
         charlm=__version__,
+        counts_sha256=inventory.counts_sha256,
     )
 
 

@@ -16,8 +16,8 @@ from charlm.model.contract import Output
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL
 from charlm.run.history import shown_ppl
-from charlm.run.store import load_run
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.store import load_run, save_best
+from charlm.run.weights import read_tensors
 from charlm.scoring.nll import Nlls, validation_perplexity
 from charlm.text.corpus import Ids
 from charlm.training.loop import Trainer
@@ -50,11 +50,11 @@ def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], Non
     after = validation_perplexity(_chunks(model, trainer))
     if after < before:
         changed = {"temperature": temperature, "valid_ppl": after}
-        write_tensors(path, model.state_dict(), meta={**meta, **changed})
+        save_best(folder, model.state_dict(), meta={**meta, **changed})
         outcome = f"valid ppl {shown_ppl(after)} instead of {shown_ppl(before)}"
     else:
         temperature = 1.0
-        write_tensors(path, tensors, meta={**meta, "temperature": temperature})
+        save_best(folder, tensors, meta={**meta, "temperature": temperature})
         outcome = f"valid ppl {shown_ppl(before)}, which no other makes lower"
     note(f"softmax temperature {temperature:.2f}: {outcome}")
     return True

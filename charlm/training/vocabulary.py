@@ -7,7 +7,7 @@ stranger's run that asks for a billion units takes no memory.
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.run.folder import RESUME, VOCABULARY, load_info
-from charlm.run.store import LoadedRun, load_run, load_words
+from charlm.run.store import LoadedRun, check_counts, load_run, load_words
 from charlm.run.weights import check_header
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
@@ -29,6 +29,8 @@ def inventory_for(plan: Plan) -> Inventory:
     inventory = _inventory(plan)
     if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
         raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
+    if plan.stored:
+        check_counts(inventory, plan.stored, path=plan.folder / VOCABULARY)
     recipe, _ = build_recipe(plan.settings.get("recipe"))
     with without_memory():
         model, _ = build_model(plan.settings, inventory, may_read=plan.may_read)

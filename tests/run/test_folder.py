@@ -80,6 +80,10 @@ def test_a_run_json_that_is_none_is_one_line(tmp_path: Path, content: bytes, mes
         ("versions", "2.13"),
         ("command", "charlm train"),
         ("charlm", 1),
+        ("init", "exp/first"),
+        ("speller", []),
+        ("counts_sha256", 1),
+        ("weights_sha256", {}),
     ],
 )
 def test_a_field_of_a_wrong_type_is_named(tmp_path: Path, key: str, value: Any) -> None:
@@ -88,7 +92,9 @@ def test_a_field_of_a_wrong_type_is_named(tmp_path: Path, key: str, value: Any) 
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     with pytest.raises(DataError) as caught:
         load_info(tmp_path)
-    assert str(caught.value) == f"{path}: {key!r} {DAMAGED}"
+    later = ("init", "speller", "counts_sha256", "weights_sha256")
+    said = f"is {DAMAGED.removeprefix('is missing or ')}" if key in later else DAMAGED
+    assert str(caught.value) == f"{path}: {key!r} {said}"
 
 
 @pytest.mark.parametrize("make", [lambda folder: None, lambda folder: (folder / RUN).mkdir()])

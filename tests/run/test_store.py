@@ -107,7 +107,7 @@ def refitted(run: Path) -> None:
     """A vocabulary that run.json names, yet not the one of the weights."""
     changed(VOCABULARY, bigger)(run)
     sha256 = load_inventory(run / VOCABULARY).sha256
-    changed(RUN, lambda value: value.update(vocabulary_sha256=sha256))(run)
+    changed(RUN, lambda value: value.update(vocabulary_sha256=sha256, counts_sha256=None))(run)
 
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
@@ -184,6 +184,11 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "another vocabulary": (
         changed(VOCABULARY, bigger),
         "{run}/vocab.json: not the vocabulary that run.json names; the run is damaged",
+    ),
+    "other counts": (
+        changed(VOCABULARY, lambda value: value["counts"].reverse()),
+        "{run}/vocab.json: the words are those that run.json names, their counts are not; the run "
+        "is damaged; put back the file that it was begun with",
     ),
     "a vocabulary that does not fit": (
         refitted,

@@ -122,6 +122,14 @@ def test_the_hash_tells_apart_what_gives_ids_another_meaning(other: Inventory) -
     assert other.sha256 != inventory_of(PLAIN).sha256
 
 
+def test_counts_have_a_hash_of_their_own_and_are_not_in_the_vocabularys() -> None:
+    inventory = replace(inventory_of(PLAIN), counts=(4, 1, 3, 2, 2))
+    other = replace(inventory, counts=(4, 1, 2, 2, 3))
+    assert other.sha256 == inventory.sha256
+    assert inventory.counts_sha256 == hashlib.sha256(b"[4, 1, 3, 2, 2]").hexdigest()
+    assert other.counts_sha256 != inventory.counts_sha256
+
+
 def test_without_morphs_hash_and_file_are_those_of_format_1(tmp_path: Path) -> None:
     inventory = inventory_of(PLAIN)
     rules = {"lower": False, "unicode": "NFC", "tokenise": "none", "numbers": False}

@@ -130,6 +130,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
         "n_cut_words": 0,
         "normalisation": Normalisation().to_dict(),
         "sha256": result.inventory.sha256,
+        "counts_sha256": result.inventory.counts_sha256,
     }
     assert isinstance(splits, dict)
     assert list(splits) == ["train", "valid"]

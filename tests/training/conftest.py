@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
-from charlm.run.folder import LOG, MODEL, RESUME
+from charlm.run.folder import LOG, MODEL, RESUME, RunInfo, load_info
 from charlm.text.files import write_bytes
 from charlm.training import session
 from charlm.training.train import TrainResult, train
@@ -67,11 +67,19 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The folder of a run before its first step, for a trainer that is driven by hand."""
+    RunInfo("toy", {}, {}, "", 1, 1, "cpu", "fp32", {}, [], "0").save(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def bits() -> Bits:
     """All of a run that must not depend on when it was stopped: every tensor, every count."""
 
     def read(folder: Path) -> dict[str, object]:
         found: dict[str, object] = {"log": timeless((folder / LOG).read_text().splitlines())}
+        found["hash of the model"] = load_info(folder).weights_sha256
         for name in (MODEL, RESUME):
             with safe_open(folder / name, framework="np") as file:
                 for key in file.keys():  # noqa: SIM118 -- not a dict

@@ -19,9 +19,10 @@ from typing import Any, Literal
 
 import pytest
 
-from charlm.run.folder import LOG, MODEL
+from charlm.run.folder import LOG, MODEL, load_info
 from charlm.run.store import load_run
 from charlm.text import neighbour
+from charlm.text.files import sha256_of
 from charlm.training import session
 
 Mode = Literal["full", "killed"]
@@ -125,12 +126,15 @@ def test_a_training_that_dies_at_any_system_call_goes_on_to_the_same_bits(
         where = f"{disk.failed_in}, call {fatal}"
         assert bits(tmp_path / name) == whole, where
         assert names_in(tmp_path / name) == names, where
+        recorded = load_info(tmp_path / name).weights_sha256
+        assert recorded == sha256_of(tmp_path / name / MODEL), where
         assert card(tmp_path / name) == card(tmp_path / "whole"), where
         seen.add(disk.failed_in)
     assert seen == {"write", "fsync", "replace", "fsync of the folder"}
-    # Four calls for each of 20 writes: run.json, vocab.json, four of encoded text, and each epoch
-    # two checkpoints within it, weights if they are the best, log, checkpoint, curve and card.
-    assert 4 * 19 <= fatal - 1 <= 4 * 20
+    # Four calls for each of 22 writes: run.json, vocab.json, four of encoded text, and each epoch
+    # two checkpoints within it, log, checkpoint, curve and card, and where it is the best weights
+    # and run.json, which tells their hash.
+    assert 4 * 20 <= fatal - 1 <= 4 * 22
 
 
 def names_in(folder: Path) -> set[str]:

@@ -1,11 +1,11 @@
 """A run that comes from a stranger, or is damaged, gone on with: one line, and nothing outside it.
 
-The settings' and the vocabulary's own damages are in test_resume and tests/run.
+The settings' and the vocabulary's further damages are in test_resume and tests/run.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.run.folder import RESUME, RUN
+from charlm.run.folder import RESUME, RUN, VOCABULARY, load_info
 from charlm.training import session
 from charlm.training.train import Silence
 
@@ -50,6 +50,35 @@ def changed_json(path: Path, change: Callable[[Any], object]) -> None:
     value = json.loads(path.read_text())
     change(value)
     path.write_text(json.dumps(value))
+
+
+def test_counts_that_were_changed_are_refused_though_the_words_are_the_runs(
+    train_toy: TrainToy, tiny: Sequence[str], tmp_path: Path
+) -> None:
+    asked = {"epochs": 1, "overrides": (*tiny, "recipe.criterion.type=nce")}
+    train_toy(**asked)
+    path = tmp_path / "run" / VOCABULARY
+    changed_json(path, lambda value: value["counts"].reverse())
+    with pytest.raises(DataError) as caught:
+        train_toy(resume=True, **asked)
+    assert str(caught.value) == (
+        f"{path}: the words are those that run.json names, their counts are not; the run is "
+        "damaged; put back the file that it was begun with"
+    )
+
+
+def test_a_run_of_charlm_0_1_which_kept_fewer_hashes_goes_on_without_a_note(
+    train_toy: TrainToy, stopped: Path, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    changed_json(
+        stopped / RUN, lambda value: (value.pop("counts_sha256"), value.pop("weights_sha256"))
+    )
+    notes = Notes()
+    train_toy(resume=True, watcher=notes)
+    assert notes.notes == []
+    assert bits(stopped) == bits(tmp_path / "whole")
+    assert load_info(stopped).counts_sha256 is None
 
 
 def test_a_link_to_a_folder_in_place_of_the_encoded_text_is_refused(

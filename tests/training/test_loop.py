@@ -182,27 +182,27 @@ def test_a_validation_that_is_no_number_stops_the_run(trainer: Trainer) -> None:
 
 @pytest.mark.parametrize("save", [save_position, save_epoch])
 def test_broken_weights_replace_no_checkpoint(
-    trainer: Trainer, tmp_path: Path, save: Callable[[Trainer, Path], None]
+    trainer: Trainer, begun: Path, save: Callable[[Trainer, Path], None]
 ) -> None:
     trainer.run_epoch(go_on)
-    save_epoch(trainer, tmp_path)
-    kept = {name: (tmp_path / name).read_bytes() for name in (MODEL, RESUME)}
+    save_epoch(trainer, begun)
+    kept = {name: (begun / name).read_bytes() for name in (MODEL, RESUME)}
     poison(trainer, -math.inf)
     with pytest.raises(TrainingError) as caught:
-        save(trainer, tmp_path)
+        save(trainer, begun)
     assert str(caught.value) == (
         f"output.words.bias holds NaN or infinity after 1 epochs and 0 steps; {ADVICE}"
     )
-    assert kept == {name: (tmp_path / name).read_bytes() for name in (MODEL, RESUME)}
+    assert kept == {name: (begun / name).read_bytes() for name in (MODEL, RESUME)}
 
 
 def test_the_weights_of_an_epoch_that_is_not_the_best_are_not_kept_as_the_model(
-    trainer: Trainer, tmp_path: Path
+    trainer: Trainer, begun: Path
 ) -> None:
     trainer.run_epoch(go_on)
-    save_epoch(trainer, tmp_path)
-    kept = (tmp_path / MODEL).read_bytes()
+    save_epoch(trainer, begun)
+    kept = (begun / MODEL).read_bytes()
     trainer.run_epoch(go_on)
     trainer.position.history[1]["valid_ppl"] = trainer.position.history[0]["valid_ppl"]
-    checkpoint.save_epoch(trainer, tmp_path)
-    assert (tmp_path / MODEL).read_bytes() == kept
+    checkpoint.save_epoch(trainer, begun)
+    assert (begun / MODEL).read_bytes() == kept

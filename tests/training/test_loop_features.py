@@ -96,22 +96,22 @@ def distance(one: Weights, other: Weights) -> float:
 AVERAGED = {"averaging": {"type": "ema", "decay": 0.99}}  # a plain mean of the first 100 steps
 
 
-def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(tmp_path: Path) -> None:
+def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(begun: Path) -> None:
     trainer = trainer_of(**AVERAGED)
     steps = run_epochs(trainer, n_epochs=1)
-    save_epoch(trainer, tmp_path)
-    kept = load_file(tmp_path / MODEL)
+    save_epoch(trainer, begun)
+    kept = load_file(begun / MODEL)
     assert len(steps) == 2
     assert distance(kept, mean_of(steps)) < 1e-6
     assert distance(kept, steps[-1]) > 1e-3
 
 
-def test_an_average_goes_on_over_the_end_of_an_epoch(tmp_path: Path) -> None:
+def test_an_average_goes_on_over_the_end_of_an_epoch(begun: Path) -> None:
     trainer = trainer_of(**AVERAGED)
     steps = run_epochs(trainer, n_epochs=3)
     trainer.position.history[-1]["valid_ppl"] = 1.0  # the best: it is kept
-    save_epoch(trainer, tmp_path)
-    kept = load_file(tmp_path / MODEL)
+    save_epoch(trainer, begun)
+    kept = load_file(begun / MODEL)
     assert trainer.position.n_averaged == len(steps) == 6
     assert distance(kept, mean_of(steps)) < 1e-6
     assert distance(kept, mean_of(steps[-2:])) > 1e-3

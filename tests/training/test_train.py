@@ -152,15 +152,17 @@ def test_a_seed_decides_the_run_and_another_seed_makes_another(
     assert bits(tmp_path / "a") == bits(tmp_path / "b") != bits(tmp_path / "c")
 
 
+@pytest.mark.parametrize("what", ["words", "counts"])
 def test_a_vocabulary_that_is_given_is_the_one_of_the_run(
-    train_toy: TrainToy, tmp_path: Path
+    what: str, train_toy: TrainToy, tmp_path: Path
 ) -> None:
-    given = inventory_of([["dog", "cat", "ran", "emu"]], min_count=1)
+    given = inventory_of([["dog", "cat", "ran", "emu", "emu", "emu"]], min_count=1)
     given.save(tmp_path / "v.json")
     train_toy(vocab=tmp_path / "v.json", epochs=1)
     assert load_run(tmp_path / "run").inventory == given
     train_toy(vocab=tmp_path / "v.json", epochs=1, resume=True)
-    inventory_of([["dog", "emu"]], min_count=1).save(tmp_path / "w.json")
+    other = {"words": [["dog", "emu"]], "counts": [["dog", "cat", "ran", "emu", "emu"]]}
+    inventory_of(other[what], min_count=1).save(tmp_path / "w.json")
     with pytest.raises(ConfigError) as caught:
         train_toy(vocab=tmp_path / "w.json", epochs=1, resume=True)
     assert str(caught.value) == (

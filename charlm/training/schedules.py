@@ -38,25 +38,34 @@ class Schedule:
 
 
 class Halving(Schedule):
-    """Multiply the rate by `factor` after an epoch that gained less than `least_gain`.
+    """Multiply the rate by `factor` after an epoch that gained too little.
 
     The gain is the fall of the validation perplexity against the *previous epoch*, not against the
-    best; no change before `first_epoch` has ended (Kim et al., 2016, and their code).
+    best; no change before `first_epoch` has ended (Kim et al., 2016, and their code). Too little is
+    less than `least_gain`, or than `least_gain_share` of the perplexity before: the papers' 1.0 is
+    1 % at a perplexity of 100, yet 3 % at the 35 of an easy text.
     """
 
     def __init__(
-        self, *, factor: Share = 0.5, least_gain: float = 1.0, first_epoch: Count = 3
+        self,
+        *,
+        factor: Share = 0.5,
+        least_gain: float = 1.0,
+        least_gain_share: Share = 0.0,
+        first_epoch: Count = 3,
     ) -> None:
         self.fall = factor
         self.least_gain = least_gain
+        self.least_gain_share = least_gain_share
         self.first_epoch = first_epoch
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         """The rate after the epochs whose validation perplexities these are."""
         if len(valid_ppls) < max(self.first_epoch, 2):
             return rate
-        gain = valid_ppls[-2] - valid_ppls[-1]
-        return rate * self.fall if gain < self.least_gain else rate
+        before, now = valid_ppls[-2:]
+        least = max(self.least_gain, self.least_gain_share * before)
+        return rate * self.fall if before - now < least else rate
 
 
 class Constant(Schedule):

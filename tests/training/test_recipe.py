@@ -50,6 +50,14 @@ def test_the_options_of_halving_change_factor_gain_and_first_epoch() -> None:
     assert schedule.next_rate(2.0, [100.0, 95.0]) == 2.0
 
 
+def test_a_share_of_the_perplexity_before_is_the_least_gain_where_it_is_more() -> None:
+    schedule = Halving(least_gain=0.5, least_gain_share=0.01, first_epoch=0)
+    assert schedule.next_rate(1.0, [200.0, 198.0]) == 1.0
+    assert schedule.next_rate(1.0, [200.0, 198.5]) == 0.5
+    assert schedule.next_rate(1.0, [30.0, 29.5]) == 1.0
+    assert schedule.next_rate(1.0, [30.0, 29.6]) == 0.5
+
+
 def test_a_constant_rate_stays() -> None:
     assert Constant().next_rate(0.3, [1.0, 2.0, 3.0, 4.0]) == 0.3
 
@@ -66,7 +74,13 @@ def test_the_presets_of_kim_et_al_have_their_recipe(name: str) -> None:
         "oov_input": "unk",
         "initialisation": {"type": "uniform", "range": 0.05, "biases": "drawn"},
         "optimiser": PLAIN_SGD,
-        "schedule": {"type": "halving", "factor": 0.5, "least_gain": 1.0, "first_epoch": 3},
+        "schedule": {
+            "type": "halving",
+            "factor": 0.5,
+            "least_gain": 1.0,
+            "least_gain_share": 0.0,
+            "first_epoch": 3,
+        },
         "criterion": {"type": "cross-entropy"},
         "averaging": {"type": "none"},
         "batching": {"type": "streams", "shuffle": "none", "reset": 0.0},

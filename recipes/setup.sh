@@ -2,13 +2,15 @@
 #
 # The .venv is good only while it holds the key of this pyproject.toml, this constraints.txt, this
 # folder and the version of Python. The key is written last, so a set-up that failed or was
-# interrupted is never taken for a good one. bash 3.2 must do: macOS has no newer one.
+# interrupted is never taken for a good one. Behind the key stands what became of kenlm, which
+# charlm can do without. bash 3.2 must do: macOS has no newer one.
 #
 # CHARLM_TORCH_INDEX  another package index to take torch from, and nothing else
 
 setup_root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 setup_venv=$setup_root/.venv
 setup_key_file=$setup_venv/charlm-setup-key
+setup_constraints=$setup_root/recipes/constraints.txt
 
 setup_say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -41,72 +43,112 @@ print(key.hexdigest())
 EOF
 }
 
-setup_is_good() {
-  [ "$(cat "$setup_key_file" 2>/dev/null)" = "$1" ] &&
-    "$setup_venv/bin/python" -c 'import charlm' >/dev/null 2>&1
-}
-
-# Its source does not compile for newer ones: pyproject.toml does not ask for it there.
-setup_has_kenlm() { "$setup_python" -c 'import sys; sys.exit(sys.version_info >= (3, 13))'; }
-
-# Everything that would otherwise end in a page of pip's: kenlm comes as C++ source.
-setup_check_tools() {
+setup_check_venv() {
   local version
   version=$("$setup_python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$setup_python" -c 'import venv, ensurepip' >/dev/null 2>&1 ||
     setup_die "Python $version has no venv module; install it (Debian, Ubuntu: python$version-venv)"
-  setup_has_kenlm || return 0
-  "$setup_python" -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' \
-    >/dev/null 2>&1 ||
-    setup_die "Python $version has no C headers; install them (Debian, Ubuntu: python$version-dev)"
-  "${CXX:-c++}" -x c++ -fsyntax-only - <<<'#include <string>' >/dev/null 2>&1 ||
-    setup_die "found no working C++ compiler (${CXX:-c++}), which kenlm is built with; install one" \
-      "(Debian, Ubuntu: g++; macOS: xcode-select --install)"
-  command -v make >/dev/null 2>&1 ||
-    setup_die "found no make, which kenlm is built with; install it (Debian, Ubuntu: make)"
 }
 
-setup_pip() {
-  PIP_DISABLE_PIP_VERSION_CHECK=1 "$setup_venv/bin/python" -m pip install --quiet --quiet "$@" ||
+setup_pip() { PIP_DISABLE_PIP_VERSION_CHECK=1 "$setup_venv/bin/python" -m pip "$@"; }
+
+setup_install() {
+  setup_pip install --quiet --quiet "$@" ||
     setup_die "pip failed, see above; mend that and run this again (the .venv is begun anew)"
 }
 
 setup_torch() {
   local pin
-  pin=$(grep '^torch==' "$setup_root/recipes/constraints.txt")
+  pin=$(grep '^torch==' "$setup_constraints")
   setup_say "installing $pin"
   if [ -n "${CHARLM_TORCH_INDEX:-}" ]; then
-    setup_pip "$pin" --index-url "$CHARLM_TORCH_INDEX"
+    setup_install "$pin" --index-url "$CHARLM_TORCH_INDEX"
     return
   fi
   if [ "$(uname -s)" = Linux ]; then
     setup_say "  it may bring gigabytes of CUDA; CHARLM_TORCH_INDEX=URL names another index," \
       "such as PyTorch's own for the CPU alone"
   fi
-  setup_pip "$pin"
+  setup_install "$pin"
 }
 
 setup_make() {
-  setup_check_tools
+  setup_check_venv
   setup_say "making $setup_venv with $("$setup_python" --version 2>&1)"
   rm -rf "$setup_venv"
   "$setup_python" -m venv "$setup_venv" || setup_die "could not make $setup_venv, see above"
   setup_torch
-  if setup_has_kenlm; then
-    setup_say "installing charlm and what it needs (kenlm is compiled, which takes a minute)"
-  else
-    setup_say "installing charlm and what it needs (but kenlm, which compiles for Python 3.12 or older)"
+  setup_say "installing charlm and what it needs"
+  setup_install --editable "$setup_root[test]" --constraint "$setup_constraints"
+}
+
+# What is missing to compile kenlm, of which there are no wheels; nothing where all is there.
+setup_missing_tool() {
+  if ! "${CXX:-c++}" -x c++ -fsyntax-only - <<<'#include <string>' >/dev/null 2>&1; then
+    echo "working C++ compiler (${CXX:-c++}; Debian, Ubuntu: g++; macOS: xcode-select --install)"
+  elif ! command -v make >/dev/null 2>&1; then
+    echo "make"
+  elif ! "$setup_python" -c \
+    'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' >/dev/null 2>&1; then
+    echo "Python.h (Debian, Ubuntu: python3-dev)"
   fi
-  setup_pip --editable "$setup_root[test]" --constraint "$setup_root/recipes/constraints.txt"
-  printf '%s\n' "$1" >"$setup_key_file"
+}
+
+# The C++ in kenlm 0.3.0 was made by a Cython too old for Python 3.13: it is made anew.
+setup_kenlm_for_newer_python() {
+  local folder status=0
+  folder=$(mktemp -d) || return
+  {
+    setup_pip download --no-deps --no-binary kenlm kenlm \
+      --constraint "$setup_constraints" --dest "$folder" &&
+      tar -xzf "$folder"/kenlm-*.tar.gz -C "$folder" &&
+      setup_pip install 'cython>=3' --target "$folder/cython" &&
+      PYTHONPATH=$folder/cython "$setup_venv/bin/python" -m cython --cplus -3 \
+        "$folder"/kenlm-*/python/kenlm.pyx &&
+      setup_pip install "$folder"/kenlm-*/
+  } || status=$?
+  rm -rf "$folder"
+  return "$status"
+}
+
+setup_kenlm() {
+  if "$setup_python" -c 'import sys; sys.exit(sys.version_info < (3, 13))'; then
+    setup_kenlm_for_newer_python || return
+  fi
+  setup_pip install --editable "$setup_root[kenlm]" --constraint "$setup_constraints" &&
+    "$setup_venv/bin/python" -c 'import kenlm; kenlm.State()'
+}
+
+# Ends a set-up: kenlm if it can be had, and the key with what became of it.
+setup_finish() {
+  local key=$1 missing log=$setup_venv/kenlm.log without outcome=kenlm
+  without="charlm works without it, but reads no KenLM binaries"
+  missing=$(setup_missing_tool)
+  if [ -n "$missing" ]; then
+    outcome=no-tools
+    setup_say "found no $missing to compile kenlm with; $without"
+  else
+    setup_say "compiling kenlm, which takes a minute"
+    setup_kenlm >"$log" 2>&1 || {
+      outcome=failed
+      setup_say "could not install kenlm, see $log; $without; remove .venv to try again"
+    }
+  fi
+  printf '%s %s\n' "$key" "$outcome" >"$setup_key_file"
   setup_say "done"
 }
 
 setup_main() {
-  local key
+  local key stored='' outcome=''
   setup_find_python
   key=$(setup_key) || setup_die "could not read pyproject.toml or recipes/constraints.txt, see above"
-  setup_is_good "$key" || setup_make "$key"
+  [ ! -f "$setup_key_file" ] || read -r stored outcome <"$setup_key_file" || :
+  if [ "$stored" != "$key" ] || ! "$setup_venv/bin/python" -c 'import charlm' >/dev/null 2>&1; then
+    setup_make
+    setup_finish "$key"
+  elif [ "$outcome" = no-tools ] && [ -z "$(setup_missing_tool)" ]; then # they came later
+    setup_finish "$key"
+  fi
   export PATH="$setup_venv/bin:$PATH"
 }
 

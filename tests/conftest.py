@@ -3,8 +3,10 @@
 Nothing may write into either: who needs to change a file works on a copy.
 """
 
+import importlib
 import os
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -56,6 +58,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(autouse=True)
 def _no_model_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHARLM_MODEL", raising=False)
+
+
+@pytest.fixture
+def kenlm() -> ModuleType:
+    """KenLM's Python module: without it a test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
+    from charlm.ngram.kenlm_model import has_kenlm
+
+    if not has_kenlm():
+        required = os.environ.get("CHARLM_REQUIRE_KENLM")
+        (pytest.fail if required else pytest.skip)("KenLM's Python module is not installed")
+    return importlib.import_module("kenlm")
 
 
 @pytest.fixture(scope="session")

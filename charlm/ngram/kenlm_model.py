@@ -22,6 +22,7 @@ from charlm.ngram.words import MARKS, UNK, WordIds
 from charlm.text.files import COMPRESSED, open_bytes
 from charlm.text.inventory import END_WORD, UNK_WORD
 
+HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
 LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
@@ -42,12 +43,12 @@ def has_kenlm() -> bool:
 def _trouble() -> str | None:
     """Why KenLM's Python module cannot be used."""
     try:
-        import_module("kenlm")
+        module = import_module("kenlm")
     except ModuleNotFoundError:
         return "not installed"
     except ImportError as error:  # compiled for another Python or C++
         return f"does not load ({str(error).partition(chr(10))[0]:.{LONGEST_REASON}})"
-    return None
+    return None if hasattr(module, "Model") else "not installed"  # a folder of that name
 
 
 def is_kenlm_binary(path: str | Path) -> bool:
@@ -71,8 +72,8 @@ class KenLMModel:
         trouble = _trouble()
         if trouble is not None:
             raise ConfigError(
-                f"kenlm: {trouble}; expected its Python module; pip install kenlm (0.3.0 compiles "
-                "for Python 3.12 or older), or --engine charlm and an ARPA file"
+                f"kenlm: {trouble}; expected its Python module; {HOW_TO_GET_IT}, or take --engine "
+                "charlm and an ARPA file"
             )
         head = None if is_kenlm_binary(path) else read_arpa_head(path)
         if head is not None:

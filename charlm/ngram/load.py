@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import TokenScores
-from charlm.ngram.kenlm_model import KenLMModel, has_kenlm, is_kenlm_binary
+from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
 from charlm.text.files import Digest, display_name
 
 Engine = Literal["auto", "charlm", "kenlm"]
@@ -68,10 +68,12 @@ def load_ngram(
     if not Path(path).exists():
         raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
     if is_kenlm_binary(path):
-        if engine == "charlm" or not has_kenlm():
+        if engine == "charlm":
+            raise ConfigError(f"{path}: KenLM's binary; expected --engine kenlm, or an ARPA file")
+        if not has_kenlm():
             raise ConfigError(
-                f"{path}: KenLM's binary; expected KenLM's Python module (--engine kenlm) to read "
-                "it, or an ARPA file"
+                f"{path}: KenLM's binary; expected KenLM's Python module to read it; "
+                f"{HOW_TO_GET_IT}, or take an ARPA file"
             )
         return KenLMModel(path)
     if engine == "kenlm":

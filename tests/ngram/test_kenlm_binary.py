@@ -87,8 +87,8 @@ def test_a_packed_binary_is_refused(name: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("kenlm")
 def test_kenlm_reads_what_its_tool_made(model: BackoffModel, tmp_path: Path) -> None:
-    pytest.importorskip("kenlm")
     try:
         made = find_build_binary()
     except ConfigError:

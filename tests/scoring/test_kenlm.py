@@ -1,8 +1,7 @@
 """What is counted of a text is what KenLM counts of it."""
 
 from pathlib import Path
-
-import pytest
+from types import ModuleType
 
 from charlm import evaluate
 
@@ -18,9 +17,8 @@ def write_arpa(path: Path) -> None:
 
 
 def test_tokens_and_unknown_words_of_a_text_are_as_many_as_kenlm_scores(
-    run: Path, tmp_path: Path
+    run: Path, kenlm: ModuleType, tmp_path: Path
 ) -> None:
-    kenlm = pytest.importorskip("kenlm")
     write_arpa(tmp_path / "a.arpa")
     (tmp_path / "a.txt").write_text(TEXT)
     model = kenlm.Model(str(tmp_path / "a.arpa"))

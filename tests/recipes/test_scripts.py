@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from charlm.cli import app
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted([*(ROOT / "recipes").rglob("*.sh"), ROOT / ".ci" / "run"])
 BASH = shutil.which("bash") or "bash"
 

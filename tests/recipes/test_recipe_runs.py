@@ -1,0 +1,108 @@
+"""The recipes at work, on a copy of them; the fake charlm does nothing, successfully."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BASH = shutil.which("bash") or "bash"
+ROOT = Path(__file__).resolve().parents[2]
+DOES_NOTHING = f"#!{BASH}\nexit 0\n"
+Tree = Any  # of conftest.py, which no test can import
+Done = subprocess.CompletedProcess[str]
+
+
+STEPS = ["prep", "vocab", "train", "eval", "nn"]
+
+
+def commands(done: Done) -> list[str]:
+    """The commands that a script showed before it ran them."""
+    assert done.returncode == 0, done.stderr
+    return re.findall(r"^\$ charlm (.*)$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--quick"]])
+def test_the_demo_shows_each_step_before_it_runs_it(tree: Tree, arguments: list[str]) -> None:
+    shown = commands(tree.run("demo.sh", *arguments))
+    assert [command.split()[0] for command in shown] == STEPS
+    assert "--corpus pydoc" in shown[0]
+    assert all("exp/demo" in command for command in shown)
+
+
+def test_the_demo_removes_what_it_made_before_and_nothing_else(tree: Tree, tmp_path: Path) -> None:
+    demo = tmp_path / "demo"
+    for name in ("corpus", "run", "mine"):
+        (demo / name).mkdir(parents=True)
+    tree.run("demo.sh", CHARLM_DEMO_DIR=str(demo))
+    assert [path.name for path in demo.iterdir()] == ["mine"]
+
+
+def test_the_demo_stops_where_a_step_fails(tree: Tree) -> None:
+    tree.add("charlm", f'#!{BASH}\n[ "$1" != train ]\n')
+    done = tree.run("demo.sh", "--quick")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("$ charlm train")
+
+
+def test_the_demo_takes_no_other_option(tree: Tree) -> None:
+    done = tree.run("demo.sh", "--fast")
+    assert done.returncode == 2
+    assert done.stderr.endswith("usage: bash recipes/demo.sh [--quick]\n")
+
+
+@pytest.fixture
+def ptb(tmp_path: Path) -> Path:
+    """A folder with three files by Mikolov's names and of other content."""
+    folder = tmp_path / "ptb"
+    folder.mkdir()
+    for split in ("train", "valid", "test"):
+        (folder / f"ptb.{split}.txt").write_text(f" the {split} set \n")
+    return folder
+
+
+def test_the_penn_treebank_is_trained_measured_and_looked_at_before_and_after_the_highway(
+    tree: Tree, ptb: Path
+) -> None:
+    shown = commands(tree.run("ptb/run.sh", str(ptb), "--epochs", "1"))
+    data, out = f"{tree.root}/exp/ptb-data", f"{tree.root}/exp/ptb-char-small"
+    assert shown[0] == f"train --arch char-small --seed 3435 --data {data} --out {out} --epochs 1"
+    assert [command.split()[0] for command in shown] == ["train", "eval", "nn", "nn"]
+    assert [command.split()[-1] for command in shown[2:]] == ["char-cnn", "highway"]
+    assert Path(data, "test.txt").read_text() == " the test set \n"
+
+
+def test_another_text_than_the_papers_is_named(tree: Tree, ptb: Path) -> None:
+    done = tree.run("ptb/run.sh", PTB_DATA=str(ptb))
+    assert done.stderr.splitlines()[-1] == (
+        f"ptb: {tree.root}/exp/ptb-data/test.txt: not the file that the papers use; "
+        "the figures will differ"
+    )
+
+
+def test_a_run_that_exists_is_gone_on_with(tree: Tree, ptb: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").touch()
+    shown = commands(tree.run("ptb/run.sh", PTB_DATA=str(ptb), OUT=str(run), ARCH="word-small"))
+    assert shown[0].startswith("train --arch word-small ")
+    assert shown[0].endswith(f"--out {run} --resume")
+    assert len(shown) == 2
+
+
+def test_a_missing_penn_treebank_is_one_line_that_says_where_it_is_from(tree: Tree) -> None:
+    done = tree.run("ptb/run.sh", "/nowhere")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == (
+        "ptb: no ptb.train.txt in '/nowhere'; name the folder that has Mikolov's ptb.train.txt, "
+        "ptb.valid.txt and ptb.test.txt (simple-examples.tgz from his RNNLM page, under data/)"
+    )
+
+
+def test_what_goes_in_is_tested_against_kenlm(tree: Tree) -> None:
+    shutil.copytree(ROOT / ".ci", tree.root / ".ci")
+    tree.add("chromium", DOES_NOTHING)
+    done = tree.run("../.ci/run")
+    assert "CHARLM_REQUIRE_KENLM=1" in done.stdout

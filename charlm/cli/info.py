@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from charlm.cli import options, output
+from charlm.errors import DataError
 
 if TYPE_CHECKING:
     from charlm.insight.info import RunFacts
     from charlm.insight.info_choice import Choice
+    from charlm.run.verification import Verification
 
 CHOSEN = "*"
 DIGITS = 12  # of a hash, as in a signature
@@ -29,24 +31,41 @@ Run = Annotated[
     ),
 ]
 
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        help="Check of the run's files against what it recorded; status 1 if one fits no more.",
+    ),
+]
 
-def info(*, run: Run = None, as_json: options.Json = False) -> None:
+
+def info(*, run: Run = None, verify: Verify = False, as_json: options.Json = False) -> None:
     """Show what a run is: corpora, sizes, perplexities, text rules, time, versions, command.
 
     \b
     charlm info exp/first
+    charlm info exp/first --verify
     charlm info
     """
     from charlm.insight.info import RunFacts
-    from charlm.insight.info import info as facts_or_choice
+    from charlm.insight.info import info as facts
+    from charlm.run.verification import Verification
 
-    result = facts_or_choice(run)
+    result = facts(run, verify=verify)
     if as_json:
         output.write_json(result.to_dict())
     elif isinstance(result, RunFacts):
         _tell(_facts(result))
+    elif isinstance(result, Verification):
+        _tell_verification(result)
     else:
         _tell_choice(result)
+    if isinstance(result, Verification) and result.misfits:
+        names = ", ".join(result.misfits)
+        raise DataError(
+            f"{run}: {names}: not what the run recorded; put back the files that it wrote"
+        )
 
 
 def _tell(rows: Sequence[tuple[str, str]]) -> None:
@@ -96,7 +115,10 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
         ("precision, device", f"{training.precision}, {training.device}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in training.versions.items())),
         ("weights", (run.weights_sha256 or "-")[:DIGITS]),
-        ("vocabulary", run.vocabulary_sha256[:DIGITS]),
+        (
+            "vocabulary",
+            f"{run.vocabulary_sha256[:DIGITS]}, its counts {run.counts_sha256[:DIGITS]}",
+        ),
         ("command", shlex.join(training.command)),
     ]
 
@@ -137,6 +159,12 @@ def _settings(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return str(value)
+
+
+def _tell_verification(verification: "Verification") -> None:
+    states = {True: "fits", False: "fits no more", None: "not checked"}
+    rows = [(each.name, states[each.fits], each.found) for each in verification.files]
+    output.table(rows, header=("file", "state", "found"))
 
 
 def _tell_choice(choice: "Choice") -> None:

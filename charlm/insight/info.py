@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.insight.info_choice import Choice, choice
 from charlm.insight.vectors import Vectors
 from charlm.run.card import kept
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.store import LoadedRun, empty_model, load_run, load_words
+from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
 from charlm.text.inventory import END_WORD, N_MARKERS, Inventory
 from charlm.text.perplexity import HASH_DIGITS, joined_signature, normalisation_name
@@ -79,6 +80,7 @@ class RunFacts:
     perplexities: tuple[StoredPerplexity, ...]
     weights_sha256: str | None
     vocabulary_sha256: str
+    counts_sha256: str  # of the vocabulary's counts, which are in no other hash
     settings: Settings
     init: dict[str, Any] | None  # the run whose model it began with, where there is one
     speller: dict[str, Any] | None  # what spells words outside the vocabulary, where there is one
@@ -94,13 +96,21 @@ class RunFacts:
         return {**asdict(self), "n_parameters": self.n_parameters}
 
 
-def info(run: str | Path | None = None) -> RunFacts | Choice:
+def info(
+    run: str | Path | None = None, *, verify: bool = False
+) -> RunFacts | Choice | Verification:
     """What a run is; without one, which run a command would take, why, and the others.
 
+    `verify` holds the run's files against what it recorded, and tells nothing else.
+
     Raises:
-        ConfigError: no run is said and there is none.
-        DataError: a run that is not what was expected.
+        ConfigError: no run is said and there is none, or it is to be verified.
+        DataError: a run that is not what was expected; of one that is to be verified, run.json.
     """
+    if verify:
+        if run is None:
+            raise ConfigError("--verify: no run was said; expected the one whose files to check")
+        return verified(run)
     return choice() if run is None else facts_of(run)
 
 
@@ -135,6 +145,7 @@ def facts_of(path: str | Path) -> RunFacts:
         perplexities=_perplexities(history, info, loaded=loaded, inventory=inventory),
         weights_sha256=loaded.weights_sha256 if loaded else None,
         vocabulary_sha256=inventory.sha256,
+        counts_sha256=inventory.counts_sha256,
         settings=info.settings,
         init=info.init,
         speller=info.speller,

@@ -72,6 +72,28 @@ def test_without_a_run_it_is_told_which_one_a_command_takes() -> None:
     ]
 
 
+def test_verify_tells_each_file_and_ends_with_status_1_where_one_fits_no_more() -> None:
+    sound = ask("exp/first", "--verify")
+    rows = [re.split(r"  +", line) for line in sound.stdout.splitlines()]
+    assert (sound.exit_code, sound.stderr) == (0, "")
+    assert rows[0] == ["file", "state", "found"]
+    assert rows[3] == ["model.safetensors", "fits", "epoch 1, sha256 as recorded"]
+    assert rows[-1] == ["curve.png", "not checked", "drawn from the log"]
+    with open("exp/first/model.safetensors", "ab") as file:
+        file.write(b"\0")
+    damaged = ask("exp/first", "--verify")
+    row = re.split(r"  +", damaged.stdout.splitlines()[3])
+    assert row[:2] == ["model.safetensors", "fits no more"]
+    assert (damaged.exit_code, damaged.stderr) == (
+        1,
+        "charlm: exp/first: model.safetensors: not what the run recorded; put back the files that "
+        "it wrote\n",
+    )
+    value = json.loads(ask("exp/first", "--verify", "--json").stdout)
+    assert value == json.loads(json.dumps(charlm.info("exp/first", verify=True).to_dict()))
+    assert value["misfits"] == ["model.safetensors"]
+
+
 def test_json_is_what_the_library_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(ask("exp/first", "--json").stdout) == json.loads(
         json.dumps(charlm.info("exp/first").to_dict())
@@ -90,6 +112,7 @@ def test_json_is_what_the_library_returns(monkeypatch: pytest.MonkeyPatch) -> No
             "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
             "CHARLM_MODEL",
         ),
+        (["--verify"], "--verify: no run was said; expected the one whose files to check"),
     ],
 )
 def test_no_run_is_one_line_and_status_1(arguments: list[str], message: str) -> None:

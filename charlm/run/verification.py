@@ -1,0 +1,211 @@
+"""Whether the files of a run are still those that it recorded: `charlm info RUN --verify`.
+
+The vocabulary, its counts and the model have hashes in run.json; checkpoint, log and speller are
+held against each other and against the model's shapes. Card and curve are drawn from the log, and
+encoded text is read through and made again by --resume: nothing else depends on them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.language_model import LanguageModel
+from charlm.run.folder import (
+    CARD,
+    CURVE,
+    ENCODED,
+    LOG,
+    MODEL,
+    RESUME,
+    RUN,
+    SPELLER_WEIGHTS,
+    VOCABULARY,
+    RunInfo,
+    load_info,
+    load_resumable,
+)
+from charlm.run.history import best_record, history_of
+from charlm.run.speller import load_speller
+from charlm.run.store import empty_model, load_run, load_words
+from charlm.run.weights import check_header, check_values, read_meta, read_tensors
+from charlm.text.files import sha256_of
+from charlm.text.inventory import Inventory
+
+SHOWN = 12  # digits of a hash
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """One file of a run against what the run recorded."""
+
+    name: str
+    fits: bool | None  # None: there is nothing that it could be held against
+    found: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All files of a run against what it recorded."""
+
+    run: str
+    files: tuple[FileCheck, ...]
+
+    @property
+    def misfits(self) -> tuple[str, ...]:
+        """The names of the files that fit no more."""
+        return tuple(each.name for each in self.files if each.fits is False)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "misfits": list(self.misfits)}
+
+
+class _UncheckedError(Exception):
+    """There is nothing that a file could be held against; the message says why."""
+
+
+def verified(run: str | Path) -> Verification:
+    """Hold every file of a run against what the run recorded.
+
+    Raises:
+        DataError: run.json cannot be read, so that nothing is recorded.
+    """
+    folder = Path(run)
+    info = load_info(folder)
+    files = _Files(folder, info)
+    checks: list[tuple[str, Callable[[], str]]] = [
+        (VOCABULARY, files.vocabulary),
+        (RUN, files.description),
+        (MODEL, files.model),
+        (RESUME, files.checkpoint),
+        (LOG, files.log),
+        *([(SPELLER_WEIGHTS, files.speller)] if info.speller is not None else []),
+        *((name, files.drawn(name)) for name in (CARD, CURVE)),
+    ]
+    return Verification(str(run), tuple(_checked(folder / name, check) for name, check in checks))
+
+
+def _checked(path: Path, check: Callable[[], str]) -> FileCheck:
+    try:
+        return FileCheck(path.name, True, check())
+    except _UncheckedError as why:
+        return FileCheck(path.name, None, str(why))
+    except (DataError, ConfigError) as error:
+        return FileCheck(path.name, False, str(error).removeprefix(f"{path}: "))
+
+
+class _Files:
+    """The files of a run; a method says what it found, or raises."""
+
+    def __init__(self, folder: Path, info: RunInfo) -> None:
+        self.folder, self.info = folder, info
+        self.inventory: Inventory | None = None  # once it is known to be the run's
+        self.shapes: LanguageModel | None = None
+
+    def vocabulary(self) -> str:
+        self.inventory = load_words(self.folder, self.info)
+        if self.info.counts_sha256 is None:
+            return "words as recorded; no hash of the counts, as in charlm 0.1"
+        return "words and counts as recorded"
+
+    def description(self) -> str:
+        load_resumable(self.folder)
+        settings = self.info.settings
+        self.shapes = empty_model(self.folder, settings=settings, inventory=self._words())
+        return "its settings make a model"
+
+    def model(self) -> str:
+        recorded, path = self.info.weights_sha256, self.folder / MODEL
+        if not path.is_file():
+            if not self._history():
+                raise _UncheckedError("none before the first epoch is done")
+            raise DataError(f"{path}: no such file; expected the weights of the best epoch")
+        found = sha256_of(path)
+        if recorded is None:
+            self._words()
+            epoch = self._best_epoch(load_run(self.folder).epoch)
+            raise _UncheckedError(f"no hash, as in charlm 0.1; weights of epoch {epoch} that fit")
+        if found != recorded:
+            raise DataError(
+                f"{path}: sha256 {found[:SHOWN]}; expected {recorded[:SHOWN]}{self._crash}"
+            )
+        return f"epoch {self._best_epoch(read_meta(path).get('epoch'))}, sha256 as recorded"
+
+    def checkpoint(self) -> str:
+        path = self.folder / RESUME
+        if not path.is_file():
+            raise _UncheckedError("missing: the run can be asked, not gone on with")
+        n_epochs = len(_recorded(path))
+        self._words()
+        if self.shapes is None:
+            raise _UncheckedError(f"not compared, since {RUN} fits no more")
+        check_header(self.shapes, path, prefix="model.")
+        tensors, _ = read_tensors(path)
+        own = {name: tensors[f"model.{name}"] for name in self.shapes.state_dict()}
+        check_values(self.shapes, own, path=path)
+        return f"after {n_epochs} epochs, shapes as {RUN} describes"
+
+    def log(self) -> str:
+        history = history_of(self.folder)
+        if not (self.folder / RESUME).is_file():
+            raise _UncheckedError(f"{len(history)} epochs; no checkpoint to hold it against")
+        recorded = _recorded(self.folder / RESUME)
+        # A training that is killed after its log has one more; it is cut back.
+        compared = history[: len(recorded)] if self._is_unfinished else history
+        if compared != recorded:
+            raise DataError(
+                f"{self.folder / LOG}: its {len(history)} records are not the {len(recorded)} of "
+                f"{RESUME}"
+            )
+        return f"{len(history)} epochs, as {RESUME} has them"
+
+    def speller(self) -> str:
+        load_speller(self.folder, self.info, inventory=self._words())
+        return f"learned the spellings that {RUN} names"
+
+    def drawn(self, name: str) -> Callable[[], str]:
+        def check() -> str:
+            is_there = (self.folder / name).is_file()
+            raise _UncheckedError(
+                "drawn from the log" if is_there else "missing; --resume draws it"
+            )
+
+        return check
+
+    def _words(self) -> Inventory:
+        if self.inventory is None:
+            raise _UncheckedError(f"not compared, since {VOCABULARY} fits no more")
+        return self.inventory
+
+    def _history(self) -> Sequence[dict[str, Any]]:
+        """The records in the log; none where it cannot be read, which its own check tells."""
+        try:
+            return history_of(self.folder)
+        except DataError:
+            return []
+
+    def _best_epoch(self, epoch: object) -> object:
+        history = self._history()
+        best = best_record(history)["epoch"] if history else epoch
+        if epoch != best and not self._is_unfinished:
+            raise DataError(f"weights of epoch {epoch}; expected those of {best}, {LOG}'s best")
+        return epoch
+
+    @property
+    def _is_unfinished(self) -> bool:
+        return (self.folder / ENCODED).exists()
+
+    @property
+    def _crash(self) -> str:
+        return "; if the training was killed, --resume mends it" if self._is_unfinished else ""
+
+
+def _recorded(checkpoint: Path) -> list[object]:
+    """The records of epochs in a checkpoint."""
+    position = read_meta(checkpoint).get("position")
+    history = position.get("history") if isinstance(position, dict) else None
+    if not isinstance(history, list):
+        raise DataError(f"{checkpoint}: tells no position; the run is damaged")
+    return history

@@ -1,0 +1,203 @@
+"""A run's files against what it recorded: which fits no more, and what nobody can say."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.run.folder import CARD, CURVE, ENCODED, LOG, MODEL, RESUME, RUN, VOCABULARY
+from charlm.run.verification import FileCheck, verified
+from charlm.run.weights import read_tensors, write_tensors
+from charlm.text.files import sha256_of
+
+Damage = Callable[[Path], object]
+
+
+def changed(name: str, change: Callable[[Any], object]) -> Damage:
+    def damage(run: Path) -> None:
+        value = json.loads((run / name).read_text())
+        change(value)
+        (run / name).write_text(json.dumps(value))
+
+    return damage
+
+
+def flipped(name: str) -> Damage:
+    """Changes the last bit of a file: of safetensors that of a weight."""
+
+    def damage(run: Path) -> None:
+        content = bytearray((run / name).read_bytes())
+        content[-1] ^= 1
+        (run / name).write_bytes(content)
+
+    return damage
+
+
+def of_epoch(number: int) -> Damage:
+    """Gives the run weights of another epoch, as a copy from another training does."""
+
+    def damage(run: Path) -> None:
+        tensors, meta = read_tensors(run / MODEL)
+        write_tensors(run / MODEL, tensors, meta={**meta, "epoch": number})
+        record(run)
+
+    return damage
+
+
+def record(run: Path) -> None:
+    hash_now = sha256_of(run / MODEL)
+    changed(RUN, lambda value: value.update(weights_sha256=hash_now))(run)
+
+
+def without_a_weight(run: Path) -> None:
+    tensors, meta = read_tensors(run / RESUME)
+    del tensors["model.output.words.bias"]
+    write_tensors(run / RESUME, tensors, meta=meta)
+
+
+def twice(run: Path) -> None:
+    line = (run / LOG).read_text()
+    second = json.dumps({**json.loads(line), "epoch": 2, "valid_ppl": 1e6})
+    (run / LOG).write_text(f"{line}{second}\n")
+
+
+def found_in(run: Path) -> dict[str, tuple[bool | None, str]]:
+    return {each.name: (each.fits, each.found) for each in verified(run).files}
+
+
+def test_the_files_of_a_finished_run_fit(tiny_run: Path) -> None:
+    drawn = (None, "drawn from the log")
+    assert found_in(tiny_run) == {
+        VOCABULARY: (True, "words and counts as recorded"),
+        RUN: (True, "its settings make a model"),
+        MODEL: (True, "epoch 1, sha256 as recorded"),
+        RESUME: (True, "after 1 epochs, shapes as run.json describes"),
+        LOG: (True, "1 epochs, as resume.safetensors has them"),
+        CARD: drawn,
+        CURVE: drawn,
+    }
+    assert verified(tiny_run).misfits == ()
+
+
+DAMAGES: dict[str, tuple[Damage, str, str]] = {
+    "counts": (
+        changed(VOCABULARY, lambda value: value["counts"].reverse()),
+        VOCABULARY,
+        "the words are those that run.json names, their counts are not; ",
+    ),
+    "words": (
+        changed(VOCABULARY, lambda value: value["words"].reverse()),
+        VOCABULARY,
+        "words begin with ",
+    ),
+    "no vocabulary": (
+        lambda run: (run / VOCABULARY).unlink(),
+        VOCABULARY,
+        "no such file; the run is damaged",
+    ),
+    "settings": (
+        changed(RUN, lambda value: value["settings"]["context"].update(dmi=3)),
+        RUN,
+        "context 'lstm' has no option 'dmi'",
+    ),
+    "nothing to go on with": (
+        changed(RUN, lambda value: value.update(seed=-1)),
+        RUN,
+        "says nothing to go on with; the run is damaged",
+    ),
+    "one bit of a weight": (flipped(MODEL), MODEL, "sha256 "),
+    "no weights": (
+        lambda run: (run / MODEL).unlink(),
+        MODEL,
+        "no such file; expected the weights of the best epoch",
+    ),
+    "weights of another epoch": (
+        of_epoch(3),
+        MODEL,
+        "weights of epoch 3; expected those of 1, log.jsonl's best",
+    ),
+    "a checkpoint of another model": (
+        without_a_weight,
+        RESUME,
+        "model.output.words.bias is missing; expected the weights that run.json describes",
+    ),
+    "a cut checkpoint": (
+        lambda run: (run / RESUME).write_bytes((run / RESUME).read_bytes()[:-1]),
+        RESUME,
+        "cut or damaged (",
+    ),
+    "more epochs in the log": (twice, LOG, "its 2 records are not the 1 of resume.safetensors"),
+    "no log": (
+        lambda run: (run / LOG).unlink(),
+        LOG,
+        "its 0 records are not the 1 of resume.safetensors",
+    ),
+    "a speller that is not there": (
+        changed(
+            RUN,
+            lambda value: value.update(
+                speller={"settings": {}, "text": "x", "n_types": 1, "types_sha256": "0"}
+            ),
+        ),
+        "speller.safetensors",
+        "{run}: the run has no speller",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_the_file_that_was_damaged_is_named_with_what_was_found(
+    copied_run: Path, kind: str
+) -> None:
+    damage, name, found = DAMAGES[kind]
+    damage(copied_run)
+    (check,) = (each for each in verified(copied_run).files if each.name == name)
+    assert check.fits is False
+    assert check.found.startswith(found.format(run=copied_run))
+    assert name in verified(copied_run).misfits
+
+
+def test_what_needs_the_vocabulary_is_not_blamed_for_it(copied_run: Path) -> None:
+    changed(VOCABULARY, lambda value: value["counts"].reverse())(copied_run)
+    assert verified(copied_run).misfits == (VOCABULARY,)
+    found = found_in(copied_run)
+    assert found[RUN] == found[RESUME] == (None, "not compared, since vocab.json fits no more")
+    assert found[MODEL] == (True, "epoch 1, sha256 as recorded")
+
+
+def test_a_run_of_charlm_0_1_is_checked_as_far_as_it_recorded(copied_run: Path) -> None:
+    changed(RUN, lambda v: (v.pop("counts_sha256"), v.pop("weights_sha256")))(copied_run)
+    flipped(MODEL)(copied_run)
+    found = found_in(copied_run)
+    assert found[VOCABULARY] == (True, "words as recorded; no hash of the counts, as in charlm 0.1")
+    assert found[MODEL] == (None, "no hash, as in charlm 0.1; weights of epoch 1 that fit")
+
+
+def test_what_a_killed_training_leaves_behind_says_that_resuming_mends_it(copied_run: Path) -> None:
+    (copied_run / ENCODED).mkdir()
+    twice(copied_run)
+    of_epoch(2)(copied_run)
+    assert verified(copied_run).misfits == ()
+    flipped(MODEL)(copied_run)
+    (check,) = (each for each in verified(copied_run).files if each.fits is False)
+    assert check.name == MODEL
+    assert check.found.endswith("; if the training was killed, --resume mends it")
+
+
+def test_a_run_that_was_only_begun_has_nothing_that_fits_no_more(copied_run: Path) -> None:
+    for name in (MODEL, RESUME, LOG, CARD, CURVE):
+        (copied_run / name).unlink()
+    verification = verified(copied_run)
+    assert verification.misfits == ()
+    assert verification.files[2:4] == (
+        FileCheck(MODEL, None, "none before the first epoch is done"),
+        FileCheck(RESUME, None, "missing: the run can be asked, not gone on with"),
+    )
+
+
+def test_a_folder_without_run_json_has_recorded_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not a run"):
+        verified(tmp_path)

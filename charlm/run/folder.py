@@ -6,9 +6,10 @@ The lock is the system's (flock): it goes with the process, so a killed training
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,15 @@ def load_resumable(folder: str | Path) -> RunInfo:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the run's lock.
+def locked(folder: Path) -> Iterator[Callable[[], None]]:
+    """Hold the run's lock; yields what checks that it is still held, to be called before a save.
+
+    A lock on a file that was removed holds, but nobody else meets it: after `rm -rf` of the folder
+    a second training would write into the same place.
 
     Raises:
         DataError: a link stands in its place.
-        TrainingError: another process trains into this run.
+        TrainingError: another process trains into this run; by the check: the lock is lost.
     """
     descriptor = _opened(folder / LOCK)
     try:
@@ -147,9 +151,22 @@ def locked(folder: Path) -> Iterator[None]:
                 f"{folder}: another process trains into this run; wait for it, or choose "
                 "another --out"
             ) from None
-        yield
+        check = partial(_check_lock, folder, descriptor)
+        check()
+        yield check
     finally:
         os.close(descriptor)
+
+
+def _check_lock(folder: Path, descriptor: int) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        there = os.stat(folder / LOCK, follow_symlinks=False)
+        if os.path.samestat(there, os.fstat(descriptor)):
+            return
+    raise TrainingError(
+        f"{folder}: its lock is gone or another's, so the folder was removed or replaced under "
+        "this training; nothing more is written to it; begin again with another --out"
+    )
 
 
 def _opened(path: Path) -> int:

@@ -4,9 +4,9 @@ The order of things is what makes a crash harmless: run.json before the first st
 epoch the best weights, the log and last the checkpoint.
 """
 
-import errno
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,16 @@ from charlm.errors import DataError
 from charlm.model.build import build_model
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
-from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
+from charlm.run.folder import CURVE, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import versions
 from charlm.settings import Settings
-from charlm.text.corpus import EncodedText, corpus_normalisation, split_path
-from charlm.text.encoded import reopen_text
+from charlm.text.corpus import EncodedText, corpus_normalisation
 from charlm.text.inventory import Inventory
 from charlm.text.perplexity import normalisation_name
 from charlm.text.split import SUMMARY
 from charlm.training.beginning import begin_from
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
+from charlm.training.encoded_texts import encoded_texts, remove_encoded
 from charlm.training.estimate import estimate
 from charlm.training.loop import Trainer, unigrams
 from charlm.training.ranks import ALONE, Ranks
@@ -46,6 +46,7 @@ def run_session(
     plan: Plan,
     inventory: Inventory,
     *,
+    check_lock: Callable[[], None],
     to_spell: Spellings | None,
     deadline: float | None,
     watcher: Watcher,
@@ -59,7 +60,7 @@ def run_session(
     recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
     if plan.stored:
         check_texts(plan)
-    texts = _encoded(plan, inventory, oov_input=recipe.oov_input)
+    texts = encoded_texts(plan, inventory, oov_input=recipe.oov_input)
     trainer, model_settings = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
     settings = {**model_settings, "recipe": recipe_settings}
     info = _info(plan, settings, inventory=inventory, texts=texts)
@@ -67,6 +68,7 @@ def run_session(
         run = beginning_of(plan)
         watcher.note(f"begun from {plan.init}: {begin_from(trainer.model, inventory, run=run)}")
         info = replace(info, init={"run": str(plan.init), "sha256": run.weights_sha256})
+    check_lock()
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
         info = plan.stored
@@ -77,14 +79,20 @@ def run_session(
         info.save(plan.folder)
     if to_spell:
         info = with_speller(
-            plan.folder, info, spellings=to_spell, inventory=inventory, note=watcher.note
+            plan.folder,
+            info,
+            spellings=to_spell,
+            inventory=inventory,
+            note=watcher.note,
+            check_lock=check_lock,
         )
     begun = Begun(
         plan=replace(plan, settings=settings, stored=info),
         texts={split: replace(text, ids=np.empty(0, np.int32)) for split, text in texts.items()},
         is_resumed=bool(plan.stored) and (plan.folder / RESUME).is_file(),
     )
-    train_on(trainer, ranks.from_first(lambda: begun), deadline=deadline, watcher=watcher)
+    begun = ranks.from_first(lambda: begun)
+    train_on(trainer, begun, check_lock=check_lock, deadline=deadline, watcher=watcher)
     return trainer
 
 
@@ -97,10 +105,20 @@ class Begun:
     is_resumed: bool
 
 
-def train_on(trainer: Trainer, begun: Begun, *, deadline: float | None, watcher: Watcher) -> None:
-    """Train from the checkpoint or the start; every process does this, and the first writes."""
-    folder, info, ranks = begun.plan.folder, begun.plan.stored, trainer.ranks
-    assert info is not None
+def train_on(
+    trainer: Trainer,
+    begun: Begun,
+    *,
+    check_lock: Callable[[], None],
+    deadline: float | None,
+    watcher: Watcher,
+) -> None:
+    """Train from the checkpoint or the start; every process does this, and the first writes.
+
+    Raises:
+        TrainingError: `check_lock`, which is called before each save, does.
+    """
+    folder, ranks = begun.plan.folder, trainer.ranks
     if begun.is_resumed:
         n_before = restore_position(trainer, folder)
         if n_before != ranks.size:
@@ -108,34 +126,16 @@ def train_on(trainer: Trainer, begun: Begun, *, deadline: float | None, watcher:
                 f"other number of processes than the run's ({n_before}, now {ranks.size}): "
                 "results agree closely, not to the bit"
             )
+        check_lock()
         if ranks.is_first:
             save_log(trainer.position, folder)
             if trainer.position.history:  # a crash after the last checkpoint leaves these behind
-                _draw(trainer, folder, info=info)
+                _draw(trainer, begun)
     ranks.spread(t for module in trainer.modules.values() for t in module.state_dict().values())
     if not trainer.is_finished:
         parameters = trainer.model.n_parameters_by_part()
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
-    _run_epochs(trainer, folder, info=info, deadline=deadline, watcher=watcher)
-
-
-def _encoded(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:
-    folder = plan.folder / ENCODED
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        # A stranger's run could have its link's target written to, and emptied at the end.
-        raise DataError(f"{folder}: is a link or a file; expected charlm's own folder; remove it")
-    folder.mkdir(exist_ok=True)
-    return {
-        split: reopen_text(
-            split_path(plan.data, split),
-            inventory,
-            stem=folder / split,
-            max_tokens=plan.max_tokens if split == "train" else 0,
-            oov_input=oov_input,
-            threads=plan.threads,
-        )
-        for split in ("train", "valid")
-    }
+    _run_epochs(trainer, begun, check_lock=check_lock, deadline=deadline, watcher=watcher)
 
 
 def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
@@ -236,9 +236,14 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
 
 
 def _run_epochs(
-    trainer: Trainer, folder: Path, *, info: RunInfo, deadline: float | None, watcher: Watcher
+    trainer: Trainer,
+    begun: Begun,
+    *,
+    check_lock: Callable[[], None],
+    deadline: float | None,
+    watcher: Watcher,
 ) -> None:
-    saved, ranks = time.monotonic(), trainer.ranks
+    folder, saved, ranks = begun.plan.folder, time.monotonic(), trainer.ranks
 
     def after_step() -> bool:
         nonlocal saved
@@ -248,31 +253,37 @@ def _run_epochs(
             now - saved > CHECKPOINT_SECONDS, deadline is not None and now > deadline
         )
         if is_due:
+            check_lock()
             save_position(trainer, folder)
             saved = time.monotonic()
         return is_over
 
     while not trainer.is_finished:
-        if not trainer.run_epoch(after_step):
+        is_whole = trainer.run_epoch(after_step)
+        check_lock()
+        if not is_whole:
             save_position(trainer, folder)
             return
         save_epoch(trainer, folder)
         saved = time.monotonic()
         if ranks.is_first:
-            _draw(trainer, folder, info=info)
+            _draw(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
         if any(ranks.decided(deadline is not None and saved > deadline)):
             break
     if trainer.is_finished and ranks.is_first:
-        if set_temperature(trainer, folder, note=watcher.note):
-            _draw(trainer, folder, info=info)
-        _remove_encoded(folder, watcher)
+        is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
+        check_lock()
+        if is_set:
+            _draw(trainer, begun)
+        remove_encoded(folder, watcher)
 
 
-def _draw(trainer: Trainer, folder: Path, *, info: RunInfo) -> None:
+def _draw(trainer: Trainer, begun: Begun) -> None:
     """The curve and the card of all epochs so far."""
-    history = trainer.position.history
+    folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
+    assert info is not None
     save_curve(history, folder / CURVE, title=f"{info.arch} on {info.corpus['name']}")
     save_card(
         folder,
@@ -281,19 +292,3 @@ def _draw(trainer: Trainer, folder: Path, *, info: RunInfo) -> None:
         inventory=trainer.inventory,
         parameters=trainer.model.n_parameters_by_part(),
     )
-
-
-def _remove_encoded(folder: Path, watcher: Watcher) -> None:
-    """Encoded text is needed while a training runs, and made again where it is missing."""
-    names = [f"{split}.{kind}" for split in ("train", "valid") for kind in ("ids", "json")]
-    try:
-        for name in (*names, *(f".{name}.partial" for name in names)):
-            (folder / ENCODED / name).unlink(missing_ok=True)
-        (folder / ENCODED).rmdir()
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EISDIR):
-            raise
-        watcher.note(
-            f"{folder / ENCODED}: holds what is not charlm's; the run counts as unfinished until "
-            "it is moved away"
-        )

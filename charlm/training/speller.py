@@ -114,6 +114,7 @@ def with_speller(
     spellings: Spellings,
     inventory: Inventory,
     note: Callable[[str], None],
+    check_lock: Callable[[], None],
 ) -> RunInfo:
     """Train a speller and keep it with a run, whose description now tells of it."""
     with without_memory():  # else it would draw from the model's generator
@@ -128,6 +129,7 @@ def with_speller(
     )
     speller, bits = train_speller(spellings.types, inventory, seed=info.seed)
     mass = known_mass(speller, inventory)
+    check_lock()
     save_speller(folder, speller, about=about, known_mass=mass, bits_per_character=bits)
     note(
         f"speller: {bits:.2f} bits a character of words held out; it gives {mass:.2%} to the known "

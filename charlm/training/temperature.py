@@ -28,7 +28,13 @@ STEP = 1 / 6
 TRIED = tuple(number / 6 for number in range(3, 13))
 
 
-def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], None]) -> bool:
+def set_temperature(
+    trainer: Trainer,
+    folder: Path,
+    *,
+    note: Callable[[str], None],
+    check_lock: Callable[[], None] = lambda: None,
+) -> bool:
     """Divide the kept model's scores by what serves the validation text best, if asked for.
 
     Whether there was anything to do. Melis et al. (2018) choose one so before they evaluate. It is
@@ -48,6 +54,7 @@ def set_temperature(trainer: Trainer, folder: Path, *, note: Callable[[str], Non
     temperature = trial.best_temperature()
     trial.multiply_scores(1 / temperature)
     after = validation_perplexity(_chunks(model, trainer))
+    check_lock()
     if after < before:
         changed = {"temperature": temperature, "valid_ppl": after}
         save_best(folder, model.state_dict(), meta={**meta, **changed})

@@ -92,7 +92,7 @@ def train(
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
         DataError: a corpus, vocabulary or checkpoint that is not what was expected.
-        TrainingError: the run exists or is locked; the loss became NaN.
+        TrainingError: the run exists or is locked, or its lock was lost; the loss became NaN.
         ProcessError: another process ended.
     """
     deadline = time.monotonic() + parse_time(max_time) if max_time else None
@@ -155,7 +155,7 @@ def _trained(
     asked = replace(asked, max_tokens=plan.max_tokens)
     to_spell = wanted_spellings(asked, inventory, folder=plan.folder, stored=plan.stored)
     make_folder(plan.folder)
-    with locked(plan.folder):
+    with locked(plan.folder) as check_lock:
         if existing_run(request) != plan.stored:
             raise TrainingError(
                 f"{plan.folder}: another process began this run meanwhile; call again"
@@ -164,6 +164,7 @@ def _trained(
             trainer = run_session(
                 plan,
                 inventory,
+                check_lock=check_lock,
                 to_spell=to_spell,
                 deadline=deadline,
                 watcher=watcher,

@@ -217,7 +217,7 @@ def test_where_no_temperature_helps_the_weights_stay_as_they_are(
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(temperature, "load_run"), (store, "write_bytes"), (session, "_remove_encoded")],
+    [(temperature, "load_run"), (store, "write_bytes"), (session, "remove_encoded")],
     ids=["before it", "in it", "after it"],
 )
 def test_a_training_that_dies_about_its_temperature_ends_at_the_same_bits(

@@ -136,12 +136,10 @@ def _perplexities(run: "RunFacts") -> list[tuple[str, str]]:
 
 
 def _texts(run: "RunFacts") -> list[tuple[str, str]]:
+    from charlm.run.card import shown_text
+
     return [
-        (
-            f"{text.split} text",
-            f"{text.n_sentences:,} sentences, {text.n_tokens:,} tokens, "
-            f"sha256 {text.sha256[:DIGITS]}",
-        )
+        (f"{text.split} text", shown_text(vars(text), max_tokens=text.max_tokens))
         for text in run.texts
     ]
 

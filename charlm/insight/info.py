@@ -30,9 +30,10 @@ class TextFacts:
     """A text that a run was trained or validated on."""
 
     split: str
-    sha256: str
-    n_sentences: int
-    n_tokens: int  # each `</s>` counted
+    sha256: str  # of all of it, whatever was read
+    n_sentences: int  # that were read
+    n_tokens: int  # that were read, each `</s>` counted
+    max_tokens: int  # the most that were to be read, from the first on; 0: all
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,12 @@ def _state(folder: Path) -> str:
 
 
 def _texts(corpus: Mapping[str, Any], folder: Path) -> tuple[TextFacts, ...]:
-    texts = []
+    texts, max_tokens = [], corpus.get("max_tokens", 0)
+    if type(max_tokens) is not int:
+        raise DataError(
+            f"{folder / RUN}: corpus: max_tokens {max_tokens!r:.60}; expected a whole number; the "
+            "run is damaged"
+        )
     for split, entry in corpus.items():
         if not isinstance(entry, dict):  # the corpus' name and the like
             continue
@@ -188,7 +194,8 @@ def _texts(corpus: Mapping[str, Any], folder: Path) -> tuple[TextFacts, ...]:
                 f"{folder / RUN}: corpus {split!r} lacks sha256, n_sentences or n_tokens; "
                 "the run is damaged"
             )
-        texts.append(TextFacts(split, sha256, n_sentences, n_tokens))
+        most = max_tokens if split == "train" else 0
+        texts.append(TextFacts(split, sha256, n_sentences, n_tokens, most))
     return tuple(texts)
 
 

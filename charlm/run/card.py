@@ -1,7 +1,7 @@
 """The model card: what a run is, in words a person can read beside the weights."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,8 @@ def _rows(
         ("parameters", f"{total:,} ({by_part})"),
         ("words", f"{inventory.n_words:,}"),
         ("characters", f"{len(inventory.characters)}, and 6 markers"),
-        *((f"{split} text", _text(info.corpus[split])) for split in ("train", "valid")),
+        ("train text", shown_text(info.corpus["train"], max_tokens=info.corpus.get("max_tokens"))),
+        ("valid text", shown_text(info.corpus["valid"])),
         ("text rules", rules),
         ("vocabulary", info.vocabulary_sha256[:12]),
         ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
@@ -108,9 +109,14 @@ def _speller(info: RunInfo) -> list[tuple[str, str]]:
     return [("speller", f"of {n_types:,} words of {text} outside the vocabulary")]
 
 
-def _text(entry: dict[str, Any]) -> str:
-    counts = f"{entry['n_sentences']:,} sentences, {entry['n_tokens']:,} tokens"
-    return f"{counts}, sha256 {entry['sha256'][:12]}"
+def shown_text(text: Mapping[str, Any], *, max_tokens: int | None = None) -> str:
+    """How much was read of a text, and which it is: the hash is that of the whole of it."""
+    counts = f"{text['n_sentences']:,} sentences, {text['n_tokens']:,} tokens"
+    if max_tokens:
+        counts += f": the first, at most {max_tokens:,} (--max-tokens), of the text of"
+    else:
+        counts += ","
+    return f"{counts} sha256 {text['sha256'][:12]}"
 
 
 def _plain(value: Any) -> str:

@@ -47,6 +47,17 @@ def test_a_card_is_a_line_a_fact() -> None:
     assert rows["licence"] == "not stored"
 
 
+def test_the_hash_of_a_text_that_was_read_in_part_is_said_to_be_that_of_all_of_it() -> None:
+    whole = re.search(r"train text +(.*)", ask("exp/first").stdout)
+    value = json.loads(Path("exp/first/run.json").read_text())
+    value["corpus"]["max_tokens"] = 1000
+    Path("exp/first/run.json").write_text(json.dumps(value))
+    part = re.search(r"train text +(.*)", ask("exp/first").stdout)
+    assert whole is not None and part is not None
+    said = " tokens: the first, at most 1,000 (--max-tokens), of the text of sha256 "
+    assert part[1] == whole[1].replace(" tokens, sha256 ", said)
+
+
 def test_a_terminal_gets_long_values_folded_and_controls_escaped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,6 +53,21 @@ def test_the_facts_of_a_trained_run(tiny_run: Path, corpus_dir: Path) -> None:
     assert facts.training.tokens_per_second == pytest.approx(record["n_tokens"] / record["seconds"])
 
 
+def test_of_a_text_that_was_read_in_part_the_facts_say_so(run: Path) -> None:
+    corpus = json.loads((run / "run.json").read_text())["corpus"]
+    change(run / "run.json", corpus={**corpus, "max_tokens": 60})
+    assert [(text.split, text.max_tokens) for text in facts_of(run).texts] == [
+        ("train", 60),
+        ("valid", 0),
+    ]
+    change(run / "run.json", corpus={**corpus, "max_tokens": "60"})
+    with pytest.raises(DataError) as caught:
+        facts_of(run)
+    assert str(caught.value) == (
+        f"{run}/run.json: corpus: max_tokens '60'; expected a whole number; the run is damaged"
+    )
+
+
 def test_parameters_are_those_of_the_weights_file(tiny_run: Path) -> None:
     facts = facts_of(tiny_run)
     n_words, n_letters = facts.n_words, facts.n_characters + 1

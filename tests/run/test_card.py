@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from charlm.run.card import save_card
 from charlm.run.folder import RunInfo
 from charlm.text.inventory import inventory_of
@@ -32,7 +34,16 @@ For test figures run `charlm eval`.
 """
 
 
-def test_the_card_tells_what_the_run_is(tmp_path: Path) -> None:
+WHOLE = "929,589 tokens, sha256 aaaaaaaaaaaa"
+PART = (
+    "929,589 tokens: the first, at most 930,000 (--max-tokens), of the text of sha256 aaaaaaaaaaaa"
+)
+
+
+@pytest.mark.parametrize(("max_tokens", "read"), [(0, WHOLE), (930_000, PART)])
+def test_the_card_tells_what_the_run_is_and_that_it_read_a_part(
+    tmp_path: Path, max_tokens: int, read: str
+) -> None:
     recipe = {
         "epochs": 25,
         "batch_size": 20,
@@ -47,6 +58,7 @@ def test_the_card_tells_what_the_run_is(tmp_path: Path) -> None:
             "name": "ptb",
             "train": {"n_sentences": 42068, "n_tokens": 929589, "sha256": "a" * 64},
             "valid": {"n_sentences": 3370, "n_tokens": 73760, "sha256": "b" * 64},
+            "max_tokens": max_tokens,
         },
         vocabulary_sha256="c" * 64,
         seed=3435,
@@ -67,4 +79,4 @@ def test_the_card_tells_what_the_run_is(tmp_path: Path) -> None:
         inventory=inventory_of([["ab", "ba", "c", "c"]], min_count=1),
         parameters={"encoder": 1_234_000, "context": 500, "output": 67},
     )
-    assert (tmp_path / "card.md").read_text() == CARD
+    assert (tmp_path / "card.md").read_text() == CARD.replace(WHOLE, read)

@@ -134,7 +134,7 @@ def train(
     """
     from charlm.training.train import train as train_model
 
-    with _Bar() as bar, one_voice():
+    with ProgressBar() as bar, one_voice():
         result = train_model(
             data=data,
             arch=arch,
@@ -178,7 +178,7 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
         output.write(f"best valid ppl {shown_ppl(result.valid_ppl)} (epoch {result.best_epoch})")
 
 
-class _Bar:
+class ProgressBar:
     """A progress bar for the steps of an epoch, and a line for each epoch that is done."""
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ class _Bar:
         )
         self.task: TaskID | None = None
 
-    def __enter__(self) -> "_Bar":
+    def __enter__(self) -> "ProgressBar":
         self.progress.start()
         return self
 
@@ -225,6 +225,8 @@ class _Bar:
         speed = f"{position.n_tokens / position.seconds:,.0f}" if position.seconds else "–"
         if self.task is None:
             self.task = self.progress.add_task(described, total=len(trainer.batches), speed=speed)
+        elif self.progress.tasks[0].finished:  # of the epoch before: rich keeps its 0:00:00
+            self.progress.reset(self.task, description=described)
         self.progress.update(self.task, completed=position.step, description=described, speed=speed)
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:

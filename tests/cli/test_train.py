@@ -4,14 +4,18 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
 from charlm.cli import app
+from charlm.cli.train import ProgressBar
 from charlm.text.files import write_bytes
 from charlm.training import loop, session
+from charlm.training.position import Position
 
 runner = CliRunner(env={"COLUMNS": "200"})
 SIZES = [
@@ -62,6 +66,22 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
             line,
         )
     assert "*" in lines[2]
+
+
+def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
+    bar, now = ProgressBar(), 0.0
+    bar.progress.get_time = lambda: now
+    left = []
+    for epoch in range(3):
+        for step in range(1, 5):
+            now += 10.0
+            position = Position(epoch=epoch, step=step, n_tokens=1, seconds=1.0)
+            recipe = SimpleNamespace(epochs=3)
+            bar.stepped(
+                cast(Any, SimpleNamespace(position=position, recipe=recipe, batches="abcd"))
+            )
+            left.append(bar.progress.tasks[0].time_remaining)
+    assert left == [None, 20.0, 10.0, 0.0] * 3  # a first step alone tells no speed
 
 
 def test_the_time_that_is_told_holds_the_validation(

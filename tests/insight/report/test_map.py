@@ -1,0 +1,92 @@
+"""The page's maps in headless Chromium: words and n-grams searched, pointed at, zoomed, moved."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charlm
+
+# Where a form lies in the window.
+PLACE = """form => {
+  const { state } = document.querySelector(".map");
+  const row = state.index.get(form);
+  const box = state.canvas.getBoundingClientRect();
+  const to = projection(state);
+  const [x, y] = state.data.places.slice(2 * row, 2 * row + 2);
+  return [box.left + to.x(x), box.top + to.y(y)];
+}"""
+MARKED = """() => {
+  const { state } = document.querySelector(".map");
+  return [state.marked, ...state.also].map((row) => state.data.forms[row]);
+}"""
+ZOOM = "() => document.querySelector('.map').state.view.zoom"
+
+
+def show_words(watched: Any) -> None:
+    watched.page.get_by_role("button", name="Words", exact=True).click()
+    watched.page.locator(".map").scroll_into_view_if_needed()
+
+
+def test_the_search_marks_a_word_and_its_neighbours(watched: Any, char_run: Path) -> None:
+    show_words(watched)
+    watched.page.get_by_role("searchbox").fill("cat")
+    word, *near = watched.page.evaluate(MARKED)
+    assert word == "cat"
+    (hood,) = charlm.neighbours("cat", model=char_run, k=8, device="cpu")
+    assert set(near) == {each.word for each in hood.nearest}
+    status = watched.page.get_by_role("status")
+    assert status.inner_text().startswith("cat is nearest to")
+    status.get_by_role("button").first.click()
+    assert watched.page.evaluate(MARKED)[0] == near[0]
+    assert watched.page.get_by_role("searchbox").input_value() == near[0]
+
+
+def test_the_search_offers_words_that_begin_so_and_enter_takes_the_first(watched: Any) -> None:
+    show_words(watched)
+    box = watched.page.get_by_role("searchbox")
+    box.fill("lo")
+    offered = watched.page.get_by_role("status").get_by_role("button").all_inner_texts()
+    assert offered and all(word.startswith("lo") for word in offered)
+    box.press("Enter")
+    assert watched.page.evaluate(MARKED)[0] == offered[0]
+    box.press("Escape")
+    assert watched.page.evaluate(MARKED) == [None]
+    box.fill("xyzzy")
+    assert watched.page.get_by_role("status").inner_text() == "No word on the map begins with xyzzy"
+
+
+def test_a_piece_of_spelling_marks_the_ngrams_that_hold_it(watched: Any) -> None:
+    watched.page.get_by_role("searchbox").fill("at}")
+    marked = watched.page.evaluate(MARKED)
+    assert marked[0] == "at}"
+    assert all("at}" in ngram for ngram in marked)
+    assert watched.page.get_by_role("status").inner_text() == f"{len(marked)} n-grams hold at}}"
+
+
+def test_pointing_at_a_point_names_it(watched: Any) -> None:
+    watched.page.locator(".map").scroll_into_view_if_needed()
+    forms = watched.page.evaluate("() => document.querySelector('.map').state.data.forms")
+    watched.page.mouse.move(*watched.page.evaluate(PLACE, "{c"))
+    shown = watched.page.locator("#tip").inner_text()
+    assert shown.split(" · ")[0] in forms
+    assert " words" in shown
+    watched.page.mouse.move(2, 2)
+    assert watched.page.locator("#tip").is_hidden()
+
+
+def test_the_map_zooms_and_moves_by_keys_wheel_and_buttons(watched: Any) -> None:
+    page = watched.page
+    page.get_by_role("button", name="zoom in").click()
+    assert page.evaluate(ZOOM) == pytest.approx(1.5)
+    page.locator(".map canvas").focus()
+    page.keyboard.press("+")
+    assert page.evaluate(ZOOM) == pytest.approx(2.1)
+    before = page.evaluate("() => document.querySelector('.map').state.view.x")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => document.querySelector('.map').state.view.x") > before
+    page.keyboard.press("0")
+    assert page.evaluate(ZOOM) == 1
+    page.locator(".map canvas").hover()
+    page.mouse.wheel(0, -100)
+    page.wait_for_function("() => document.querySelector('.map').state.view.zoom > 1")

@@ -57,16 +57,22 @@ function home(state) {
   paint(state);
 }
 
-/** Pixels of the canvas for a place, and back. */
+/** Pixels of the canvas for a place or a form. */
 function projection(state) {
-  const { canvas, view, extent } = state;
+  const { canvas, data, view, extent } = state;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const scale = Math.min((width - 30) / extent.right, (height - 30) / extent.top) * view.zoom;
-  return {
-    scale, width, height,
-    x: (place) => width / 2 + (place - view.x) * scale,
-    y: (place) => height / 2 - (place - view.y) * scale,
-  };
+  const x = (place) => width / 2 + (place - view.x) * scale;
+  const y = (place) => height / 2 - (place - view.y) * scale;
+  const at = (row) => [x(data.places[2 * row]), y(data.places[2 * row + 1])];
+  return { scale, width, height, at };
+}
+
+/** Pixels of the marked form, if there is one in sight. */
+function markInSight(state) {
+  const { width, height, at } = projection(state);
+  const [px, py] = state.marked < 0 ? [-1, -1] : at(state.marked);
+  return px > 0 && py > 0 && px < width && py < height ? [px, py] : null;
 }
 
 function paint(state) {
@@ -92,7 +98,7 @@ function paint(state) {
     pen.globalAlpha = (kind === last ? 0.3 : 0.6) * dim;
     for (let row = 0; row < data.forms.length; row += 1) {
       if (data.kinds && Number(data.kinds[row]) !== kind) continue;
-      const [px, py] = [to.x(data.places[2 * row]), to.y(data.places[2 * row + 1])];
+      const [px, py] = to.at(row);
       if (px < -5 || py < -5 || px > to.width + 5 || py > to.height + 5) continue;
       pen.fillRect(px - size, py - size, 2 * size, 2 * size);
     }
@@ -103,17 +109,16 @@ function paint(state) {
 
 function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
   const { data, marked, also } = state;
-  const at = (row) => [to.x(data.places[2 * row]), to.y(data.places[2 * row + 1])];
   pen.font = "600 13px system-ui, sans-serif";
   pen.textBaseline = "middle";
   pen.lineWidth = 1;
   const named = [];
   for (const row of also) {
-    const [px, py] = at(row);
+    const [px, py] = to.at(row);
     pen.strokeStyle = pen.fillStyle = markColour;
     if (marked >= 0 && data.neighbours) {
       pen.beginPath();
-      pen.moveTo(...at(marked));
+      pen.moveTo(...to.at(marked));
       pen.lineTo(px, py);
       pen.stroke();
     }
@@ -122,7 +127,7 @@ function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
     pen.fill();
   }
   const write = (row, radius) => {
-    const [px, py] = at(row);
+    const [px, py] = to.at(row);
     const text = data.forms[row];
     const width = pen.measureText(text).width;
     const left = px + radius + width > to.width ? px - radius - width : px + radius;
@@ -136,7 +141,7 @@ function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
     pen.fillText(text, left, py);
   };
   if (marked >= 0) {
-    const [px, py] = at(marked);
+    const [px, py] = to.at(marked);
     pen.strokeStyle = markColour;
     pen.lineWidth = 3;
     pen.beginPath();
@@ -147,15 +152,15 @@ function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
   for (const row of also.slice(0, 40)) write(row, 8);
 }
 
-function zoom(state, factor, px, py) {
+/** `held` are the pixels that stay where they are: the pointer's, else the marked form's, else the middle. */
+function zoom(state, factor, held = markInSight(state)) {
   const to = projection(state);
   const { view } = state;
   const next = Math.max(1, Math.min(60, view.zoom * factor));
-  if (px !== undefined) {
-    const [dx, dy] = [(px - to.width / 2) / to.scale, (py - to.height / 2) / to.scale];
-    view.x += dx * (1 - view.zoom / next);
-    view.y -= dy * (1 - view.zoom / next);
-  }
+  const [px, py] = held || [to.width / 2, to.height / 2];
+  const [dx, dy] = [(px - to.width / 2) / to.scale, (py - to.height / 2) / to.scale];
+  view.x += dx * (1 - view.zoom / next);
+  view.y -= dy * (1 - view.zoom / next);
   view.zoom = next;
   paint(state);
 }
@@ -169,11 +174,12 @@ function pan(state, dx, dy) {
 
 function nearest(state, px, py) {
   const to = projection(state);
-  const { forms, places } = state.data;
+  const { forms } = state.data;
   let best = -1;
   let least = NEAR * NEAR;
   for (let row = 0; row < forms.length; row += 1) {
-    const distance = (to.x(places[2 * row]) - px) ** 2 + (to.y(places[2 * row + 1]) - py) ** 2;
+    const [x, y] = to.at(row);
+    const distance = (x - px) ** 2 + (y - py) ** 2;
     if (distance < least) [best, least] = [row, distance];
   }
   return best;
@@ -211,7 +217,7 @@ function listen(state) {
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && document.activeElement !== canvas) return;
     event.preventDefault();
-    zoom(state, event.deltaY < 0 ? 1.2 : 1 / 1.2, ...inside(event));
+    zoom(state, event.deltaY < 0 ? 1.2 : 1 / 1.2, inside(event));
   }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
@@ -222,6 +228,13 @@ function listen(state) {
     else return;
     event.preventDefault();
   });
+}
+
+/** Mark a form, and bring it into sight. */
+function markForm(state, row) {
+  state.marked = row;
+  if (row < 0 || markInSight(state)) return;
+  [state.view.x, state.view.y] = state.data.places.slice(2 * row, 2 * row + 2);
 }
 
 /** What is typed: exactly a form is marked, with its neighbours; else what begins with it is offered. */
@@ -240,7 +253,7 @@ function search(state, typed) {
 function markPieces(state, text) {
   const rows = [];
   state.data.forms.forEach((form, row) => { if (form.includes(text)) rows.push(row); });
-  state.marked = state.index.has(text) ? state.index.get(text) : -1;
+  markForm(state, state.index.has(text) ? state.index.get(text) : -1);
   state.also = rows.filter((row) => row !== state.marked).slice(0, MOST_FOUND);
   const more = rows.length > MOST_FOUND + 1 ? `, ${MOST_FOUND} of them marked` : "";
   state.found.replaceChildren(`${rows.length.toLocaleString("en")} n-grams hold `, bdi(text), more);
@@ -271,7 +284,7 @@ function choose(state, row, isTyped) {
   const { data, found, input } = state;
   if (!isTyped) input.value = data.forms[row];
   if (data.kinds) return search(state, data.forms[row]);
-  state.marked = row;
+  markForm(state, row);
   state.also = data.neighbours[row];
   found.replaceChildren(bdi(data.forms[row]), " is nearest to ", ...state.also.map((each) => chooser(state, each)));
   return paint(state);

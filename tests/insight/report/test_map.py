@@ -12,9 +12,14 @@ PLACE = """form => {
   const { state } = document.querySelector(".map");
   const row = state.index.get(form);
   const box = state.canvas.getBoundingClientRect();
-  const to = projection(state);
-  const [x, y] = state.data.places.slice(2 * row, 2 * row + 2);
-  return [box.left + to.x(x), box.top + to.y(y)];
+  const [x, y] = projection(state).at(row);
+  return [box.left + x, box.top + y];
+}"""
+# Where a form lies in the map, and how wide and high the map is.
+SEEN_AT = """form => {
+  const { state } = document.querySelector(".map");
+  const { at, width, height } = projection(state);
+  return [...at(state.index.get(form)), width, height];
 }"""
 MARKED = """() => {
   const { state } = document.querySelector(".map");
@@ -90,3 +95,38 @@ def test_the_map_zooms_and_moves_by_keys_wheel_and_buttons(watched: Any) -> None
     page.locator(".map canvas").hover()
     page.mouse.wheel(0, -100)
     page.wait_for_function("() => document.querySelector('.map').state.view.zoom > 1")
+
+
+@pytest.mark.parametrize("way", ["buttons", "keys"])
+def test_a_marked_word_stays_where_it_is_while_the_map_zooms(watched: Any, way: str) -> None:
+    show_words(watched)
+    page = watched.page
+    page.get_by_role("searchbox").fill("cat")
+    before = page.evaluate(SEEN_AT, "cat")
+    for _ in range(6):
+        if way == "buttons":
+            page.get_by_role("button", name="zoom in").click()
+        else:
+            page.locator(".map canvas").press("+")
+    assert page.evaluate(ZOOM) > 7
+    assert page.evaluate(SEEN_AT, "cat") == pytest.approx(before)
+
+
+def test_without_a_marked_word_in_sight_the_map_zooms_on_its_middle(watched: Any) -> None:
+    show_words(watched)
+    page = watched.page
+    page.get_by_role("searchbox").fill("cat")
+    page.evaluate("() => pan(document.querySelector('.map').state, 9999, 0)")
+    middle = "() => [document.querySelector('.map').state.view].map((view) => [view.x, view.y])[0]"
+    before = page.evaluate(middle)
+    page.get_by_role("button", name="zoom in").click()
+    assert page.evaluate(middle) == before
+
+
+def test_a_word_that_is_asked_for_out_of_sight_is_brought_into_it(watched: Any) -> None:
+    show_words(watched)
+    page = watched.page
+    page.evaluate("() => pan(document.querySelector('.map').state, 9999, 9999)")
+    page.get_by_role("searchbox").fill("cat")
+    x, y, width, height = page.evaluate(SEEN_AT, "cat")
+    assert (0 < x < width, 0 < y < height) == (True, True)

@@ -21,6 +21,7 @@ from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.pictures.words import named
 from charlm.insight.projection import Plane, WordMap
+from charlm.run.curve import TRAINING, VALIDATION
 from charlm.training.train import train
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -178,6 +179,11 @@ def test_a_single_epoch_is_two_points_over_its_number(subject: Subject) -> None:
     assert all(line.get_marker() not in ("", "None", None) for line in axes.lines)
     low, high = axes.get_xlim()
     assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1]
+
+
+def test_the_lines_of_one_run_have_the_colours_of_its_curve(subject: Subject) -> None:
+    (axes,) = draw("curves", subject).figure.axes
+    assert [line.get_color() for line in axes.lines] == [VALIDATION, TRAINING]
 
 
 def test_an_undefined_number_is_an_empty_cell(subject: Subject, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from charlm.run.curve import drawable, save_curve
+from charlm.run.curve import TRAINING, VALIDATION, drawable, save_curve
 
 
 @pytest.mark.parametrize("n_epochs", [1, 3])
@@ -22,7 +22,7 @@ def test_a_curve_is_a_whole_picture_with_both_lines(tmp_path: Path, n_epochs: in
     save_curve(history, path, title=r"char-small on [noise] $\nothing$")
     picture = imread(path)[..., :3]
     assert picture.shape == (540, 840, 3)
-    for colour in ("#0072b2", "#d55e00", "#666666"):
+    for colour in (VALIDATION, TRAINING, "#666666"):
         assert (abs(picture - to_rgb(colour)).max(axis=-1) < 0.02).sum() > 20 * (n_epochs - 1)
 
 
@@ -53,6 +53,26 @@ def test_the_curve_of_one_epoch_has_its_rate_and_whole_epochs(
     assert [tick for tick in bottom.get_xticks() if low <= tick <= high] == [1.0]
 
 
+@pytest.mark.parametrize("best_epoch", [1, 3, 5])
+def test_what_is_written_on_the_curve_stays_within_its_frame(
+    tmp_path: Path, drawn_figure: list[Any], best_epoch: int
+) -> None:
+    history = [
+        {"epoch": n, "train_ppl": 500.0 / n, "valid_ppl": 122 + abs(n - best_epoch), "rate": 1.0}
+        for n in range(1, 6)
+    ]
+    save_curve(history, tmp_path / "curve.png", title="one")
+    drawn_figure[0].draw_without_rendering()
+    top = drawn_figure[0].axes[0]
+    labels = [*top.texts, *top.get_legend().get_texts()]
+    assert any("best 122.00" in label.get_text() for label in labels)
+    frame = top.get_window_extent()
+    boxes = [label.get_window_extent() for label in labels]
+    assert [(b.x0 > frame.x0, b.x1 < frame.x1, b.y1 < frame.y1) for b in boxes] == [
+        (True, True, True)
+    ] * len(labels)
+
+
 def test_perplexities_beyond_measure_leave_room_for_the_curve(
     tmp_path: Path, drawn_figure: list[Any]
 ) -> None:
@@ -64,7 +84,7 @@ def test_perplexities_beyond_measure_leave_room_for_the_curve(
     save_curve(history, tmp_path / "curve.png", title="diverged")
     top = drawn_figure[0].axes[0]
     assert top.get_position().width > 0.8
-    assert top.texts[0].get_text() == "best 9.30e+79"
+    assert top.get_legend().get_texts()[0].get_text() == "validation, best 9.30e+79 (epoch 1)"
     low, high = top.get_ylim()
     ticks = [tick for tick in top.get_yticks() if low <= tick <= high]
     assert 3 <= len(ticks) <= 12

@@ -1,10 +1,12 @@
 """Learning curves: training and validation perplexity by epoch, of one or several runs.
 
+A colour is a run's; of one run alone training has its own, as in the run's curve.png.
 Perplexities of runs with other words do not compare; the legend says how many words each has.
 """
 
 from charlm.insight.pictures.canvas import Drawn, blank, labelled, plain_numbers, style_of
 from charlm.insight.pictures.subject import Subject
+from charlm.run.curve import TRAINING
 from charlm.run.history import best_record, shown_ppl
 
 
@@ -24,15 +26,17 @@ def draw(subject: Subject) -> Drawn:
         best = best_record(history)
         lowest, n_words = shown_ppl(best["valid_ppl"]), member.inventory.n_words
         shown = f"validation, best {lowest} (V = {n_words:,})"
-        for key, label, dashes, marker in (
-            ("valid_ppl", shown, "-", style.marker),
-            ("train_ppl", "training, with dropout", ":", "." if len(epochs) == 1 else None),
+        alone = "." if len(epochs) == 1 else None
+        training = style.colour if several else TRAINING
+        for key, label, colour, dashes, marker in (
+            ("valid_ppl", shown, style.colour, "-", style.marker),
+            ("train_ppl", "training, with dropout", training, ":", alone),
         ):
             axes.plot(
                 epochs,
                 [record[key] for record in history],
                 dashes,
-                color=style.colour,
+                color=colour,
                 marker=marker,
                 markersize=4,
                 label=f"{labelled(member.name)}: {label}" if several else label,

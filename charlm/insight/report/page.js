@@ -93,7 +93,7 @@ function curves(data) {
   const several = data.curves.length > 1;
   const series = data.curves.flatMap((run, number) => [
     { name: several ? `${run.name}, validation` : "validation", number, values: line(run, "valid") },
-    { name: several ? `${run.name}, training` : "training, with dropout", number, values: line(run, "train"), dash: 2, plain: true },
+    { name: several ? `${run.name}, training` : "training, with dropout", number: several ? number : 1, values: line(run, "train"), dash: 2, plain: true },
   ]);
   const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
   section("curves", "Learning", lineChart({

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import charlm
+from charlm.run.curve import TRAINING, VALIDATION
 
 Watch = Callable[..., Any]
 HOSTILE_WORD = "</script><img/src=x/onerror=document.title=1>"
@@ -110,8 +111,19 @@ def test_the_one_epoch_of_a_run_has_its_points_and_a_scale(
     charlm.report(tiny_run, out=out, device="cpu", threads=1)
     opened = watch(out.as_uri())
     chart = opened.page.locator("#curves .chart svg")
-    assert chart.locator("g circle").count() == 2  # of validation, and of training
+    assert chart.locator("g .fill").count() == 2  # of validation, and of training
     assert chart.locator(".grid").count() > 1
+
+
+def test_the_lines_of_one_run_have_the_colours_of_its_curve(
+    watch: Watch, tiny_run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "one.html"
+    charlm.report(tiny_run, out=out, device="cpu", threads=1)
+    opened = watch(out.as_uri(), color_scheme="light")
+    colours = "paths => paths.map((path) => getComputedStyle(path).stroke)"
+    found = opened.page.locator("#curves .chart g .stroke").evaluate_all(colours)
+    assert found == [f"rgb{tuple(bytes.fromhex(hexed[1:]))}" for hexed in (VALIDATION, TRAINING)]
 
 
 def test_a_page_without_a_text_says_what_is_not_there(

@@ -12,7 +12,7 @@ import typer
 from charlm import __version__
 from charlm.cli import output
 from charlm.cli.bench import bench
-from charlm.cli.boundary import Commands, die_of_closed_pipes
+from charlm.cli.boundary import Command, Commands, die_of_closed_pipes
 from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
 from charlm.cli.export import export
@@ -78,7 +78,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 GROUPS: dict[str, typer.Typer] = {"bench": bench}  # of commands of their own
 
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=Command)(command)
 for name, group in GROUPS.items():
     app.add_typer(group, name=name)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from charlm.cli import options, output
+from charlm.cli import boundary, options, output
 from charlm.cli.bench_cost import cost
 
 if TYPE_CHECKING:
@@ -296,4 +296,4 @@ bench = typer.Typer(
     rich_markup_mode=None,
 )
 for name, command in BENCHES.items():
-    bench.command(name)(command)
+    bench.command(name, cls=boundary.Command)(command)

@@ -2,6 +2,7 @@
 
 Typer's `main` exits instead of returning and turns Ctrl-C into status 130 on its own, so the
 boundary stands around it: what comes through is SystemExit, or an error that Typer does not know.
+An option that comes twice, of which Typer takes the last in silence, is refused here, too.
 Our own mistakes (ValueError, AssertionError, ...) keep their traceback; CHARLM_TRACEBACK=1 shows
 that of every error.
 """
@@ -11,15 +12,19 @@ import re
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli import output
 from charlm.errors import CharlmError
 
 FAILED = 1
 INTERRUPTED = 130
+PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
+TWICE = "found twice; expected once: the first would be dropped"
 # Of a RuntimeError; torch has a class for a GPU's memory only, and loading it here costs seconds.
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
 
@@ -45,6 +50,37 @@ class Commands(TyperGroup):
             message, status = line, FAILED
         _tell(message)
         raise SystemExit(status)
+
+
+class Command(TyperCommand):
+    """Typer's command; an option that takes one value and gets two is refused."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer's.
+
+        Raises:
+            BadParameter: what Typer refuses, or an option that comes twice.
+        """
+        _, _, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
+        for option in found:
+            if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
+                raise typer.BadParameter(TWICE, ctx=ctx, param=option)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(PYDANTIC)
+            raise
+
+
+def _comes_once(option: TyperOption) -> bool:
+    """Whether who gives it twice means two things: runs, files, words, parts of a corpus.
+
+    A number, a choice or --out that comes again replaces the first: scripts put "$@" behind theirs.
+    """
+    if option.multiple or "--out" in option.opts:
+        return False
+    kind = option.type_descriptor
+    return kind.annotation in (Path, str) or "test" in (kind.choices or ())
 
 
 def die_of_closed_pipes() -> None:

@@ -206,10 +206,13 @@ def test_the_examples_in_the_help_work(run: Path, number: int) -> None:
     ("arguments", "message"),
     [
         (
-            ["a", "--at", "top"],
+            ["a", "--at", "top", "--model", "exp/first"],
             "at: found 'top'; expected one of char-cnn, transform, highway, output",
         ),
-        (["new york"], "word 'new york': is read as 2 words (new, york); expected one word"),
+        (
+            ["new york", "--model", "exp/first"],
+            "word 'new york': is read as 2 words (new, york); expected one word",
+        ),
         (
             ["a", "--model", "none"],
             "none: not a run (run.json is missing); expected what `charlm train` writes",
@@ -219,7 +222,7 @@ def test_the_examples_in_the_help_work(run: Path, number: int) -> None:
 def test_what_cannot_be_answered_is_one_line_and_status_1(
     run: Path, arguments: list[str], message: str
 ) -> None:
-    result = ask("--model", "exp/first", *arguments)
+    result = ask(*arguments)
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")
 
 

@@ -1,0 +1,87 @@
+"""What is refused as not understood before a command runs: wrong values, and one value too many."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperOption
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from charlm.cli import GROUPS, app
+from charlm.cli.boundary import Command
+
+TWICE = "found twice; expected once: the first would be dropped"
+SPLITS = "'train', 'valid', 'test'"
+
+
+def commands() -> dict[str, TyperCommand]:
+    """Those of groups too, as `bench train`."""
+    found = dict(get_command(app).commands)
+    inner = {f"{name} {n}": c for name in GROUPS for n, c in found.pop(name).commands.items()}
+    return found | inner
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eval", "--format", "csv"], "'--format': 'csv' is not one of 'srilm', 'kenlm', 'jsonl'."),
+        (["eval", "--split", "dev"], f"'--split': 'dev' is not one of {SPLITS}."),
+        (["bench", "prep", "--seed", "x"], "'--seed': Input should be a valid integer, unable to "),
+        (["bench", "train", "--precision", "x"], "'--precision': 'x' is not one of 'auto', 'fp"),
+    ],
+)
+def test_a_value_that_is_none_of_an_options_is_told_in_plain_words(
+    arguments: list[str], message: str
+) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"Error: Invalid value for {message}" in result.stderr
+
+
+def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
+    spelling = max(option.opts, key=len)
+    first, second, *_ = option.type_descriptor.choices or ("1", "2")
+    try:
+        command.make_context("it", [spelling, first, f"{spelling}={second}"])
+    except typer.BadParameter as error:
+        return error.format_message() == f"Invalid value for '{spelling}': {TWICE}"
+    return False
+
+
+@pytest.mark.parametrize(
+    ("name", "once"),
+    [
+        ("eval", {"--model", "--data", "--split", "--device", "--gpus"}),
+        ("nn", {"--model", "--analogy", "--vectors", "--device"}),
+        ("mix", {"--data", "--split", "--tune", "--text", "--weights", "--device"}),
+        ("bench kn", {"--data", "--prune", "--lmplz"}),
+    ],
+)
+def test_an_option_that_names_something_is_refused_where_it_comes_twice(
+    name: str, once: set[str]
+) -> None:
+    command = commands()[name]
+    options = [o for o in command.params if isinstance(o, TyperOption) and not o.is_flag]
+    assert {max(o.opts, key=len) for o in options if refuses_twice(command, o)} == once
+
+
+def test_every_command_refuses_such_options() -> None:
+    assert {type(command) for command in commands().values()} == {Command}
+
+
+def test_two_models_for_a_command_that_takes_one_are_not_understood() -> None:
+    result = CliRunner().invoke(app, ["eval", "a.txt", "--model", "exp/a", "--model", "exp/b"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"Error: Invalid value for '--model': {TWICE}\n")
+
+
+def test_a_number_or_a_place_that_comes_again_replaces_the_first() -> None:
+    words = ["--data", "d", "--out", "a", "--seed", "3", "--seed", "4", "--out", "b"]
+    given = commands()["train"].make_context("train", words).params
+    assert (given["seed"], given["out"]) == (4, Path("b"))
+
+
+def test_several_models_are_several_where_a_command_takes_several() -> None:
+    context = commands()["score"].make_context("score", ["--model", "a", "--model", "b"])
+    assert context.params["model"] == [Path("a"), Path("b")]

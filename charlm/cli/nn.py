@@ -48,8 +48,8 @@ Vectors = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="File of the vocabulary's vectors in word2vec's text format, </s> and <unk> first; "
-        "or of the given words' alone.",
+        help="File to write in word2vec's text format: the vocabulary's vectors, </s> and <unk> "
+        "first; with a WORD those of the given words alone.",
     ),
 ]
 Raw = Annotated[
@@ -169,8 +169,10 @@ def _write(
     result = write_vectors(path, words, at=at, **common)
     if as_json:
         output.write_json({"model": str(common["model"]), **result.to_dict()})
-    else:
-        output.say(f"{path}: {result.n_words:,} vectors of {result.dim} numbers, at {result.tap}")
+        return
+    vectors = "1 vector" if result.n_words == 1 else f"{result.n_words:,} vectors"
+    alone = "; of the given words alone, without WORD of the whole vocabulary" if words else ""
+    output.say(f"{path}: {vectors} of {result.dim} numbers, at {result.tap}{alone}")
 
 
 def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:

@@ -159,6 +159,11 @@ def test_vectors_are_written_and_what_they_are_is_told(run: Path) -> None:
         f"model: exp/first\nv.txt: {n_words} vectors of 16 numbers, at char-cnn\n"
     )
     assert Path("v.txt").read_text().startswith(f"{n_words} 16\n</s> ")
+    result = ask("cat", "--vectors", "w.txt", "--at", "char-cnn", "--device", "cpu")
+    assert result.stderr == (
+        "model: exp/first\nw.txt: 1 vector of 16 numbers, at char-cnn; of the given words alone, "
+        "without WORD of the whole vocabulary\n"
+    )
     result = ask("cat", "caat", "--vectors", "w.txt", "--device", "cpu", "--json")
     value = {"model": "exp/first", "file": "w.txt", "at": "highway", "n_words": 2, "dim": 16}
     assert json.loads(result.stdout) == value

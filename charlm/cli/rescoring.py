@@ -237,11 +237,19 @@ def tell_why(explanation: "Explanation") -> None:
     output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
     header, rows = found.table()
     output.table(rows, header=header)
-    deciding = found.deciding
-    decided = "the features" if deciding is None else repr(deciding.winner or deciding.other)
-    if deciding is None and found.difference <= 0:
-        decided = "nothing: the totals are equal, the larger am goes first, then the list's order"
-    output.write(f"\ndecided by {decided}; the difference is {found.difference:.3f}")
+    if found.knows_not:
+        output.write(f"* not in the vocabulary of {', '.join(found.knows_not)}")
+    output.write(f"\ndecided by {_decided(found)}; the difference is {found.difference:.3f}")
+
+
+def _decided(found: "Explanation") -> str:
+    """The largest part of the difference, and what it brings."""
+    if found.difference <= 0:
+        return "nothing: the totals are equal, the larger am goes first, then the list's order"
+    if found.deciding is None:
+        return f"the features, which bring {found.features_difference:+.3f}"
+    winner, other = (repr(word) if word else "nothing" for word in found.deciding.shown)
+    return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
 
 
 def _table(rows: Sequence[Sequence[str]], *, header: Sequence[str], emit: Emit) -> None:

@@ -2,10 +2,10 @@
 
 A total is the weighted features of the whole hypothesis (acoustic score, number of words, …) and
 the weighted log-probabilities that scorers give to its words. The difference is added up in that
-order: first the features, then the words from left to right, the end last. The word that decided is
-the first one after which the winner is ahead for good; it need not be one in which they differ,
-since a model may be surprised by what follows. Where the features alone put it ahead and no word
-takes that back, no word decided.
+order: first the features, then the words from left to right, the end last. What decided is the
+largest part, be it a word or the features together, and not the one that tips the scales: that may
+be a trifle behind a word that brings nearly all. It need not be a word in which they differ, since
+a model may be surprised by what follows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ from charlm.nbest.weights import Weights
 from charlm.text.inventory import END_WORD
 
 GAP = ""  # where the other hypothesis has a word and this one none
+UNKNOWN = "*"  # behind a word that is not in a scorer's vocabulary
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,18 @@ class WordRow:
     other: str
     winner_log10_probs: tuple[float, ...]  # of each scorer, not weighted; 0 for an empty word
     other_log10_probs: tuple[float, ...]
+    winner_known: tuple[bool, ...]  # to each scorer
+    other_known: tuple[bool, ...]
     difference: float  # weighted, log10: above 0 where it speaks for the winner
     so_far: float  # with all that stands above it
     decided: bool
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both words; an unknown one is marked."""
+        sides = (self.winner, self.winner_known), (self.other, self.other_known)
+        first, second = (word if all(known) else word + UNKNOWN for word, known in sides)
+        return first, second
 
 
 @dataclass(frozen=True)
@@ -65,11 +75,19 @@ class Explanation:
 
     @property
     def deciding(self) -> WordRow | None:
-        """The word after which the winner is ahead for good; None: the features decided, or none.
+        """The word that brings the winner most; None: the features bring more, or nothing decides.
 
-        None did where the totals are equal, `difference` 0.
+        Nothing does where the totals are equal, `difference` 0.
         """
         return next((row for row in self.words if row.decided), None)
+
+    @property
+    def knows_not(self) -> tuple[str, ...]:
+        """The scorers whose vocabulary lacks a word of the two."""
+        known = [side for row in self.words for side in (row.winner_known, row.other_known)]
+        return tuple(
+            name for n, name in enumerate(self.scorers) if not all(each[n] for each in known)
+        )
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -95,7 +113,7 @@ class Explanation:
                 for value, text in zip(pair, (word.winner, word.other), strict=True)
             ]
             sums = [f"{word.difference:+.3f}", f"{word.so_far:+.3f}"]
-            rows.append([word.winner, word.other, *probs, *sums, "<" if word.decided else ""])
+            rows.append([*word.shown, *probs, *sums, "<" if word.decided else ""])
         return header, rows
 
 
@@ -187,15 +205,18 @@ def _word_rows(
     for first, second in places:
         winners = tuple(_log10_prob(pair[0], first) for pair in scores.values())
         others = tuple(_log10_prob(pair[1], second) for pair in scores.values())
+        known = (
+            tuple(_is_known(pair[0], first) for pair in scores.values()),
+            tuple(_is_known(pair[1], second) for pair in scores.values()),
+        )
         parts = zip(weights.values(), winners, others, strict=True)
         difference = sum(weight * (one - other) for weight, one, other in parts)
         so_far += difference
         words = _word(texts[0], first), _word(texts[1], second)
-        rows.append(WordRow(*words, winners, others, difference, so_far, decided=False))
-    sums = [start, *(row.so_far for row in rows)]
-    behind = [number for number, value in enumerate(sums) if value <= 0]
-    if behind and behind[-1] < len(rows):
-        rows[behind[-1]] = replace(rows[behind[-1]], decided=True)
+        rows.append(WordRow(*words, winners, others, *known, difference, so_far, decided=False))
+    most = max(rows, key=lambda row: row.difference)
+    if so_far > 0 and most.difference > start:
+        rows[rows.index(most)] = replace(most, decided=True)
     return tuple(rows)
 
 
@@ -205,6 +226,11 @@ def _word(text: Sequence[str], place: int | None) -> str:
 
 def _log10_prob(score: SentenceScore, place: int | None) -> float:
     return 0.0 if place is None else float(score.log_probs[place]) / log(10)
+
+
+def _is_known(score: SentenceScore, place: int | None) -> bool:
+    """Of a word; the end is known to all, and so is what is not there."""
+    return place is None or place == len(score.known) or bool(score.known[place])
 
 
 def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | None, int | None]]:

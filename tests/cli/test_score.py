@@ -180,11 +180,23 @@ def test_why_is_a_table(at_home: Path) -> None:
     assert lines[0] == "u: hypothesis 1 against 2; log10"
     assert lines[2].split() == ["winner", "other", "nn", "winner", "nn", "other", *DIFFERENCES]
     assert [line.split()[0] for line in lines[3:8]] == ["am", "(features)", "the", "cat", "</s>"]
-    assert re.fullmatch(r"decided by .*; the difference is [0-9.]+", lines[-1])
+    found = re.fullmatch(r"decided by the features, which bring (.*); the difference .*", lines[-1])
+    assert found is not None
+    assert lines[4].split()[2] == found[1]  # the sum that stands in the table
     tied = ask("lists.tsv", "--model", "exp/first", "--weight", "nn=0", "--explain", "u:1,2")
     assert tied.stdout.splitlines()[-1] == (
         "decided by nothing: the totals are equal, the larger am goes first, then the list's order"
         "; the difference is 0.000"
+    )
+
+
+def test_why_names_the_word_that_brings_most_and_marks_it_as_unknown(at_home: Path) -> None:
+    Path("two.tsv").write_text("u\t0\tthe catz sat\nu\t0\tthe cat sat\n")
+    result = ask("two.tsv", "--model", "exp/first", "--explain", "u")
+    *_, remark, _, verdict = result.stdout.splitlines()
+    assert remark == "* not in the vocabulary of nn"
+    assert re.fullmatch(
+        r"decided by 'cat(z\*)?' against 'cat(z\*)?', which brings \+[0-9.]+; .*", verdict
     )
 
 

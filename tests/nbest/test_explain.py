@@ -15,8 +15,10 @@ from charlm.nbest.weights import Weights, total
 TEN = log(10)
 
 
-def score(*log10_probs: float) -> SentenceScore:
-    return SentenceScore(np.array(log10_probs) * TEN, np.ones(len(log10_probs) - 1, bool))
+def score(*log10_probs: float, unknown: int | None = None) -> SentenceScore:
+    """What a scorer says of a sentence; the word in place `unknown` is outside its vocabulary."""
+    known = np.arange(len(log10_probs) - 1) != (-1 if unknown is None else unknown)
+    return SentenceScore(np.array(log10_probs) * TEN, known)
 
 
 def explained(
@@ -84,7 +86,31 @@ def test_a_word_that_the_other_has_not_stands_beside_an_empty_one() -> None:
     assert found.difference == pytest.approx(difference)
 
 
-def test_a_lead_that_is_lost_and_won_again_is_decided_where_it_stays() -> None:
+def test_the_word_that_brings_most_decides_and_not_the_one_that_tips_the_scales() -> None:
+    found, _ = explained(
+        ("one two ki", "one tvvo hi"),
+        (score(-1, -1, -1, -1), score(-1, -7, -3, -1, unknown=1)),
+        am=(-3.0, -1.5),
+    )
+    assert [row.so_far > 0 for row in found.words] == [False, False, True, True]
+    assert found.deciding is not None
+    assert (found.deciding.winner, found.deciding.other) == ("two", "tvvo")
+    assert found.deciding.difference == pytest.approx(3.0)
+    assert found.difference == pytest.approx(1.0)
+
+
+def test_a_word_that_a_scorer_does_not_know_is_marked() -> None:
+    found, _ = explained(
+        ("the cat", "the catz"), (score(-1, -1, -1), score(-1, -7, -1, unknown=1)), am=(0.0, 0.0)
+    )
+    _, rows = found.table()
+    assert [row[:2] for row in rows[2:]] == [["the", "the"], ["cat", "catz*"], ["</s>", "</s>"]]
+    assert found.knows_not == ("nn",)
+    told = [(row.winner_known, row.other_known) for row in found.words]
+    assert told == [((True,), (True,)), ((True,), (False,)), ((True,), (True,))]
+
+
+def test_a_lead_that_is_lost_and_won_again_is_decided_by_what_brings_most() -> None:
     found, _ = explained(
         ("a b c", "x y z"), (score(-1, -6, -1, -1), score(-3, -1, -9, -1)), am=(0.0, 0.0)
     )

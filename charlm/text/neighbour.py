@@ -6,8 +6,10 @@ write one file at a time neither takes the other's away, and what a crash left b
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -22,23 +24,32 @@ def neighbour_of(path: Path) -> Path:
 def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """The name of a new file beside `path`, and a writer to it; an error removes the file.
 
-    Whoever renames it must do so within the block, as long as the lock is held.
+    It has the mode and, where the system allows that, the owner of a file that is at `path`. Who
+    renames it must do so within the block, as long as the lock is held.
 
     Raises:
         OSError: as the system gave it.
     """
+    old = _regular_file(path)
+    mode = 0o666 if old is None else old.st_mode & 0o777  # less what the umask takes
     for number in count():
         name = Path(f"{neighbour_of(path)}{number or ''}")
         if _is_held(name):
             continue
         try:
-            file = open(name, "xb")  # noqa: SIM115  # closed below
+            opener = partial(os.open, mode=mode)  # at once: it may be for its owner alone
+            file = open(name, "xb", opener=opener)  # noqa: SIM115  # closed below
         except FileExistsError:  # another writer was quicker
             continue
         with file:
             # Another writer may have seen it before it was locked: that one removes it.
             if not _try_to_lock(file.fileno()) or not _is_at(file.fileno(), name):
                 continue
+            if old is not None:
+                with suppress(OSError):  # a file system without owners, or another's file
+                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
+                with suppress(OSError):
+                    os.fchmod(file.fileno(), mode)
             try:
                 yield name, file
             except BaseException:
@@ -47,6 +58,15 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
                         name.unlink()
                 raise
             return
+
+
+def _regular_file(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None of what is no file, or a link."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_held(name: Path) -> bool:

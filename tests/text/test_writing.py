@@ -69,8 +69,8 @@ def test_a_neighbour_that_another_writer_saw_before_it_was_locked_is_left_to_him
 ) -> None:
     opened: list[Path] = []
 
-    def seen(name: Path, mode: str) -> io.FileIO:
-        file = io.FileIO(name, mode)
+    def seen(name: Path, mode: str, opener: Callable[[str, int], int]) -> io.FileIO:
+        file = io.FileIO(name, mode, opener=opener)
         if not opened:
             call(name)
         opened.append(name)
@@ -85,10 +85,10 @@ def test_a_neighbour_that_another_writer_saw_before_it_was_locked_is_left_to_him
 def test_a_neighbour_of_another_user_is_left_to_him(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def denied(name: Path, flags: int) -> int:
-        if name.exists() or not name.parent.exists():
+    def denied(name: str | Path, flags: int, mode: int = 0o777) -> int:
+        if Path(name).exists() or not Path(name).parent.exists():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
-        return real_open(name, flags)
+        return real_open(name, flags, mode)
 
     real_open = os.open
     written(tmp_path / ".file.partial", b"his")
@@ -207,6 +207,37 @@ def test_a_scratch_file_never_shows_in_its_folder(tmp_path: Path) -> None:
 def test_half_a_character_in_a_name_is_written_as_an_escape(tmp_path: Path) -> None:
     write_json(tmp_path / "value.json", {"name": "caf\udce9"})
     assert read_json(tmp_path / "value.json") == {"name": "caf\udce9"}
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o750])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    path = written(tmp_path / "file", b"old")
+    path.chmod(mode)
+    with atomic_write(path) as file:
+        (unfinished,) = set(tmp_path.iterdir()) - {path}
+        assert unfinished.stat().st_mode & 0o777 == mode  # its content is nobody else's either
+        file.write(b"new")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"new", mode)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_new_file_has_the_mode_that_the_umask_leaves(
+    tmp_path: Path, umask: int, mode: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        write_bytes(tmp_path / "file", b"new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may write another user's files")
+def test_a_file_that_root_replaces_stays_its_owners(tmp_path: Path) -> None:
+    path = written(tmp_path / "file", b"old")
+    os.chown(path, 65534, 65533)
+    write_bytes(path, b"new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65533)
 
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from charlm.scoring.sampling import (
 )
 from charlm.settings import Settings
 from charlm.text.corpus import FormIds, encode_sentences
-from charlm.text.files import split_words
 from charlm.text.inventory import UNK
+from charlm.text.lines import split_words
 from charlm.text.marks import without_marks
 
 

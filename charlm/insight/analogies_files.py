@@ -13,7 +13,8 @@ from charlm.insight.analogies import Question, read_question, right_answers
 from charlm.insight.vectors import At, Reader
 from charlm.insight.vectors_asked import Asked, Paths, asked_of, paths_of
 from charlm.insight.vectors_kept import Tell
-from charlm.text.files import display_name, read_lines, split_words
+from charlm.text.files import display_name
+from charlm.text.lines import read_lines, split_words
 
 HEADING = ["a1", "a2", "b1", "b2"]
 NO_SECTION = "-"

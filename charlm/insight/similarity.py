@@ -14,7 +14,8 @@ from charlm.errors import DataError
 from charlm.insight.vectors import At, Reader, Reading
 from charlm.insight.vectors_asked import Asked, Paths, asked_of, paths_of, readings_of
 from charlm.insight.vectors_search import DECIMALS
-from charlm.text.files import display_name, read_lines, split_words
+from charlm.text.files import display_name
+from charlm.text.lines import read_lines, split_words
 
 LEAST_PAIRS = 3  # rho of two is 1 or -1 whatever they are
 

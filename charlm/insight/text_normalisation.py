@@ -12,8 +12,9 @@ from charlm.insight.vectors import At, Reader, Reading
 from charlm.insight.vectors_asked import Asked, Paths, asked_of, paths_of
 from charlm.insight.vectors_kept import Tell
 from charlm.insight.vectors_search import Neighbour
-from charlm.text.files import display_name, read_lines
+from charlm.text.files import display_name
 from charlm.text.inventory import END, UNK
+from charlm.text.lines import read_lines
 
 RANKS = (1, 5, 10)
 

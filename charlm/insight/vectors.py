@@ -19,8 +19,8 @@ from charlm.errors import ConfigError
 from charlm.model.forms import FormTable
 from charlm.run.store import LoadedRun
 from charlm.scoring.nll import form_slices
-from charlm.text.files import split_words
 from charlm.text.inventory import UNK, UNK_WORD, form_of
+from charlm.text.lines import split_words
 
 At = str | Sequence[str] | None
 Ids = npt.NDArray[np.int64]

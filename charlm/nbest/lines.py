@@ -14,7 +14,8 @@ from typing import BinaryIO, NamedTuple
 
 from charlm.errors import DataError
 from charlm.nbest.contract import Sample, Source
-from charlm.text.files import BOM, decode_line, display_name, open_bytes
+from charlm.text.files import display_name, open_bytes
+from charlm.text.lines import BOM, decode_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest

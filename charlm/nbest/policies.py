@@ -14,7 +14,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.contract import FEATURE, OnNan, Source
 from charlm.nbest.hypotheses import LARGEST, Hypothesis, Unmarked
 from charlm.nbest.notices import WORST, Filling, Notices
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 from charlm.text.marks import without_marks
 
 LN10 = log(10)

@@ -13,7 +13,8 @@ from charlm.errors import DataError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.notices import Notices
 from charlm.settings import shown
-from charlm.text.files import display_name, parse_json, read_lines, split_words
+from charlm.text.files import display_name, parse_json
+from charlm.text.lines import read_lines, split_words
 
 References = Mapping[str, tuple[str, ...]]
 ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]

@@ -17,8 +17,9 @@ from charlm.errors import DataError
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
 from charlm.ngram.words import CAPITAL_UNK, MARKS, Ids
-from charlm.text.files import Digest, decode_line, display_name, open_bytes, raw_lines
+from charlm.text.files import Digest, display_name, open_bytes
 from charlm.text.inventory import UNK_WORD
+from charlm.text.lines import decode_line, raw_lines
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")

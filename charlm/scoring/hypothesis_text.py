@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from charlm.nbest.lattices.labels import Labels
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 from charlm.text.normalise import Normalisation
 
 N_SHOWN = 10

@@ -41,7 +41,7 @@ from charlm.scoring.neural_scorer import NeuralScorer
 from charlm.scoring.open_scorer import spelled
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.scorers import DividedSearch, Scorers, known_by
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 
 
 @dataclass(frozen=True)

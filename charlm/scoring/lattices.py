@@ -18,8 +18,8 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.options import LatticeOptions
 from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
 from charlm.scoring.paths import Paths, Walker
-from charlm.text.files import split_words
 from charlm.text.inventory import Inventory
+from charlm.text.lines import split_words
 
 FEATURE = "nn"
 LEAST_ROWS = 512  # fewer dead states than that are not worth moving the others

@@ -18,7 +18,7 @@ from charlm.scoring.drawing import Shape
 from charlm.scoring.nll import FormVectors
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.positions import SentenceDrawer, SentencePlan
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 from charlm.text.marks import without_marks
 
 SHOWN = 40  # characters of a prefix in a message

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.text.corpus import sentence_of
-from charlm.text.files import decode_line, display_name, open_bytes, raw_lines
+from charlm.text.files import display_name, open_bytes
+from charlm.text.lines import decode_line, raw_lines
 from charlm.text.normalise import Normalisation
 
 BLOCK_BYTES = 1 << 16  # more outgrow a core's own cache: twice as slow

@@ -11,8 +11,9 @@ from typing import BinaryIO, cast, get_args
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.dedup import SeenLines
-from charlm.text.files import Invalid, decode_line, display_name, open_bytes, raw_lines
+from charlm.text.files import display_name, open_bytes
 from charlm.text.inventory import END_WORD, START_WORD
+from charlm.text.lines import Invalid, decode_line, raw_lines
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 

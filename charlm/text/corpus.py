@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.text.files import display_name, read_json, read_lines, split_words
+from charlm.text.files import display_name, read_json
 from charlm.text.inventory import END, Inventory, form_of
+from charlm.text.lines import read_lines, split_words
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SUMMARY

@@ -17,7 +17,7 @@ from charlm.text.counts import (
     count_text,
     merged,
 )
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 from charlm.text.normalise import Normalisation
 from charlm.text.readers import COUNT, Readers, n_readers
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from charlm.text.blocks import TextBlock, read_blocks
 from charlm.text.corpus import FormIds, Ids, blocks, encode_sentences, read_sentences
-from charlm.text.files import split_words
 from charlm.text.inventory import END, END_WORD, UNK, Inventory, form_of
+from charlm.text.lines import split_words
 from charlm.text.normalise import Normalisation
 from charlm.text.readers import ENCODE, Readers, n_readers
 

@@ -1,7 +1,6 @@
-"""Files: reading text with line numbers, and the one way in which anything is written.
+"""Files: opened whether packed or not, and the one way in which anything is written.
 
-Lines end at LF alone and words at space and TAB alone: Python's own `splitlines` and `split` also
-cut at U+0085, U+2028 and U+00A0, which are characters of a text like any other.
+What is text in them, `lines` says.
 """
 
 import bz2
@@ -18,18 +17,14 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from charlm.errors import DataError
 from charlm.text.folders import require_file_or_new
 from charlm.text.neighbour import neighbour_of, open_neighbour
 
-Invalid = Literal["error", "replace", "drop"]
-
-BOM = b"\xef\xbb\xbf"
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 # Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
 COMPRESSED |= {
@@ -106,68 +101,6 @@ def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's own trouble, not the file's
         raise DataError(f"{name}: broken compressed file ({error}); expected a whole one") from None
-
-
-def read_lines(path: str | Path, *, invalid: Invalid = "error") -> Iterator[tuple[int, str]]:
-    """Line numbers from 1, and lines without their LF (or CRLF) and without a leading BOM.
-
-    `invalid="drop"` leaves such lines out, so that the numbers show gaps.
-
-    Raises:
-        DataError: invalid UTF-8 (unless replaced or dropped), or a NUL byte.
-    """
-    name = display_name(path)
-    with open_bytes(path) as file:
-        for number, raw in raw_lines(file, name):
-            text = decode_line(raw, where=f"{name}:{number}", invalid=invalid)
-            if text is not None:
-                yield number, text
-
-
-def raw_lines(
-    file: BinaryIO, name: str, *, first: int = 1, longest: int = 0
-) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from `first`, and lines still in bytes, without LF (or CRLF) and leading BOM.
-
-    Raises:
-        DataError: a NUL byte, or a line of more bytes than `longest`, if that is not 0.
-    """
-    lines = iter(partial(file.readline, longest + 1), b"") if longest else file
-    for number, raw in enumerate(lines, first):
-        if longest and len(raw) > longest:
-            raise DataError(f"{name}:{number}: longer than {longest} bytes; expected shorter lines")
-        line = raw
-        if number == 1 and raw.startswith(BOM):
-            line = raw.removeprefix(BOM)
-            if not line:  # nothing but a BOM: as empty as a file without one
-                return
-        line = line.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\0" in line:
-            raise DataError(f"{name}:{number}: found a NUL byte; expected text, not a binary file")
-        yield number, line
-
-
-def decode_line(raw: bytes, *, where: str, invalid: Invalid) -> str | None:
-    """The text of a line; None for invalid UTF-8 that is to be dropped.
-
-    Raises:
-        DataError: invalid UTF-8, unless it is to be replaced or dropped.
-    """
-    try:
-        return raw.decode("utf-8", "replace" if invalid == "replace" else "strict")
-    except UnicodeDecodeError as error:
-        if invalid == "drop":
-            return None
-        raise DataError(
-            f"{where}: invalid UTF-8 (byte 0x{raw[error.start]:02x} at column "
-            f"{error.start + 1}); expected UTF-8 text; convert the file, or let "
-            "`charlm prep --invalid replace` or `drop` clean it"
-        ) from None
-
-
-def split_words(line: str) -> list[str]:
-    """The words of a line: what stands between spaces and TABs, never empty."""
-    return [word for word in line.replace("\t", " ").split(" ") if word]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from typing import Literal, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 
 NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")

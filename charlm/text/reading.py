@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from charlm.text.files import display_name, read_lines, split_words
+from charlm.text.files import display_name
+from charlm.text.lines import read_lines, split_words
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 

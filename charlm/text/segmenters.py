@@ -20,8 +20,9 @@ from types import ModuleType
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.files import display_name, read_lines, split_words
+from charlm.text.files import display_name
 from charlm.text.inventory import UNK, Inventory
+from charlm.text.lines import read_lines, split_words
 from charlm.text.morphs import LONGEST_MORPH, LONGEST_SEGMENTATION, MorphModel
 
 SOURCES = "sentencepiece:N, morfessor, or a file of `word TAB morphs`"

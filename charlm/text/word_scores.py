@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.text.files import display_name, parse_json, read_lines, split_words
+from charlm.text.files import display_name, parse_json
 from charlm.text.inventory import END_WORD, UNK_WORD
+from charlm.text.lines import read_lines, split_words
 
 Log10s = npt.NDArray[np.float64]
 Tokens = Iterator[tuple[str, float]]  # a word as scored, or `</s>`, and its log10 probability

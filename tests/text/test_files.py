@@ -1,4 +1,4 @@
-"""Reading text in all its disguises, and the JSON of strangers."""
+"""Files in all their disguises, and the JSON of strangers."""
 
 import bz2
 import errno
@@ -17,15 +17,8 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text import files
-from charlm.text.files import (
-    open_bytes,
-    parse_json,
-    read_json,
-    read_lines,
-    sha256_of,
-    split_words,
-    write_json,
-)
+from charlm.text.files import open_bytes, parse_json, read_json, sha256_of, write_json
+from charlm.text.lines import read_lines
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS.keys())
@@ -41,36 +34,6 @@ def written(path: Path, content: bytes) -> Path:
 def on_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content)))  # type: ignore[type-var]
     monkeypatch.setattr("sys.stdin", stream)
-
-
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        (b"", []),
-        (b"\xef\xbb\xbf", []),
-        (b"\n", [""]),
-        (b"a b\nc\n", ["a b", "c"]),
-        (b"a b\nc", ["a b", "c"]),
-        (b"a b\r\nc\r\n", ["a b", "c"]),
-        (b"a b\r\nc\r", ["a b", "c"]),
-        (b"\xef\xbb\xbfa\nb\n", ["a", "b"]),
-        (b"\xef\xbb\xbf\nb\n", ["", "b"]),
-        (b"a\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
-        ("a\u0085b\u2028c\u2029d\x0be\x0cf\rg\n".encode(), ["a\u0085b\u2028c\u2029d\x0be\x0cf\rg"]),
-    ],
-)
-@packed
-def test_lines_end_at_lf_alone_and_lose_bom_and_crlf(
-    tmp_path: Path, content: bytes, lines: list[str], pack: Pack
-) -> None:
-    path = written(tmp_path / "text", pack(content))
-    assert list(read_lines(path)) == list(enumerate(lines, 1))
-
-
-@packed
-def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
-    on_stdin(monkeypatch, pack(b"a\nb\n"))
-    assert list(read_lines("-")) == [(1, "a"), (2, "b")]
 
 
 @packed
@@ -120,43 +83,6 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_lines(tmp_path))
     assert str(caught.value) == f"{tmp_path}: is a folder; expected a file"
-
-
-@pytest.mark.parametrize("invalid", ["error", "replace", "drop"])
-def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path, invalid: files.Invalid) -> None:
-    path = written(tmp_path / "text", b"a\nb\0c\n")
-    with pytest.raises(DataError) as caught:
-        list(read_lines(path, invalid=invalid))
-    expected = f"{path}:2: found a NUL byte; expected text, not a binary file"
-    assert str(caught.value) == expected
-
-
-def test_invalid_utf_8_is_an_error_with_file_line_and_column(tmp_path: Path) -> None:
-    path = written(tmp_path / "text", b"good\nbad \xff here\n")
-    with pytest.raises(DataError) as caught:
-        list(read_lines(path))
-    assert str(caught.value) == (
-        f"{path}:2: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the file, "
-        "or let `charlm prep --invalid replace` or `drop` clean it"
-    )
-
-
-def test_messages_call_a_dash_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_stdin(monkeypatch, b"\xff\n")
-    with pytest.raises(DataError, match=r"^standard input:1: invalid UTF-8"):
-        list(read_lines("-"))
-
-
-def test_invalid_utf_8_can_be_replaced_or_dropped(tmp_path: Path) -> None:
-    path = written(tmp_path / "text", b"a\nb\xff\nc\n\xed\xa0\x80\n")
-    replaced = [(1, "a"), (2, "b\ufffd"), (3, "c"), (4, "\ufffd\ufffd\ufffd")]
-    assert list(read_lines(path, invalid="replace")) == replaced
-    assert list(read_lines(path, invalid="drop")) == [(1, "a"), (3, "c")]
-
-
-def test_words_end_at_space_and_tab_alone() -> None:
-    line = " a\t\tb  c\u00a0d\u3000e\u2028f\u0085g\x0bh "
-    assert split_words(line) == ["a", "b", "c\u00a0d\u3000e\u2028f\u0085g\x0bh"]
 
 
 def test_a_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

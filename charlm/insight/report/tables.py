@@ -18,7 +18,7 @@ from charlm.run.folder import CARD
 from charlm.run.history import best_record
 from charlm.scoring.comparison.bands import Band
 from charlm.scoring.comparison.scores import Scores
-from charlm.text.files import read_lines
+from charlm.text.lines import read_lines
 
 Json = dict[str, object]
 

@@ -13,7 +13,7 @@ from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.lines import Line, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 
 BAR = "|||"
 

@@ -13,7 +13,7 @@ from charlm.nbest.formats.beside import UtteranceFormat, first_lines
 from charlm.nbest.formats.frames import Loose, Row
 from charlm.nbest.lines import Line
 from charlm.nbest.policies import number, plain_words
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 
 NATS = 1024 / 10000.5  # of a bytelog
 MARKS = {1: "(", 2: "st:", 4: "et:", 6: "g:", 8: "a:", 10: ")"}  # places within a word's fields

@@ -9,7 +9,7 @@ from charlm.nbest.formats.beside import BesideFormat
 from charlm.nbest.formats.frames import Loose, Row
 from charlm.nbest.lines import Line
 from charlm.nbest.policies import plain_words
-from charlm.text.files import split_words
+from charlm.text.lines import split_words
 
 
 class RnnlmFormat(BesideFormat):

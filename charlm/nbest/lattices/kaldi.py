@@ -14,7 +14,8 @@ from pathlib import Path
 from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lines import Line, Lines
-from charlm.text.files import display_name, read_lines, split_words
+from charlm.text.files import display_name
+from charlm.text.lines import read_lines, split_words
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"

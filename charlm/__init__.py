@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from charlm.text.prep import prepare
     from charlm.text.vocabulary import build_vocabulary
     from charlm.training.train import train
+    from charlm.version import __version__
 
-__version__ = "0.1.0"
 
 __all__ = [
     "CharlmError",
@@ -33,6 +33,7 @@ __all__ = [
     "DataError",
     "FunctionScorer",
     "TrainingError",
+    "__version__",
     "build_vocabulary",
     "compare_kn",
     "evaluate",
@@ -69,6 +70,7 @@ _HOMES = {
     "sample": "charlm.scoring.sampling",
     "score": "charlm.scoring.score",
     "train": "charlm.training.train",
+    "__version__": "charlm.version",
 }
 
 
@@ -82,4 +84,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return list(__all__)

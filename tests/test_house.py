@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "charlm"
 
 FLOORS = [
-    *("errors", "settings", "presets", "text", "ngram", "nbest"),
+    *("version", "errors", "settings", "presets", "text", "ngram", "nbest"),
     *("runtime", "processes", "model", "run", "scoring", "training"),
     *("insight", "bench", "loaded", "cli"),
 ]
 TORCHLESS = {*FLOORS[: FLOORS.index("nbest") + 1], "cli"}
 TOP_LEVEL = {"pyproject.toml", "README.md", "charlm", "tests", "recipes", "LICENSE"}
-MAX_LINES = 300
+MAX_LINES = 450
 MAX_FUNCTION_LINES = 40
 MAX_POSITIONAL = 2
 
@@ -56,7 +56,7 @@ def upward_imports(source: str, floor: str) -> list[str]:
     wrong = []
     for module in imported_modules(ast.parse(source)):
         package, _, rest = module.partition(".")
-        if package != "charlm" or module == "charlm.__version__":
+        if package != "charlm":
             continue
         target = rest.partition(".")[0]
         if target not in FLOORS or FLOORS.index(target) > FLOORS.index(floor):
@@ -80,7 +80,8 @@ def test_a_folder_imports_only_from_folders_above_it(path: Path) -> None:
         ("def f():\n    from charlm.training import loop", "scoring", ["charlm.training"]),
         ("from charlm import train", "model", ["charlm.train"]),
         ("from charlm import scoring, text", "run", ["charlm.scoring"]),
-        ("from charlm import __version__\nfrom charlm.text.files import read_lines", "run", []),
+        ("from charlm import __version__", "run", ["charlm.__version__"]),
+        ("from charlm.version import __version__\nimport charlm.text.files", "run", []),
         ("from charlm.model.forms import Forms\nimport torch", "model", []),
     ],
 )
@@ -126,7 +127,7 @@ def test_loading_everything_above_the_torch_line_leaves_torch_alone() -> None:
 
 
 @pytest.mark.parametrize("path", [*FILES, *SUITE], ids=name_of)
-def test_a_file_is_shorter_than_300_lines(path: Path) -> None:
+def test_a_file_is_not_longer_than_one_idea_needs(path: Path) -> None:
     assert len(path.read_text().splitlines()) < MAX_LINES
 
 

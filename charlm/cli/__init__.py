@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from charlm import __version__
 from charlm.cli import output
 from charlm.cli.bench import bench
 from charlm.cli.boundary import Command, Commands, die_of_closed_pipes
@@ -27,6 +26,7 @@ from charlm.cli.score import score
 from charlm.cli.train import train
 from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_torch
+from charlm.version import __version__
 
 app = typer.Typer(
     cls=Commands,

@@ -16,10 +16,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn import functional
 
-from charlm import __version__
 from charlm.errors import DataError
 from charlm.insight.vectors import Vectors
 from charlm.text.files import atomic_write
+from charlm.version import __version__
 
 FORMAT = 1
 LEAST_KEPT = 4096  # words; fewer are encoded in less time than a user notices

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from charlm import __version__
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
@@ -21,6 +20,7 @@ from charlm.nbest.rates import Ints, Metric
 from charlm.nbest.references import References
 from charlm.nbest.significance import groups_of
 from charlm.nbest.weights import Origin, Weights
+from charlm.version import __version__
 
 LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's of the language model go to about 20
 TOLERANCE = 0.001  # how much worse a rate still counts as flat: 0.1 % absolute

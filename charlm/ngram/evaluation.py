@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from charlm import __version__
 from charlm.errors import DataError
 from charlm.ngram.backoff import TokenScores
 from charlm.ngram.load import NgramModel
@@ -35,6 +34,7 @@ from charlm.text.perplexity import (
 )
 from charlm.text.reading import ReadText
 from charlm.text.spelling import Spelling, Spells, spelling_of
+from charlm.version import __version__
 
 STATE = "sentence"
 BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer

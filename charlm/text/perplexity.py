@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from charlm import __version__
 from charlm.text.inventory import END_WORD, UNK_WORD, form_of
 from charlm.text.normalise import Normalisation
 from charlm.text.spelling import Spelling
+from charlm.version import __version__
 
 HASH_DIGITS = 12  # of a SHA-256 in a signature
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from charlm import __version__
 from charlm.errors import ConfigError, DataError
 from charlm.text.cleaning import REASONS, Cleaner, Limits, Rules, Source
 from charlm.text.embedded import pydoc_sentences
@@ -19,6 +18,7 @@ from charlm.text.files import atomic_write, display_name, scratch_file, write_js
 from charlm.text.folders import make_folder
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SPLITS, SUMMARY, Block, Counts, copy_block, cut, parse_shares, whole
+from charlm.version import __version__
 
 FORMAT = 1
 FILES = (*(f"{split}.txt" for split in SPLITS), SUMMARY)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from charlm import __version__
 from charlm.errors import DataError
 from charlm.model.build import build_model
 from charlm.run.card import save_card
@@ -38,6 +37,7 @@ from charlm.training.speller import Spellings, with_speller
 from charlm.training.temperature import set_temperature
 from charlm.training.vocabulary import beginning_of
 from charlm.training.watcher import Watcher
+from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
 

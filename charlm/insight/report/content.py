@@ -6,7 +6,6 @@ What they cannot give stands under `missing` with its reason: nothing is left ou
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from charlm import __version__
 from charlm.errors import ConfigError, DataError
 from charlm.insight.bands import by_frequency, by_position, position_systems
 from charlm.insight.pictures.subject import Subject
@@ -21,6 +20,7 @@ from charlm.insight.report.tables import (
     sentences_as_json,
     transform_as_json,
 )
+from charlm.version import __version__
 
 Json = dict[str, object]
 Section = Callable[[Subject], object]

@@ -7,6 +7,7 @@ from typing import Any
 
 from charlm.errors import DataError
 from charlm.run.folder import LOG
+from charlm.run.weights import read_meta
 from charlm.text.files import parse_json
 from charlm.text.lines import read_lines
 
@@ -35,6 +36,19 @@ def history_of(run: Path) -> list[dict[str, Any]]:
             )
         records.append(record)
     return records
+
+
+def recorded_history(checkpoint: Path) -> list[object]:
+    """The records of epochs in a resume.safetensors, which come before those of the log.
+
+    Raises:
+        DataError: not a checkpoint.
+    """
+    position = read_meta(checkpoint).get("position")
+    history = position.get("history") if isinstance(position, dict) else None
+    if not isinstance(history, list):
+        raise DataError(f"{checkpoint}: tells no position; the run is damaged")
+    return history
 
 
 def _is_record(record: object) -> bool:

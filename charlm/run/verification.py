@@ -26,7 +26,7 @@ from charlm.run.folder import (
     load_info,
     load_resumable,
 )
-from charlm.run.history import best_record, history_of
+from charlm.run.history import best_record, history_of, recorded_history
 from charlm.run.speller import load_speller
 from charlm.run.store import empty_model, load_run, load_words
 from charlm.run.weights import check_header, check_values, read_meta, read_tensors
@@ -137,7 +137,7 @@ class _Files:
         path = self.folder / RESUME
         if not path.is_file():
             raise _UncheckedError("missing: the run can be asked, not gone on with")
-        n_epochs = len(_recorded(path))
+        n_epochs = len(recorded_history(path))
         self._words()
         if self.shapes is None:
             raise _UncheckedError(f"not compared, since {RUN} fits no more")
@@ -151,7 +151,7 @@ class _Files:
         history = history_of(self.folder)
         if not (self.folder / RESUME).is_file():
             raise _UncheckedError(f"{len(history)} epochs; no checkpoint to hold it against")
-        recorded = _recorded(self.folder / RESUME)
+        recorded = recorded_history(self.folder / RESUME)
         # A training that is killed after its log has one more; it is cut back.
         compared = history[: len(recorded)] if self._is_unfinished else history
         if compared != recorded:
@@ -200,12 +200,3 @@ class _Files:
     @property
     def _crash(self) -> str:
         return "; if the training was killed, --resume mends it" if self._is_unfinished else ""
-
-
-def _recorded(checkpoint: Path) -> list[object]:
-    """The records of epochs in a checkpoint."""
-    position = read_meta(checkpoint).get("position")
-    history = position.get("history") if isinstance(position, dict) else None
-    if not isinstance(history, list):
-        raise DataError(f"{checkpoint}: tells no position; the run is damaged")
-    return history

@@ -4,9 +4,12 @@ Whatever can be refused is refused here: before anything is written, and on the 
 stranger's run that asks for a billion units takes no memory.
 """
 
+from pathlib import Path
+
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
-from charlm.run.folder import RESUME, VOCABULARY, load_info
+from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
+from charlm.run.history import recorded_history
 from charlm.run.store import LoadedRun, check_counts, load_run, load_words
 from charlm.run.weights import check_header
 from charlm.text.corpus import corpus_normalisation, split_path
@@ -49,9 +52,19 @@ def inventory_for(plan: Plan) -> Inventory:
         )
     if plan.stored and (plan.folder / RESUME).is_file():
         check_header(model, plan.folder / RESUME, prefix="model.")
+        _require_best(plan.folder)
     if plan.init:
         begin_from(model, inventory, run=beginning_of(plan))
     return inventory
+
+
+def _require_best(folder: Path) -> None:
+    """Raises DataError if epochs are done and the best one's weights, written before, are gone."""
+    if not (folder / MODEL).is_file() and recorded_history(folder / RESUME):
+        raise DataError(
+            f"{folder / MODEL}: no such file; expected the best weights of the epochs that are "
+            "done, which no other file holds; put it back, or begin again with another --out"
+        )
 
 
 def beginning_of(plan: Plan) -> LoadedRun:

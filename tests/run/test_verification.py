@@ -124,6 +124,11 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         RESUME,
         "model.output.words.bias is missing; expected the weights that run.json describes",
     ),
+    "a checkpoint without a position": (
+        lambda run: write_tensors(run / RESUME, read_tensors(run / RESUME)[0], meta={}),
+        RESUME,
+        "tells no position; the run is damaged",
+    ),
     "a cut checkpoint": (
         lambda run: (run / RESUME).write_bytes((run / RESUME).read_bytes()[:-1]),
         RESUME,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.run.folder import RESUME, RUN, VOCABULARY, load_info
+from charlm.run.folder import MODEL, RESUME, RUN, VOCABULARY, load_info
 from charlm.training import session
 from charlm.training.train import Silence
 
@@ -79,6 +79,27 @@ def test_a_run_of_charlm_0_1_which_kept_fewer_hashes_goes_on_without_a_note(
     assert notes.notes == []
     assert bits(stopped) == bits(tmp_path / "whole")
     assert load_info(stopped).counts_sha256 is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"epochs": 1}, {"bptt": 99, "max_time": "0.000001s"}],  # the latter stops after an epoch
+    ids=["finished", "unfinished"],
+)
+def test_best_weights_that_are_missing_are_named_and_nothing_is_touched(
+    asked: dict[str, Any], train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(**asked)
+    path = tmp_path / "run" / MODEL
+    path.unlink()
+    before = sorted((tmp_path / "run").rglob("*"))
+    with pytest.raises(DataError) as caught:
+        train_toy(resume=True, **asked)
+    assert str(caught.value) == (
+        f"{path}: no such file; expected the best weights of the epochs that are done, which no "
+        "other file holds; put it back, or begin again with another --out"
+    )
+    assert sorted((tmp_path / "run").rglob("*")) == before
 
 
 def test_a_link_to_a_folder_in_place_of_the_encoded_text_is_refused(

@@ -127,6 +127,7 @@ def eval_command(
     """
     from charlm.bench.evaluate import bench_eval
     from charlm.bench.train import NAIVE, OURS
+    from charlm.run.history import shown_ppl
 
     result = bench_eval(
         model=model,
@@ -146,12 +147,11 @@ def eval_command(
     sizes = {OURS: result.n_tokens, NAIVE: result.n_naive_tokens}
     _table({name: (timings[name], size) for name, size in sizes.items()})
     output.write(
-        f"{result.n_tokens} tokens in {timings[OURS].median:.2f} s, ppl {result.ppl:.2f}; "
+        f"{result.n_tokens} tokens in {timings[OURS].median:.2f} s, ppl {shown_ppl(result.ppl)}; "
         f"{result.speed_up:.2f} times the naive path, "
-        f"{abs(result.log10_prob_difference):.1e} off it a token (log10)"
+        f"{abs(result.log10_prob_difference):.1e} off it a token (log10)\n"
+        f"{result.share_of_peak:.1%} of a matrix product's {result.peak_flops / 1e9:,.0f} GFLOP/s"
     )
-    peak = f"{result.peak_flops / 1e9:,.0f} GFLOP/s"
-    output.write(f"{result.share_of_peak:.1%} of a matrix product's {peak}")
 
 
 def score(

@@ -147,6 +147,8 @@ def _print_systems(group: "Group", *, states: "Sequence[StateName]") -> None:
 
 
 def _system_row(system: "System", *, states: "Sequence[StateName]", is_alone: bool) -> list[str]:
+    from charlm.run.history import shown_ppl
+
     row = [
         system.name,
         NOTHING if system.n_parameters is None else str(system.n_parameters),
@@ -158,7 +160,8 @@ def _system_row(system: "System", *, states: "Sequence[StateName]", is_alone: bo
         figures = system.by_state[state]
         if not is_alone:
             row.append(NOTHING if figures.weight is None else f"{figures.weight:.3f}")
-        row += [_number(figures.perplexity.ppl), _number(figures.perplexity.bits_per_character, 4)]
+        bits = figures.perplexity.bits_per_character
+        row += [shown_ppl(figures.perplexity.ppl), "undefined" if bits is None else f"{bits:.4f}"]
     return row
 
 
@@ -181,9 +184,11 @@ def _print_pairs(group: "Group", *, states: "Sequence[StateName]") -> None:
 
 def shown_interval(difference: "Difference") -> list[str]:
     """The difference and its ends, each with two digits that tell something, of the width too."""
+    from charlm.run.history import MANY, shown_ppl
+
     ppl, low, high = difference.ppl, difference.low, difference.high
-    if ppl is None or low is None or high is None:
-        return [_number(None)] * 3
+    if ppl is None or low is None or high is None or max(map(abs, (ppl, low, high))) >= MANY:
+        return [shown_ppl(each) for each in (ppl, low, high)]
     least = _decimals(high - low)
     return [f"{value:z.{max(least, _decimals(value))}f}" for value in (ppl, low, high)]
 
@@ -209,8 +214,10 @@ def _print_bands(group: "Group") -> None:
 
 def _marked(ppl: float | None, band: "Band") -> str:
     """With a star for the best, and for what looks the same."""
-    shown = _number(ppl)
-    is_best = len(band.ppls) > 1 and ppl is not None and shown == _number(band.best)
+    from charlm.run.history import shown_ppl
+
+    shown = shown_ppl(ppl)
+    is_best = len(band.ppls) > 1 and ppl is not None and shown == shown_ppl(band.best)
     return shown + ("*" if is_best else " ")
 
 
@@ -227,7 +234,3 @@ def _signatures(group: "Group") -> list[tuple[str, str]]:
         for figures in system.by_state.values()
     ]
     return [(name, signature) for name, signature in dict.fromkeys(named) if signature]
-
-
-def _number(value: float | None, decimals: int = 2) -> str:
-    return "undefined" if value is None else f"{value:.{decimals}f}"

@@ -71,6 +71,7 @@ def export(
     charlm export --model exp/ptb --data ptb --arpa ptb.arpa.gz --entropy-prune 1e-8
     """
     chosen = {name: value for name, value in locals().items() if name != "as_json"}
+    from charlm.run.history import shown_ppl
     from charlm.scoring.export.export import export as approximate
 
     result = approximate(**chosen, on_stage=output.say)
@@ -78,7 +79,7 @@ def export(
         output.write_json(result.to_dict())
         return
     rows = [
-        (name, f"{result.weights[name]:.3f}" if name in result.weights else "-", f"{ppl:.2f}")
+        (name, f"{result.weights[name]:.3f}" if name in result.weights else "-", shown_ppl(ppl))
         for name, ppl in result.valid_ppls.items()
     ]
     output.table(rows, header=["part", "weight", "valid ppl"])

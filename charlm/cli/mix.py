@@ -95,9 +95,11 @@ def mix(
 
 
 def _print(result: "Mixture") -> None:
+    from charlm.run.history import shown_ppl
+
     weights = [*(f"{each.weight:.4f}" for each in result.streams), "-"]
     rows = [
-        [each.source, weight, str(each.n_zeroprobs), _ppl(each.ppl)]
+        [each.source, weight, str(each.n_zeroprobs), shown_ppl(each.ppl)]
         for each, weight in zip((*result.streams, result.mixture), weights, strict=True)
     ]
     header = ["source", "weight", LEFT_OUT, "ppl"]
@@ -109,10 +111,6 @@ def _print(result: "Mixture") -> None:
 
 def _has_left_out(result: "Mixture") -> bool:
     return any(each.n_zeroprobs for each in (*result.streams, result.mixture))
-
-
-def _ppl(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2f}"
 
 
 def _remarks(result: "Mixture") -> list[str]:

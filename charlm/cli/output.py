@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Cell = str | int
 
 STDOUT = "standard output"
-NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*%?|[-–]?")
+NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?%?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
 # Joiners and the soft hyphen stay: several scripts need them.
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]

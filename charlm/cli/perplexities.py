@@ -4,7 +4,7 @@ With `--debug` or another format stdout holds that layout and nothing else, sinc
 by line and field; what we have to say beside it goes to stderr.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -76,29 +76,37 @@ def printers(
 
 def _block(result: "Evaluation") -> str:
     """The further perplexities side by side with their denominators, and the signatures."""
+    from charlm.run.history import shown_ppl
+
     counts, first = result.counts, next(iter(result.by_state.values()))
-    rows: list[tuple[str, Callable[[Perplexity], float | None], int, str]] = [
-        ("ppl", lambda p: p.ppl, 2, f"{first.n_tokens} tokens, each </s> one of them"),
-        ("ppl1", lambda p: p.ppl1, 2, f"{first.n_words} words"),
-        ("ppl-known", lambda p: p.ppl_known, 2, f"{first.n_known_tokens} tokens, without <unk>"),
-        ("bits/char", lambda p: p.bits_per_character, 4, f"{counts.n_characters} characters"),
-        ("bits/byte", lambda p: p.bits_per_byte, 4, f"{counts.n_bytes} bytes"),
+    rows: list[tuple[str, Callable[[Perplexity], str], str]] = [
+        ("ppl", lambda p: shown_ppl(p.ppl), f"{first.n_tokens} tokens, each </s> one of them"),
+        ("ppl1", lambda p: shown_ppl(p.ppl1), f"{first.n_words} words"),
+        (
+            "ppl-known",
+            lambda p: shown_ppl(p.ppl_known),
+            f"{first.n_known_tokens} tokens, without <unk>",
+        ),
+        ("bits/char", lambda p: _bits(p.bits_per_character), f"{counts.n_characters} characters"),
+        ("bits/byte", lambda p: _bits(p.bits_per_byte), f"{counts.n_bytes} bytes"),
     ]
     header = "".join(f"  {state:>10}" for state in result.by_state) + "  over"
     lines: list[tuple[str, str]] = [("", header)]
-    for name, measure, decimals, over in rows:
-        values = [measure(perplexity) for perplexity in result.by_state.values()]
-        lines.append((name, _figures(values, decimals, over)))
+    for name, measure, over in rows:
+        lines.append((name, _figures(map(measure, result.by_state.values()), over)))
     if result.spelling is not None and not result.open_obstacle:
-        for name, measure, decimals, over in (rows[0], *rows[3:]):
-            values = [measure(perplexity) for perplexity in result.open_by_state.values()]
-            lines.append((f"{name}-open", _figures(values, decimals, over)))
+        for name, measure, over in (rows[0], *rows[3:]):
+            figures = map(measure, result.open_by_state.values())
+            lines.append((f"{name}-open", _figures(figures, over)))
     width = max(len(name) for name, _ in lines)
     return "\n".join([*(f"{name:{width}}{rest}" for name, rest in lines), *_remarks(result)])
 
 
-def _figures(values: Sequence[float | None], decimals: int, over: str) -> str:
-    shown = ["undefined" if v is None else f"{v:.{decimals}f}" for v in values]
+def _bits(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+def _figures(shown: Iterable[str], over: str) -> str:
     return "".join(f"  {value:>10}" for value in shown) + f"  {over}"
 
 

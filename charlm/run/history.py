@@ -69,9 +69,11 @@ def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return min(history, key=lambda record: (record.get(PRETRAINING, 0), record["valid_ppl"]))
 
 
-def shown_ppl(ppl: float) -> str:
-    """A perplexity with two decimals; one that is no figure any more, as 1.76e+211."""
-    return f"{ppl:.2f}" if ppl < MANY else f"{ppl:.2e}"
+def shown_ppl(ppl: float | None) -> str:
+    """A perplexity, or a difference of two, with two decimals; beyond measure as 1.76e+211."""
+    if ppl is None:
+        return "undefined"
+    return f"{ppl:.2f}" if abs(ppl) < MANY else f"{ppl:.2e}"
 
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:

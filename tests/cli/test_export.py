@@ -19,7 +19,7 @@ TABLE = """\
 part     weight  valid ppl
 train     0.570     151.20
 sample    0.001     250.00
-average   0.429    1155.12
+average   0.429   1.16e+21
 file          -     138.90
 """
 MADE_UP = Export(
@@ -29,7 +29,7 @@ MADE_UP = Export(
     sizes=(10_001, 2_000_000, 3_000_000),
     n_bytes=12_345_678,
     weights={"train": 0.57, "sample": 0.0012, "average": 0.4288},
-    valid_ppls={"train": 151.2, "sample": 250.0, "average": 1155.119, "file": 138.9},
+    valid_ppls={"train": 151.2, "sample": 250.0, "average": 1.155119e21, "file": 138.9},
     seconds=61.7,
 )
 SMALL = ["--tokens", "200", "--order", "2", "--followers", "2", "--device", "cpu", "--threads", "1"]

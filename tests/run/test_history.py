@@ -12,7 +12,9 @@ from charlm.run.history import shown_ppl
         (9_999_999.0, "9999999.00"),
         (1e7, "1.00e+07"),
         (1.76381e211, "1.76e+211"),  # with two decimals 215 characters of a line
+        (-2.5e80, "-2.50e+80"),
+        (None, "undefined"),
     ],
 )
-def test_a_perplexity_is_as_long_as_it_can_be_read(ppl: float, shown: str) -> None:
+def test_a_perplexity_is_as_long_as_it_can_be_read(ppl: float | None, shown: str) -> None:
     assert shown_ppl(ppl) == shown

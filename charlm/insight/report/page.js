@@ -17,6 +17,7 @@ function bdi(text) {
 function shown(value) {
   if (value === null) return "undefined";
   const size = Math.abs(value);
+  if (size >= 1e15) return value.toExponential(2); // no count: a perplexity beyond measure
   if (size >= 1000 || Number.isInteger(value)) return Math.round(value).toLocaleString("en");
   return size >= 1 ? value.toFixed(2) : Number(value.toPrecision(3)).toString();
 }

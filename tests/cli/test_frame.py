@@ -203,12 +203,12 @@ def test_a_public_error_is_a_charlm_error(name: str) -> None:
     assert issubclass(getattr(charlm, name), charlm.CharlmError)
 
 
-@pytest.mark.parametrize("name", charlm.__all__)
+@pytest.mark.parametrize("name", [name for name in charlm.__all__ if name != "__version__"])
 def test_a_public_name_can_be_called(name: str) -> None:
     assert callable(getattr(charlm, name))
 
 
 def test_the_public_names_are_listed_and_others_refused() -> None:
-    assert set(charlm.__all__) | {"__version__"} == set(dir(charlm))
+    assert charlm.__all__ == dir(charlm)
     with pytest.raises(AttributeError, match="module 'charlm' has no attribute 'trian'"):
         _ = charlm.trian

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.neighbours import Neighbourhood, neighbours_in, vectors_in
+from charlm.options import require_seed
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
@@ -24,7 +25,6 @@ from charlm.scoring.positions import SentencePlan
 from charlm.scoring.sampling import (
     SampledSentence,
     prefix_words,
-    require_seed,
     sampled_sentences,
 )
 from charlm.settings import Settings

@@ -30,7 +30,6 @@ PRECISIONS = ("auto", "fp32", "bf16")
 # A step of char-small on two cores took 140 ms alone with this count, as with ten times more, and
 # 210 ms with a passive wait; beside a busy process 330 ms, passive 190 ms, unlimited over 2 s.
 SPIN_COUNT = "10000"
-MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 # A process that dies is noticed at once, by its connections: this is for one that stands still.
 SILENCE = timedelta(minutes=10)

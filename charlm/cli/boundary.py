@@ -71,6 +71,23 @@ class Command(TyperCommand):
             error.message = error.message.removeprefix(PYDANTIC)
             raise
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, but each group of options under a heading of its own.
+
+        Typer's panels need rich, which takes a third of the time that --help takes without it.
+        """
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_word = parameter.param_type_name == "argument"
+                named = getattr(parameter, "rich_help_panel", None)
+                heading = "Arguments" if is_word else named or "Options"
+                groups.setdefault(heading, []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
 
 def _comes_once(option: TyperOption) -> bool:
     """Whether who gives it twice means two things: runs, files, words, parts of a corpus.

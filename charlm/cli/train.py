@@ -8,7 +8,7 @@ import typer
 
 from charlm.cli import options, output
 from charlm.cli.voices import is_first, one_voice
-from charlm.runtime import MAX_SEED
+from charlm.options import MAX_SEED
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

@@ -6,18 +6,20 @@ the batch nor how many are drawn changes it. A sentence's log10 probability is t
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.options import keywords
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import MAX_SEED, Precision, autocast, pick_device, pick_precision, set_threads
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.drawing import Shape
 from charlm.scoring.nll import FormVectors
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.scoring.positions import SentenceDrawer, SentencePlan
+from charlm.scoring.sample_options import SampleOptions
 from charlm.text.lines import split_words
 from charlm.text.marks import without_marks
 
@@ -70,60 +72,43 @@ class Sample:
         }
 
 
-def sample(
-    model: str | Path | None = None,
-    *,
-    n: int = 10,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
-    no_unk: bool = False,
-    open_vocabulary: bool = False,
-    prefix: str = "",
-    max_length: int = 200,
-    seed: int = 1,
-    batch_size: int = 128,
-    device: str = "auto",
-    precision: Precision = "fp32",
-    threads: int | None = None,
-    on_sentence: Callable[[SampledSentence], None] | None = None,
-) -> Sample:
-    """`n` sentences, each from the initial state, drawn word by word from the model.
+@keywords(SampleOptions)
+def sample(options: SampleOptions) -> Sample:
+    """Sentences, each from the initial state, drawn word by word from the model.
 
-    `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
     Log-probabilities are divided by `temperature`; then the `top_k` likeliest words are kept, and
-    of those as few of the likeliest as hold a share of `top_p`. `no_unk` never draws `<unk>`;
-    `open_vocabulary` lets the run's speller spell it, and its log10 probability is that of `<unk>`
-    all the same. Every sentence begins with the words of `prefix` and has at most
-    `max_length` words. `on_sentence` hears of each in order, when those before it are finished.
+    of those as few of the likeliest as hold a share of `top_p`. With `open_vocabulary` the log10
+    probability of what is spelled is that of `<unk>` all the same.
 
     Raises:
         ConfigError: a number out of its range; a prefix that the model cannot read; an open
             vocabulary and no speller.
         DataError: a run that is not what was expected; a model that gives no numbers.
     """
-    shape = Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk)
-    for option, number in (("-n", n), ("--max-length", max_length), ("--batch-size", batch_size)):
-        if number < 1:
-            raise ConfigError(f"{option} {number}: expected 1 or more")
-    if no_unk and open_vocabulary:
+    shape = Shape(options.temperature, options.top_k, options.top_p, options.no_unk)
+    if options.no_unk and options.open_vocabulary:
         raise ConfigError("--no-unk: leaves --open-vocabulary nothing to spell; drop one of them")
-    require_seed(seed)
-    set_threads(threads)
-    where = pick_device(device)
-    number_format = pick_precision(precision, where)
-    run = load_run(which_run(model), device=where)
-    words = prefix_words(prefix, run=run, max_length=max_length)
-    spell = OpenVocabulary.of_run(run).spell if open_vocabulary else None
-    plan = SentencePlan(seed=seed, shape=shape, prefix=words, max_length=max_length, spell=spell)
+    set_threads(options.threads)
+    where = pick_device(options.device)
+    number_format = pick_precision(options.precision, where)
+    run = load_run(which_run(options.model), device=where)
+    plan = SentencePlan(
+        seed=options.seed,
+        shape=shape,
+        prefix=prefix_words(options.prefix, run=run, max_length=options.max_length),
+        max_length=options.max_length,
+        spell=OpenVocabulary.of_run(run).spell if options.open_vocabulary else None,
+    )
     sentences = []
     with autocast(where, number_format):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        for each in sampled_sentences(vectors, plan, n=n, batch_size=batch_size, source=run.path):
+        for each in sampled_sentences(
+            vectors, plan, n=options.n, batch_size=options.batch_size, source=run.path
+        ):
             sentences.append(each)
-            if on_sentence is not None:
-                on_sentence(each)
-    return Sample(run.path, seed, tuple(sentences))
+            if options.on_sentence is not None:
+                options.on_sentence(each)
+    return Sample(run.path, options.seed, tuple(sentences))
 
 
 def sampled_sentences(
@@ -138,16 +123,6 @@ def sampled_sentences(
     for drawn in drawer.sentences(n, batch_size=batch_size):
         log10s = tuple(0.0 + nats / math.log(10) for nats in drawn.log_probs)
         yield SampledSentence(tuple(drawn.words), log10s, drawn.is_finished)
-
-
-def require_seed(seed: int) -> None:
-    """Refuse what is no seed.
-
-    Raises:
-        ConfigError: less than 0, or more than a generator takes.
-    """
-    if not 0 <= seed <= MAX_SEED:
-        raise ConfigError(f"--seed {seed}: expected 0 to {MAX_SEED}")
 
 
 def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from charlm.errors import ConfigError, DataError, TrainingError
+from charlm.options import MAX_SEED
 from charlm.presets import preset
 from charlm.run.folder import (
     MAX_THREADS,
@@ -22,7 +23,7 @@ from charlm.run.folder import (
     load_resumable,
 )
 from charlm.run.weights import read_meta
-from charlm.runtime import MAX_SEED, pick_device, pick_precision, set_threads
+from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.text.corpus import split_path
 from charlm.text.files import sha256_of

@@ -14,13 +14,13 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import thresholds_of
 from charlm.ngram.source import parse_pruning
+from charlm.options import require_seed
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.export.approximation import Approximation, Approximator, ExportPlan, OnStage
 from charlm.scoring.export.walking import Walker
 from charlm.scoring.nll import FormVectors
-from charlm.scoring.sampling import require_seed
 from charlm.scoring.streams import as_words
 from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import FormIds, Ids, encode_sentences, split_path

@@ -151,5 +151,5 @@ def test_a_sentence_runs_as_its_first_word_does(
 @pytest.mark.parametrize(
     ("value", "text"), [(19_370_000, "19,370,000"), (1.76381e211, "1.76e+211"), (92.3, "92.30")]
 )
-def test_a_number_is_as_long_as_it_can_be_read(watched: Watched, value: float, text: str) -> None:
+def test_a_number_is_as_long_as_it_can_be_read(watched: Any, value: float, text: str) -> None:
     assert watched.page.evaluate("value => shown(value)", value) == text

@@ -1,0 +1,182 @@
+"""A command's options, each said once: a field of a frozen dataclass, with its help and its range.
+
+The command line is made from the fields, and the Python function takes them as keywords: whoever
+adds an option adds a field, and nothing else. Neither typer nor torch is imported here, nor by the
+files that hold the fields.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
+
+from charlm.errors import ConfigError
+
+MAX_SEED = 2**32 - 1  # the largest that NumPy's generators take as one word
+
+P = ParamSpec("P")
+Options = TypeVar("Options")
+Result = TypeVar("Result")
+Options_contra = TypeVar("Options_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Opt:
+    """What is said of an option besides its name, type and default."""
+
+    help: str
+    group: str = ""  # the heading that it stands under in --help
+    least: float | None = None
+    most: float | None = None
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()  # on the command line, where --its-name is not what it is called
+    cli_type: Any = None  # what the command line reads, where Python takes more
+    is_argument: bool = False  # on the command line a word of its own, without a flag
+    is_for_python: bool = False  # a function, say: the command line has no such option
+
+    def flag(self, name: str) -> str:
+        """What messages call the option of that name."""
+        if self.is_argument:
+            return self.metavar or name.upper()
+        return self.flags[-1] if self.flags else f"--{name.replace('_', '-')}"
+
+
+class Field(NamedTuple):
+    """An option as the dataclass of its command has it."""
+
+    name: str
+    type: Any
+    default: Any  # inspect.Parameter.empty: it must be said
+    opt: Opt
+
+
+def fields_of(options: type) -> tuple[Field, ...]:
+    """The options of a command, in the order in which they are written down."""
+    hints = get_type_hints(options, include_extras=True)
+    found = []
+    for name, parameter in inspect.signature(options).parameters.items():
+        annotation = hints[name]
+        assert get_origin(annotation) is Annotated, f"{options.__name__}.{name}: has no Opt"
+        kind, opt, *_ = get_args(annotation)
+        found.append(Field(name, kind, parameter.default, opt))
+    return tuple(found)
+
+
+class Function(Protocol[P, Options_contra, Result_co]):
+    """A function that takes a command's options, as one object or as keywords."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, options: Options_contra, /) -> Result_co: ...
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result_co: ...
+
+
+def keywords(
+    options: Callable[P, Options],
+) -> Callable[[Callable[[Options], Result]], Function[P, Options, Result]]:
+    """Lets a function of one options object take the same options as keywords, too.
+
+    Its signature is that of `options`, for type checkers and for people, its docstring is followed
+    by a line an option. A number out of its range is a ConfigError, a keyword that does not exist
+    the TypeError that Python would raise.
+    """
+    kind = cast(type, options)
+    signature = _plain_signature(kind)
+
+    def decorate(function: Callable[[Options], Result]) -> Function[P, Options, Result]:
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Result:
+            if len(args) == 1 and not kwargs and isinstance(args[0], kind):
+                chosen = cast(Options, args[0])
+            else:
+                try:
+                    signature.bind(*args, **kwargs)
+                except TypeError as error:
+                    raise TypeError(f"{function.__name__}(): {error}") from None
+                chosen = options(*args, **kwargs)
+            check_ranges(chosen)
+            return function(chosen)
+
+        listed = "\n".join(f"    {field.name}: {field.opt.help}" for field in fields_of(kind))
+        call.__doc__ = f"{inspect.getdoc(function) or ''}\n\nOptions:\n{listed}\n"
+        returns = inspect.signature(function).return_annotation
+        vars(call)["__signature__"] = signature.replace(return_annotation=returns)
+        return cast("Function[P, Options, Result]", call)
+
+    return decorate
+
+
+def _plain_signature(options: type) -> inspect.Signature:
+    """The constructor's, without what is said of each option."""
+    types = {field.name: field.type for field in fields_of(options)}
+    given = inspect.signature(options).parameters.values()
+    return inspect.Signature([each.replace(annotation=types[each.name]) for each in given])
+
+
+def check_ranges(options: object) -> None:
+    """Raises ConfigError for a number that is outside what its option allows."""
+    for name, _, _, opt in fields_of(type(options)):
+        check_range(getattr(options, name), opt=opt, name=name)
+
+
+def check_range(value: object, *, opt: Opt, name: str) -> None:
+    """Raises ConfigError for a number that is outside what an option allows."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    is_low = opt.least is not None and not value >= opt.least
+    if is_low or (opt.most is not None and not value <= opt.most):
+        raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
+
+
+def require_seed(seed: int) -> None:
+    """Raises ConfigError for what no generator takes as a seed."""
+    check_range(seed, opt=get_args(Seed)[1], name="seed")
+
+
+def shown_range(opt: Opt) -> str:
+    """`1 or more`, `at most 6`, or `1 to 6`."""
+    if opt.most is None:
+        return f"{opt.least:g} or more"
+    return f"at most {opt.most:.15g}" if opt.least is None else f"{opt.least:g} to {opt.most:.15g}"
+
+
+# What several commands share, so that one idea has one spelling everywhere.
+Device = Annotated[
+    str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda:N")
+]
+Threads = Annotated[
+    int | None,
+    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, metavar="N"),
+]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16"],
+    Opt("Number format of matrix products; auto takes the fastest that is safe.", "Machine"),
+]
+Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED, metavar="N")]
+Model = Annotated[
+    str | Path | None,
+    Opt(
+        "Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
+        metavar="RUN",
+        cli_type=Path | None,
+    ),
+]

@@ -1,0 +1,67 @@
+"""The options of `charlm sample`."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
+
+from charlm.options import Device, Model, Opt, Precision, Seed, Threads
+
+
+@dataclass(frozen=True)
+class SampleOptions:
+    """From which model sentences are drawn, how many, and how."""
+
+    model: Model = None
+    _: KW_ONLY
+    n: Annotated[int, Opt("Number of sentences.", least=1, metavar="N", flags=("-n",))] = 10
+    temperature: Annotated[
+        float,
+        Opt(
+            "Divisor of log-probabilities: below 1 likelier words, above 1 rarer ones.",
+            "Draws",
+            metavar="T",
+        ),
+    ] = 1.0
+    top_k: Annotated[
+        int | None,
+        Opt(
+            "Draw from the N likeliest words alone; from all if not given.",
+            "Draws",
+            least=1,
+            metavar="N",
+        ),
+    ] = None
+    top_p: Annotated[
+        float,
+        Opt(
+            "Draw from the likeliest words that hold this share, above 0 and up to 1.",
+            "Draws",
+            metavar="P",
+        ),
+    ] = 1.0
+    no_unk: Annotated[bool, Opt("Never draw <unk>; the others share its due.", "Draws")] = False
+    open_vocabulary: Annotated[
+        bool, Opt("Spell each <unk>, by the run's speller (charlm train --speller).", "Draws")
+    ] = False
+    prefix: Annotated[str, Opt("Words that every sentence begins with.", metavar="WORDS")] = ""
+    max_length: Annotated[
+        int,
+        Opt("Greatest length in words; what is longer is cut there.", least=1, metavar="N"),
+    ] = 200
+    seed: Seed = 1
+    batch_size: Annotated[
+        int,
+        Opt(
+            "Sentences drawn side by side; changes the speed alone.",
+            "Machine",
+            least=1,
+            metavar="N",
+        ),
+    ] = 128
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+    on_sentence: Annotated[
+        Callable[[Any], object] | None,
+        Opt("Hears of each sentence in order, when those before it are ready.", is_for_python=True),
+    ] = None

@@ -67,7 +67,7 @@ def write_vectors(
     readings = read_words(Reader(run, raw=raw, lower=lower), words) if words else None
     _check(readings or [], vectors, tap=tap)
     n_words, dim = len(readings or run.inventory.words), vectors.widths[tap]
-    with atomic_write(path) as file:
+    with atomic_write(path, through_links=True) as file:
         file.write(f"{n_words} {dim}\n".encode())
         for forms, vectors_NE in _blocks(vectors, readings, tap=tap):
             for form, row in zip(forms, vectors_NE.tolist(), strict=True):

@@ -66,7 +66,7 @@ class Weights:
 
     def save(self, path: str | Path) -> None:
         """Write them to `path`, whole or not at all."""
-        write_json(path, self.to_dict())
+        write_json(path, self.to_dict(), through_links=True)
 
 
 def total(table: FeatureTable, weights: Weights) -> Floats:

@@ -37,9 +37,7 @@ def write_file(pieces: Iterable[Piece], path: str | Path) -> None:
         ConfigError: a piece for a file of its own, where there is no folder.
         DataError: `path` is a folder, a device or a pipe.
     """
-    if Path(path).is_dir():
-        raise DataError(f"{path}: is a folder; expected a file or a new name")
-    with packed_write(path) as file:
+    with packed_write(path, through_links=True) as file:
         for piece in pieces:
             file.write(_unnamed(piece).encode())
 
@@ -61,7 +59,7 @@ def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> N
             if place.is_dir():
                 raise DataError(f"{place}: is a folder; expected a file or a new name")
             place.parent.mkdir(parents=True, exist_ok=True)
-            with open(collected, "rb") as source, packed_write(place) as file:
+            with open(collected, "rb") as source, packed_write(place, through_links=False) as file:
                 shutil.copyfileobj(source, file)
 
 

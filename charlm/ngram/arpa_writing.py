@@ -39,7 +39,7 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
     if start not in STARTS:
         raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
     require_arpa_words(model.words, source=model.source)
-    with packed_write(path) as file:
+    with packed_write(path, through_links=True) as file:
         for block in arpa_blocks(model, start=start):
             file.write(block)
 

@@ -29,6 +29,7 @@ from charlm.ngram.source import (
 )
 from charlm.text.apart import keeps_inputs
 from charlm.text.corpus import split_path
+from charlm.text.folders import stream_of
 from charlm.text.inventory import Inventory, vocabulary_at
 from charlm.text.perplexity import Evaluation, ScoredSentence
 from charlm.text.spelling import Spells
@@ -223,6 +224,11 @@ def _estimated(
         if place is not None:
             place.keep(model)
         return model, info
+    if place is not None and stream_of(place.path) is not None:
+        raise ConfigError(
+            f"--out {place.path}: a stream, and what lmplz writes is read again; expected a file, "
+            "or --engine charlm"
+        )
     with neighbour_folder("model" if place is None else place.path) as folder:
         is_arpa = place is not None and place.tool is None
         arpa = place.path if place is not None and is_arpa else folder / "model.arpa"

@@ -15,6 +15,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.text.files import atomic_write
+from charlm.text.folders import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")
 PACKED = (".gz", ".bz2", ".xz")
@@ -68,7 +69,7 @@ def write_binary(model: BackoffModel, path: str | Path, *, tool: Path) -> None:
 @contextmanager
 def neighbour_folder(path: str | Path) -> Iterator[Path]:
     """A folder on the disk of `path` for what other programs write; gone after use."""
-    with tempfile.TemporaryDirectory(dir=Path(path).parent, prefix=".charlm-") as folder:
+    with tempfile.TemporaryDirectory(dir=working_folder_of(path), prefix=".charlm-") as folder:
         yield Path(folder)
 
 
@@ -81,7 +82,7 @@ def convert_to_binary(arpa: Path, path: str | Path, *, tool: Path) -> None:
     with neighbour_folder(path) as folder:
         made = folder / "model.bin"
         _run([str(tool), "-s", str(arpa), str(made)])  # -s: `<s>` and `</s>` may be missing
-        with open(made, "rb") as file, atomic_write(path) as out:
+        with open(made, "rb") as file, atomic_write(path, through_links=True) as out:
             shutil.copyfileobj(file, out)
 
 

@@ -23,6 +23,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import Start, capital_unk
 from charlm.ngram.words import CAPITAL_UNK
 from charlm.text.files import scratch_file
+from charlm.text.folders import working_folder_of
 from charlm.text.inventory import UNK_WORD, is_spelled_unk
 from charlm.text.packing import packed_write
 
@@ -95,13 +96,16 @@ def estimate_with_lmplz(
         DataError: no sentence, a word that lmplz would cut or ARPA cannot hold, or lmplz failed.
         OSError: as the system gave it.
     """
-    folder = Path(out).absolute().parent
+    folder = working_folder_of(out).absolute()
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(out))
     with scratch_file(folder) as text, scratch_file(folder) as log:
         holds_unk = _write_text(sentences, text, name=name)
         command = _command(program, folder, order=order, prune=prune)
-        with _running(command, stdin=text, stderr=log) as process, packed_write(out) as arpa:
+        with (
+            _running(command, stdin=text, stderr=log) as process,
+            packed_write(out, through_links=True) as arpa,
+        ):
             # The text and the log are files, so this pipe is all that either side can wait for,
             # and charlm, which dies of writing to a closed pipe, writes to none.
             source = cast(BinaryIO, process.stdout)

@@ -212,7 +212,7 @@ def _write(mixture: Mixture, path: str | Path) -> None:
     """The mixture's scores as JSON lines or as SRILM prints them, packed by the suffix."""
     as_json = Path(path).name.endswith(JSON_SUFFIXES)
     counts, sums = Counts(), Log10Sums()
-    with packed_write(path) as file:
+    with packed_write(path, through_links=True) as file:
         for sentence in _sentences(mixture):
             counts += sentence.perplexity.counts
             sums += sentence.perplexity.sums

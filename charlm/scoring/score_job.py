@@ -9,6 +9,7 @@ from charlm.errors import ConfigError
 from charlm.nbest.contract import OnNan, Source
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.weights import Weights
+from charlm.text.folders import require_place
 
 Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
 SAME_FORMAT = ("scored", "ranked")
@@ -46,6 +47,14 @@ def as_files(features: Sequence[str] | Mapping[str, str | Path]) -> dict[str, Pa
             raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
         files[name] = Path(path)
     return files
+
+
+def is_folder(out: str | Path, *, lists: str | Path, layout: Write) -> bool:
+    """Whether a path is that of a folder: a new one is, where the lists come from one."""
+    if Path(out).exists():
+        return Path(out).is_dir()
+    is_one = layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
+    return is_one or str(out).endswith("/")
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,12 @@ class Asked:
                 f"--sort: --write {self.write} has no list to sort; expected one of "
                 f"{', '.join(LISTS)}; drop one of them"
             )
+        if self.tune is not None:
+            require_place(self.weights, option="--weights")
+        if isinstance(self.out, str | Path) and not is_folder(
+            self.out, lists=self.lists or "-", layout=self.layout
+        ):
+            require_place(self.out, option="--out")
 
     @property
     def layout(self) -> Write:

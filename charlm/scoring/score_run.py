@@ -24,7 +24,7 @@ from charlm.scoring.list_job import Job
 from charlm.scoring.list_pass import Pass
 from charlm.scoring.nbest_lines import write_nbest
 from charlm.scoring.rescoring import ScoredList
-from charlm.scoring.score_job import SAME_FORMAT, Asked, Given, Out, Tuning, Write
+from charlm.scoring.score_job import SAME_FORMAT, Asked, Given, Out, Tuning, Write, is_folder
 from charlm.scoring.serving import JSONL, Server
 from charlm.scoring.why import Why
 
@@ -153,19 +153,11 @@ def _write(
         pieces = write_nbest(rescored) if layout == "nbest" else write_best(rescored, layout)
     if callable(out):
         write_stream(pieces, out)
-    elif _is_folder(out, lists=lists, layout=layout):
+    elif is_folder(out, lists=lists, layout=layout):
         name = "lists" if str(lists) == "-" else Path(lists).name
         write_folder(pieces, out, main=name)  # where the format does not say
     else:
         write_file(pieces, out)
-
-
-def _is_folder(out: str | Path, *, lists: str | Path, layout: Write) -> bool:
-    """Whether a path is that of a folder: a new one is, where the lists come from one."""
-    if Path(out).exists():
-        return Path(out).is_dir()
-    is_one = layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
-    return is_one or str(out).endswith("/")
 
 
 def served(job: Job, *, given: Given, out: Callable[[str], object], layout: Write) -> Done:

@@ -54,8 +54,8 @@ def _reads(path: Path, out: Path) -> bool:
     """Whether what is read at `path`, a file or a folder, is a file that `out` would replace."""
     if not out.is_file():
         return False
-    places = [path / out.name] if out.name in PARTS else []
-    return any(place.is_file() and os.path.samefile(place, out) for place in (path, *places))
+    places = (path, *(path / name for name in PARTS))
+    return any(place.is_file() and os.path.samefile(place, out) for place in places)
 
 
 def _paths(value: object) -> Iterator[Path]:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from charlm.errors import DataError
-from charlm.text.folders import require_file_or_new
-from charlm.text.neighbour import neighbour_of, open_neighbour
+from charlm.text.folders import require_file_or_new, stream_of, target_of
+from charlm.text.neighbour import naming, replacing
 
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 # Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
@@ -104,30 +104,29 @@ def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
+def atomic_write(path: str | Path, *, through_links: bool = False) -> Iterator[BinaryIO]:
     """A binary writer whose content replaces `path` at the end, whole or not at all.
 
     Everything that charlm keeps is written here: to a neighbour of `path`, flushed to the disk,
     then renamed over it. After a crash at any moment `path` holds the old content or the new; of
-    two that write it at a time, what the later one to end wrote.
+    two that write it at a time, what the later one to end wrote. A link is replaced: it may be of a
+    stranger's run. `through_links` is for a name that the user gave: the file at the end of its
+    links is written, and of a stream's name, as /dev/stdout, the stream, at once.
 
     Raises:
-        DataError: as `require_file_or_new`.
+        DataError: as `require_file_or_new`; through links as `target_of`.
         OSError: as the system gave it; `path` is untouched and the neighbour removed.
     """
     path = Path(path)
-    require_file_or_new(path)
-    try:
-        with open_neighbour(path) as (neighbour, file):
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(neighbour, path)
-    except OSError as error:
-        if error.filename is None or str(error.filename).startswith(str(neighbour_of(path))):
-            error.filename, error.filename2 = str(path), None  # a full disk names no file
-        raise
-    _sync_folder(path.parent)
+    number = stream_of(path) if through_links else None
+    if number is not None:
+        with naming(path), open(os.dup(number), "wb") as stream:
+            yield stream
+        return
+    if not through_links:
+        require_file_or_new(path)
+    with replacing(target_of(path) if through_links else path, name=path) as file:
+        yield file
 
 
 @contextmanager
@@ -152,29 +151,16 @@ def naming_full(folder: str | Path) -> Iterator[None]:
         raise
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` last through a power cut, where the file system can."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
-            error.filename = str(folder)
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Replace `path` by `content`, atomically."""
-    with atomic_write(path) as file:
+def write_bytes(path: str | Path, content: bytes, *, through_links: bool = False) -> None:
+    """Replace `path` by `content`, as `atomic_write`."""
+    with atomic_write(path, through_links=through_links) as file:
         file.write(content)
 
 
-def write_json(path: str | Path, value: Any) -> None:
-    """Replace `path` by `value` as JSON, one key or element a line, atomically."""
+def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> None:
+    """Replace `path` by `value` as JSON, one key or element a line, as `atomic_write`."""
     pieces = json.JSONEncoder(ensure_ascii=False, indent=1, allow_nan=False).iterencode(value)
-    with atomic_write(path) as file:
+    with atomic_write(path, through_links=through_links) as file:
         while some := "".join(islice(pieces, JSON_PIECES)):
             # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
             file.write(some.encode(errors="backslashreplace"))

@@ -1,16 +1,27 @@
-"""Folders and files that a user names for what is written."""
+"""Folders and files that a user names for what is written.
 
+A link means the file at its end, and /dev/stdout or what a shell makes of `>(gzip)` an open stream.
+"""
+
+import fcntl
+import os
+import re
 from pathlib import Path
+from tempfile import gettempdir
 
 from charlm.errors import ConfigError, DataError
+
+MOST_LINKS = 40  # that the system follows, too
 
 
 def make_folder(path: Path) -> None:
     """Make a folder, and those above it, where there is none yet.
 
     Raises:
-        DataError: a file of that name.
+        DataError: a file of that name, or a link to nothing.
     """
+    if path.is_symlink() and not path.exists():
+        raise DataError(f"{path}: is a link to nothing; expected a folder or a new name")
     if path.exists() and not path.is_dir():
         raise DataError(f"{path}: is a file; expected a folder or a new name")
     path.mkdir(parents=True, exist_ok=True)
@@ -20,19 +31,76 @@ def require_place(path: str | Path | None, *, option: str) -> None:
     """Refuse, before the work of an hour, what its result cannot be written to; None is nothing.
 
     Raises:
-        ConfigError: standard output, a folder that is missing, or as `require_file_or_new`.
+        ConfigError: standard output by `-`, a folder that is missing or may not be written to, a
+            stream that is not open, or as `target_of`.
     """
     if path is None:
         return
     if str(path) == "-":
         raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise ConfigError(f"{option} {path}: no folder {folder}; expected one; make it first")
+    number = stream_of(path)
+    if number is not None:
+        _require_open(number, name=f"{option} {path}")
+        return
     try:
-        require_file_or_new(Path(path))
+        folder = target_of(Path(path)).parent
     except DataError as error:
         raise ConfigError(f"{option} {error}") from None
+    if not folder.is_dir():
+        raise ConfigError(f"{option} {path}: no folder {folder}; expected one; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"{option} {path}: folder {folder} may not be written to; expected one that may; "
+            "choose another"
+        )
+
+
+def stream_of(path: str | Path) -> int | None:
+    """The open file of this process that a name leads to, by its number; None for all others."""
+    own = re.compile(rf"/dev/fd|/proc/{os.getpid()}(/task/[0-9]+)?/fd")
+    place = Path(path)
+    for _ in range(MOST_LINKS):
+        place = Path(os.path.realpath(place.parent), place.name)
+        if own.fullmatch(str(place.parent)) and place.name.isdecimal():
+            return int(place.name)
+        if not place.is_symlink():
+            return None
+        place = place.parent / os.readlink(place)
+    return None
+
+
+def working_folder_of(path: str | Path) -> Path:
+    """Where to put what is on its way to `path`: beside it, and for a stream where the system says.
+
+    Raises:
+        DataError: as `target_of`.
+    """
+    return Path(gettempdir()) if stream_of(path) is not None else target_of(Path(path)).parent
+
+
+def _require_open(number: int, *, name: str) -> None:
+    try:
+        can_write = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    except OSError:
+        can_write = False
+    if not can_write:
+        raise ConfigError(f"{name}: is not open for writing; expected a file or a new name")
+
+
+def target_of(path: Path) -> Path:
+    """The file, perhaps a new one, that a name means: what stands at the end of its links.
+
+    Raises:
+        DataError: links in a circle, a place of the system's, or as `require_file_or_new`.
+    """
+    require_file_or_new(path)
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink():
+        raise DataError(f"{path}: leads in a circle; expected a file or a new name")
+    for folder in (os.path.realpath(each.parent) for each in (path, target)):
+        if folder == "/dev" or f"{folder}/".startswith(("/proc/", "/sys/")):
+            raise DataError(f"{path}: is the system's own; expected a file of yours or a new name")
+    return target
 
 
 def require_file_or_new(path: Path) -> None:

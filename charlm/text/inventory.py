@@ -102,8 +102,8 @@ class Inventory:
         """A hash of the counts: they change no id, yet criteria and outputs are made from them."""
         return hashlib.sha256(json.dumps(self.counts).encode()).hexdigest()
 
-    def save(self, path: str | Path) -> None:
-        """Write vocab.json, atomically."""
+    def save(self, path: str | Path, *, through_links: bool = False) -> None:
+        """Write vocab.json, as `atomic_write`."""
         value: dict[str, object] = {
             "format": FORMAT if self.morphs is None else FORMAT_WITH_MORPHS,
             "max_word_length": self.max_word_length,
@@ -114,7 +114,7 @@ class Inventory:
         }
         if self.morphs is not None:
             value["morphs"] = self.morphs.to_dict()
-        write_json(path, value)
+        write_json(path, value, through_links=through_links)
 
 
 def vocabulary_at(path: str | Path) -> Inventory:

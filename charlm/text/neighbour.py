@@ -4,6 +4,7 @@ A writer holds the system's lock (flock) on its own, which goes with the process
 write one file at a time neither takes the other's away, and what a crash left behind is replaced.
 """
 
+import errno
 import fcntl
 import os
 import stat
@@ -13,6 +14,46 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: Path, *, name: Path) -> Iterator[BinaryIO]:
+    """A writer of what takes the place of the file `path` at the end; messages call it `name`.
+
+    Raises:
+        OSError: as the system gave it; `path` is untouched and the neighbour removed.
+    """
+    with naming(name, in_place_of=neighbour_of(path)), open_neighbour(path) as (neighbour, file):
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        os.replace(neighbour, path)
+    _sync_folder(path.parent)
+
+
+@contextmanager
+def naming(path: Path, *, in_place_of: Path | None = None) -> Iterator[None]:
+    """Let an error name what the user knows: of a full disk the system names nothing at all."""
+    try:
+        yield
+    except OSError as error:
+        found = error.filename
+        if found is None or (in_place_of and str(found).startswith(str(in_place_of))):
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` last through a power cut, where the file system can."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            error.filename = str(folder)
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def neighbour_of(path: Path) -> Path:

@@ -19,9 +19,12 @@ _File = AbstractContextManager[BinaryIO]
 
 
 @contextmanager
-def packed_write(path: str | Path) -> Iterator[BinaryIO]:
+def packed_write(path: str | Path, *, through_links: bool) -> Iterator[BinaryIO]:
     """A binary writer as `atomic_write`, which packs what goes through it as the suffix says."""
-    with atomic_write(path) as raw, _packer(raw, Path(path).suffix) as file:
+    with (
+        atomic_write(path, through_links=through_links) as raw,
+        _packer(raw, Path(path).suffix) as file,
+    ):
         yield file
 
 

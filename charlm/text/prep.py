@@ -4,6 +4,7 @@ The cleaned text goes to a nameless file first, since where to cut it is known o
 three files appear together and corpus.json last: where it stands, the corpus is whole.
 """
 
+import os
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -193,7 +194,7 @@ def _whole_corpus(out: Path) -> Iterator[None]:
 
 def _refuse_corpus(out: Path) -> None:
     for name in FILES:
-        if (out / name).exists():
+        if os.path.lexists(out / name):
             raise DataError(
                 f"{out}: holds {name} already; expected a folder without a corpus; name another "
                 "--out, or remove the old one first"

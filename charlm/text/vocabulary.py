@@ -13,7 +13,7 @@ from charlm.errors import DataError
 from charlm.text.corpus import corpus_normalisation, split_path
 from charlm.text.counting import count_file
 from charlm.text.counts import TextCounts
-from charlm.text.folders import require_place
+from charlm.text.folders import require_place, stream_of
 from charlm.text.inventory import (
     MAX_WORD_LENGTH,
     N_MARKERS,
@@ -194,7 +194,7 @@ def build_vocabulary(
             text = count_file(path, normalisation=normalisation, threads=threads)
             splits[split] = _split_counts(text, inventory)
     if out is not None:
-        inventory.save(out)
+        inventory.save(out, through_links=True)
     return VocabularyResult(inventory, splits)
 
 
@@ -206,7 +206,7 @@ def _require_vocabulary_or_new(path: Path) -> None:
         DataError: `path` holds something that is no vocabulary, a training text perhaps.
     """
     require_place(path, option="--out")
-    if not path.exists():
+    if not path.exists() or stream_of(path) is not None:
         return
     try:
         load_inventory(path)

@@ -222,7 +222,7 @@ def test_a_full_disk_ends_lmplz_too(
     code = f"open({str(told)!r}, 'w').write(str(os.getpid()))\n{answering(ANSWER)}"
 
     @contextmanager
-    def full(path: Path) -> Iterator[Any]:
+    def full(path: Path, **_: bool) -> Iterator[Any]:
         class Full:
             def writelines(self, lines: object) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

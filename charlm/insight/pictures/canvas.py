@@ -118,7 +118,7 @@ def save(drawn: Drawn, path: str | Path) -> None:
     metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "charlm"}):
         drawn.figure.savefig(buffer, format=suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, buffer.getvalue(), through_links=True)
 
 
 def require_format(path: str | Path) -> str:
@@ -139,7 +139,7 @@ def save_rows(drawn: Drawn, path: str | Path) -> None:
     """Write a picture's numbers as TSV with a header, atomically; what is not defined is empty."""
     lines = [drawn.header, *drawn.rows]
     text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
-    write_bytes(path, text.encode(errors="backslashreplace"))
+    write_bytes(path, text.encode(errors="backslashreplace"), through_links=True)
 
 
 def _cell(value: Cell) -> str:

@@ -188,7 +188,7 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
 def _write_page(subject: Subject, out: Path, *, words: list[str], written: _Written) -> None:
     subject.check()
     content = content_of(subject, words=words)
-    write_bytes(out, page(content.sections))
+    write_bytes(out, page(content.sections), through_links=True)
     written.files.append(out)
     for section, reason in content.missing:
         written.missing.setdefault(reason, []).append(section)

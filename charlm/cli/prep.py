@@ -53,7 +53,13 @@ MinWords = Annotated[
     int, typer.Option(metavar="N", min=1, help="Fewest words of a line that is kept.")
 ]
 MaxWords = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Most words of a line that is kept; 0 is no limit.")
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Most words of a line that is kept; 0 is no limit, and a line of more than 64 MiB an "
+        "error.",
+    ),
 ]
 Dedup = Annotated[
     bool,

@@ -28,6 +28,7 @@ def score(
     on_nan: asked.OnNan = "error",
     allow_missing: asked.AllowMissing = False,
     length_penalty: asked.LengthPenalty = 0.0,
+    max_line: asked.MaxLine = 64,
     out: asked.Out = Path("-"),
     write: asked.Write = "scored",
     sort: asked.Sort = False,

@@ -72,6 +72,12 @@ LengthPenalty = Annotated[
         metavar="P", help="The lists' scores were divided by length**P: multiply them back."
     ),
 ]
+MaxLine = Annotated[
+    int,
+    typer.Option(
+        metavar="MIB", min=1, help="Longest line of a list; JSON may have all of it on one."
+    ),
+]
 Out = Annotated[
     Path, typer.Option(metavar="PATH", help="Where the lists go: a file, a folder, or - (stdout).")
 ]

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.notices import Notices
+from charlm.text.lines import PLAIN, LineRules
 
 OnNan = Literal["error", "worst"]
 FEATURE = "charlm"  # what a rescored list calls the new score
@@ -30,6 +31,7 @@ class Source:
     on_nan: OnNan = "error"  # a feature that is NaN or infinite: refuse it, or the worst there is
     allow_missing: bool = False  # an utterance or hypothesis that one of several files lacks
     length_penalty: float = 0.0  # score·length**this is the sum of log-probabilities
+    rules: LineRules = PLAIN  # how its lines are read
     notices: Notices = field(default_factory=Notices, compare=False)  # what the reader counts
 
 

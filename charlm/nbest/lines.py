@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from charlm.errors import DataError
 from charlm.nbest.contract import Sample, Source
 from charlm.text.files import display_name, open_bytes
-from charlm.text.lines import BOM, decode_line
+from charlm.text.lines import BOM, PLAIN, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -39,12 +39,14 @@ class Line(NamedTuple):
 class Lines:
     """The lines of one opened file, each taken once; `peek` and `sample` look ahead."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: BinaryIO, name: str, *, rules: LineRules = PLAIN) -> None:
         self.name = name  # how messages call the file
         self._file = file
+        self._rules = rules
         self._head: list[bytes] = []  # looked at and not yet taken; the first comes last
         self._next: Line | None = None
         self._number = 0
+        self._is_within = False  # a line that was too long, and is still to be gone past
 
     def __iter__(self) -> Iterator[Line]:
         return self
@@ -53,7 +55,8 @@ class Lines:
         """The next line.
 
         Raises:
-            DataError: invalid UTF-8 or a NUL byte; it names the line.
+            DataError: invalid UTF-8, a NUL byte or a line too long; it names the line. The line
+                that follows can still be taken.
         """
         line, self._next = self._next or self._take(), None
         if line is None:
@@ -84,18 +87,23 @@ class Lines:
         return tuple(text.decode("utf-8", "replace") for text in texts)
 
     def _take(self) -> Line | None:
-        raw = self._head.pop() if self._head else self._file.readline()
-        if not self._head and raw and not raw.endswith(b"\n"):
-            raw += self._file.readline()  # the sample ended within this line
+        if self._is_within:
+            pass_over_line(self._file)
+            self._is_within = False
+        raw = self._head.pop() if self._head else b""
+        if not self._head:  # the sample may have ended within this line
+            raw = self._rules.take(self._file, begun=raw)
         if not raw:
             return None
         self._number += 1
         place = f"{self.name}:{self._number}"
+        self._is_within = self._rules.is_long(raw) and not raw.endswith(b"\n")
+        self._rules.refuse_long(raw, where=place)
         if b"\0" in raw:
             raise DataError(f"{place}: found a NUL byte; expected text, not a binary file")
         start = BOM if self._number == 1 and raw.startswith(BOM) else b""
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
-        decoded = decode_line(text, where=place, invalid="error")
+        decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here
         end = raw[len(start) + len(text) :].decode()
         return Line(self._number, decoded, place, start.decode(), end)
@@ -120,7 +128,7 @@ def opened(source: Source) -> Iterator[OpenSource]:
     if str(source.path) != "-" and Path(source.path).is_dir():
         yield OpenSource(**said, sample=Sample(source.path, (), names_in(Path(source.path))))
         return
-    with open_lines(source.path) as lines:
+    with open_lines(source.path, rules=source.rules) as lines:
         yield OpenSource(**said, lines=lines, sample=Sample(source.path, lines.sample(), ()))
 
 
@@ -130,19 +138,19 @@ def lines_of(source: Source) -> Iterator[Lines]:
     if isinstance(source, OpenSource) and source.lines is not None:
         yield source.lines
     else:
-        with open_lines(source.path) as lines:
+        with open_lines(source.path, rules=source.rules) as lines:
             yield lines
 
 
 @contextmanager
-def open_lines(path: str | Path) -> Iterator[Lines]:
+def open_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[Lines]:
     """The lines of a file, packed or not; `-` is standard input.
 
     Raises:
         DataError: no such file, a folder, or a broken compressed file.
     """
     with open_bytes(path) as file:
-        yield Lines(file, display_name(path))
+        yield Lines(file, display_name(path), rules=rules)
 
 
 def names_in(folder: Path) -> tuple[str, ...]:

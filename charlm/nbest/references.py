@@ -14,7 +14,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.notices import Notices
 from charlm.settings import shown
 from charlm.text.files import display_name, parse_json
-from charlm.text.lines import read_lines, split_words
+from charlm.text.lines import PLAIN, LineRules, read_lines, split_words
 
 References = Mapping[str, tuple[str, ...]]
 ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
@@ -42,6 +42,7 @@ def read_references(
     form: ReferenceFormat = "auto",
     allow_missing: bool = False,
     notices: Notices | None = None,
+    rules: LineRules = PLAIN,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
@@ -53,7 +54,7 @@ def read_references(
         DataError: no such form, an id twice, ids that are not those of the lists.
     """
     name = display_name(path)
-    lines = list(read_lines(path))
+    lines = list(read_lines(path, rules=rules))
     if form == "auto":
         form = _detect(lines, ids=ids, name=name)
     if form == "plain":
@@ -76,11 +77,11 @@ def read_references(
     return {id: found[id] for id in ids if id in found}
 
 
-def require_references(path: str | Path) -> None:
+def require_references(path: str | Path, *, rules: LineRules = PLAIN) -> None:
     """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
     if Path(path).exists() and not Path(path).is_file():
         return
-    if not any(text.strip(" \t") for _, text in read_lines(path)):
+    if not any(text.strip(" \t") for _, text in read_lines(path, rules=rules)):
         raise DataError(f"{display_name(path)}: empty; expected references")
 
 

@@ -19,12 +19,12 @@ from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
 from charlm.ngram.words import CAPITAL_UNK, MARKS, Ids
 from charlm.text.files import Digest, display_name, open_bytes
 from charlm.text.inventory import UNK_WORD
-from charlm.text.lines import decode_line, raw_lines
+from charlm.text.lines import LineRules, raw_lines
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
-LONGEST = 1 << 20  # bytes of a line: a packed file of one endless line would fill the memory
+LINES = LineRules(longest=1 << 20)
 NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
 # The two spellings exclude each other.
@@ -49,7 +49,7 @@ def read_arpa_head(path: str | Path) -> ArpaHead:
     """
     name = display_name(path)
     with open_bytes(path) as file:
-        reader = _Reader(name, raw_lines(file, name, longest=LONGEST))
+        reader = _Reader(name, raw_lines(file, name, rules=LINES))
         sizes = reader.sizes()
         section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
     return ArpaHead(tuple(size for _, size in sizes), tuple(section.words))
@@ -65,11 +65,11 @@ def read_arpa(path: str | Path, *, digest: Digest | None = None) -> BackoffModel
     """
     name = display_name(path)
     with open_bytes(path, digest=digest) as file:
-        reader = _Reader(name, raw_lines(file, name, longest=LONGEST))
+        reader = _Reader(name, raw_lines(file, name, rules=LINES))
         sizes = reader.sizes()
         sections = [reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes]
         reader.end()
-        while digest is not None and file.read(LONGEST):
+        while digest is not None and file.read(LINES.longest):
             pass
     return _model(sections, name)
 
@@ -229,7 +229,7 @@ class _Reader:
             if OTHER_UNK.get(each[1]) in self.word_ids:
                 raise self.wrong("<unk> or <UNK>, not both", number=first + row, line=block[row])
             self.word_ids[each[1]] = len(self.word_ids)
-            word = decode_line(each[1], where=f"{self.name}:{first + row}", invalid="error")
+            word = LINES.decoded(each[1], where=f"{self.name}:{first + row}")
             section.words.append(UNK_WORD if word == CAPITAL_UNK else word or "")
 
     def end(self) -> None:

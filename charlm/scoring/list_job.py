@@ -86,7 +86,7 @@ class Job:
         """The source and its format; a pipe whose format is said is not waited for."""
         wanted = self.reading.format
         if wanted in LATTICES and str(source.path) == "-":
-            lines = stack.enter_context(open_lines("-"))
+            lines = stack.enter_context(open_lines("-", rules=source.rules))
             return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted
         if wanted != "auto":
             return source, wanted
@@ -173,6 +173,7 @@ class Job:
             [nbest.id for nbest in lists],
             allow_missing=self.reading.allow_missing,
             notices=self.notices,
+            rules=self.reading.rules,
         )
 
     def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
@@ -185,7 +186,7 @@ class Job:
         """
         if str(lists) == "-" or not (Path(lists).is_file() or Path(lists).is_dir()):
             if str(path) != OWN:
-                require_references(path)
+                require_references(path, rules=self.reading.rules)
             return None
         with ExitStack() as stack:
             source, form = self._looked_at(self.reading.source(lists), stack=stack)

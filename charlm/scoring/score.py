@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from charlm.errors import ConfigError
 from charlm.nbest.contract import OnNan
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.metrics import MetricName
@@ -33,8 +34,7 @@ from charlm.scoring.score_result import ScoreResult, result_of
 from charlm.scoring.score_run import Task
 from charlm.scoring.scorers import Scorers, Wanted
 from charlm.text.apart import keeps_inputs
-
-MIB = 1 << 20
+from charlm.text.lines import LONGEST, MIB, LineRules
 
 
 @keeps_inputs("weights")
@@ -54,6 +54,7 @@ def score(
     on_nan: OnNan = "error",
     allow_missing: bool = False,
     length_penalty: float = 0.0,
+    max_line: int = LONGEST // MIB,
     out: Out = None,
     write: Write = "scored",
     sort: bool = False,
@@ -101,9 +102,10 @@ def score(
     `test_refs` are those of `lists`. Without `tune`, `refs` are those of `lists`. References `own`
     are those that the lists hold. `sort` writes the best hypotheses first; `dedup` gives those of
     the same words a common total: their log Σ exp, or the largest. `memory` is in MiB, for each
-    process. `gpus` (as "0,1") starts a process for each GPU, `processes` as many on the CPU, and
-    the models' work is divided among them. Under torchrun the first process scores as asked, and
-    the others beside it, whatever their options are.
+    process, and `max_line` of the longest line of a list. `gpus` (as "0,1") starts a process for
+    each GPU, `processes` as many on the CPU, and the models' work is divided among them. Under
+    torchrun the first process scores as asked, and the others beside it, whatever their options
+    are.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
@@ -131,10 +133,10 @@ def score(
             precision=precision,
             form_bytes=memory * MIB,
         )
-        files, names = as_files(features), as_names(columns)
+        files, names, rules = as_files(features), as_names(columns), _rules(max_line)
         job = partial(
             Job,
-            reading=Reading(format, names, files, on_nan, allow_missing, length_penalty),
+            reading=Reading(format, names, files, on_nan, allow_missing, length_penalty, rules),
             metric=metric,
             context=context,
             recordings=recordings,
@@ -149,6 +151,19 @@ def score(
         machine = Machine(device, gpus, processes, threads)
         run = partial(_run, job=job, task=task, began=began)
         return with_models(Models(wanted, old_lm), run, machine=machine, group=group)
+
+
+def _rules(max_line: int) -> LineRules:
+    """How the lines of lists and references are read.
+
+    Raises:
+        ConfigError: no line could be read.
+    """
+    if max_line < 1:
+        raise ConfigError(f"--max-line {max_line}: expected 1 or more, in MiB")
+    return LineRules(
+        longest=max_line * MIB, shorten="if they are right, --max-line MIB lets longer ones pass"
+    )
 
 
 def _run(

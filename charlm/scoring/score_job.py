@@ -10,6 +10,7 @@ from charlm.nbest.contract import OnNan, Source
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.weights import Weights
 from charlm.text.folders import require_place
+from charlm.text.lines import LineRules
 
 Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
 SAME_FORMAT = ("scored", "ranked")
@@ -67,6 +68,7 @@ class Reading:
     on_nan: OnNan
     allow_missing: bool
     length_penalty: float
+    rules: LineRules
 
     def source(self, path: str | Path) -> Source:
         """A list at a path."""
@@ -77,6 +79,7 @@ class Reading:
             on_nan=self.on_nan,
             allow_missing=self.allow_missing,
             length_penalty=self.length_penalty,
+            rules=self.rules,
         )
 
 

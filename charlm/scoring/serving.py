@@ -46,7 +46,7 @@ class Server:
             DataError: standard input is packed, and broken.
             ProcessError: another process is gone, and with it every further answer.
         """
-        with open_lines("-") as lines:
+        with open_lines("-", rules=self.source.rules) as lines:
             for request in _requests(lines):
                 try:
                     for text in self._answers(request, name=lines.name):

@@ -12,9 +12,10 @@ from typing import BinaryIO, cast
 
 from charlm.text.corpus import sentence_of
 from charlm.text.files import display_name, open_bytes
-from charlm.text.lines import decode_line, raw_lines
+from charlm.text.lines import TEXT, raw_lines
 from charlm.text.normalise import Normalisation
 
+LF = b"\n"
 BLOCK_BYTES = 1 << 16  # more outgrow a core's own cache: twice as slow
 # Refused, or taken off where a line begins or ends: CR, a byte order mark, <s> and </s> (which
 # lower-casing makes of <S>).
@@ -32,7 +33,7 @@ class TextBlock:
     @property
     def n_lines(self) -> int:
         """LFs: what the number of the next block's first line depends on."""
-        return self.raw.count(b"\n")
+        return self.raw.count(LF)
 
     def text(self, normalisation: Normalisation | None) -> str | None:
         """The lines in their Unicode form, words between blanks, LF after each line.
@@ -58,9 +59,10 @@ class TextBlock:
         Raises:
             DataError: as there.
         """
-        for number, raw in raw_lines(io.BytesIO(self.raw), self.name, first=self.first):
+        lines = raw_lines(io.BytesIO(self.raw), self.name, first=self.first, rules=TEXT)
+        for number, raw in lines:
             where = f"{self.name}:{number}"
-            line = cast(str, decode_line(raw, where=where, invalid="error"))
+            line = cast(str, TEXT.decoded(raw, where=where))
             yield sentence_of(line, normalisation, where=where)
 
 
@@ -68,7 +70,7 @@ def read_blocks(path: str | Path) -> Iterator[TextBlock]:
     """The blocks of a text, packed or not.
 
     Raises:
-        DataError: a broken compressed file.
+        DataError: a broken compressed file, or a line too long.
         OSError: as the system gave it.
     """
     with open_bytes(path) as file:
@@ -79,6 +81,7 @@ def read_range(path: str | Path, *, start: int, end: int, first: int = 1) -> Ite
     """The blocks of the bytes of a plain text from one line's start to another's.
 
     Raises:
+        DataError: a line too long.
         OSError: as the system gave it.
     """
     with open(path, "rb") as file:
@@ -92,7 +95,10 @@ def _blocks(
     while (n_bytes := BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - file.tell())) > 0:
         raw = file.read(n_bytes)
         if end is None or file.tell() < end:
-            raw += file.readline()
+            begun = raw[raw.rfind(LF) + 1 :]
+            line = TEXT.take(file, begun=begun)
+            TEXT.refuse_long(line, where=f"{name}:{first + raw.count(LF)}")
+            raw += line[len(begun) :]
         if not raw:
             return
         block = TextBlock(raw, name, first)

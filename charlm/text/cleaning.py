@@ -13,7 +13,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.dedup import SeenLines
 from charlm.text.files import display_name, open_bytes
 from charlm.text.inventory import END_WORD, START_WORD
-from charlm.text.lines import Invalid, decode_line, raw_lines
+from charlm.text.lines import CutLine, Invalid, LineRules, raw_lines
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 
@@ -96,6 +96,11 @@ class Cleaner:
         self.n_words = 0
         self.n_replaced = 0
         self._seen = SeenLines() if rules.dedup else None
+        self._lines = LineRules(
+            cuts=rules.limits.max_words > 0,
+            invalid=cast(Invalid, rules.invalid),
+            shorten="--max-words N leaves such lines out",
+        )
 
     @property
     def is_full(self) -> bool:
@@ -106,14 +111,15 @@ class Cleaner:
         """Take the lines of a file until its end, or until there are enough tokens.
 
         Raises:
-            DataError: a broken file, a NUL byte, or invalid UTF-8 that is to be an error.
+            DataError: a broken file, a NUL byte, invalid UTF-8 that is to be an error, or a line
+                longer than any text's where words are not limited.
         """
         digest = hashlib.sha256()
         name = display_name(path)
         number = 0
         if not self.is_full:
             with open_bytes(path, digest=digest) as file:
-                for number, raw in raw_lines(file, name):
+                for number, raw in raw_lines(file, name, rules=self._lines):
                     self._take_bytes(raw, where=f"{name}:{number}")
                     if self.is_full:
                         break
@@ -134,10 +140,13 @@ class Cleaner:
         self.sources.append(Source(name, "raw", n_lines, sha256))
 
     def _take_bytes(self, raw: bytes, *, where: str) -> None:
+        if isinstance(raw, CutLine):
+            self.drops[TOO_LONG] += 1
+            return
         try:
             line = raw.decode()
         except UnicodeDecodeError:
-            mended = decode_line(raw, where=where, invalid=cast(Invalid, self.rules.invalid))
+            mended = self._lines.decoded(raw, where=where)
             if mended is None:
                 self.drops[INVALID] += 1
                 return

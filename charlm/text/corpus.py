@@ -15,7 +15,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.text.files import display_name, read_json
 from charlm.text.inventory import END, Inventory, form_of
-from charlm.text.lines import read_lines, split_words
+from charlm.text.lines import TEXT, read_lines, split_words
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 from charlm.text.split import SUMMARY
@@ -65,7 +65,7 @@ def read_sentences(
     name = display_name(path)
     sentences = (
         sentence_of(line, normalisation, where=f"{name}:{number}")
-        for number, line in read_lines(path)
+        for number, line in read_lines(path, rules=TEXT)
     )
     return until_full(sentences, max_tokens=max_tokens) if max_tokens else sentences
 

@@ -21,6 +21,7 @@ from typing import IO, Any, cast
 from charlm.errors import ConfigError, DataError, ProcessError
 from charlm.text.blocks import read_range
 from charlm.text.files import COMPRESSED, display_name
+from charlm.text.lines import LONGEST
 from charlm.text.normalise import Normalisation
 
 COUNT, ENCODE = "count", "encode"  # the jobs
@@ -69,7 +70,7 @@ def line_ranges(path: str | Path) -> Iterator[Range]:
         while end < size:
             start = end
             file.seek(min(start + RANGE_BYTES, size))
-            file.readline()
+            file.readline(LONGEST + 1)  # a reader refuses a line that is longer
             end = file.tell()
             yield start, end
 

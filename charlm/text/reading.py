@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from charlm.text.files import display_name
-from charlm.text.lines import read_lines, split_words
+from charlm.text.lines import TEXT, read_lines, split_words
 from charlm.text.marks import without_marks
 from charlm.text.normalise import Normalisation
 
@@ -33,10 +33,10 @@ class ReadText:
         """The words of each line; a blank line is a sentence without words.
 
         Raises:
-            DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL.
+            DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL, a line too long.
         """
         name = display_name(self.path)
-        for number, line in read_lines(self.path):
+        for number, line in read_lines(self.path, rules=TEXT):
             self._digest.update(line.encode() + b"\n")
             words = self._normalised(line)
             yield without_marks(words, where=f"{name}:{number}")

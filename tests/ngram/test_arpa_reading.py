@@ -188,7 +188,7 @@ def test_a_packed_endless_line_takes_no_memory(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.arpa", "wb", compresslevel=1) as file:
         file.writelines([ARPA[:30].encode(), *[b" " * (1 << 20)] * 30])
     tracemalloc.start()
-    with pytest.raises(DataError, match=r"a.arpa:4: longer than 1048576 bytes; expected shorter l"):
+    with pytest.raises(DataError, match=r"a.arpa:4: longer than 1 MiB; expected shorter l"):
         read_arpa(tmp_path / "a.arpa")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -12,6 +12,7 @@ import charlm
 from charlm.errors import ProcessError
 from charlm.nbest.contract import Source
 from charlm.scoring.serving import Server
+from charlm.text.lines import MIB
 
 GOOD = '{"id": "u", "hyps": [{"text": "a b", "am": -1}, {"text": "c", "am": -9}]}'
 OTHER = '{"id": "u", "hyps": [{"text": "a b", "other": -1}]}'
@@ -68,6 +69,16 @@ def test_a_bad_line_is_answered_by_its_error_and_the_next_is_served(
     first, error, last = ask(content, weight=["am=1"])
     assert list(error) == ["error"]
     assert str(error["error"]).startswith(message)
+    assert first == last
+
+
+def test_a_line_too_long_is_answered_by_its_error_and_the_next_is_served(ask: Ask) -> None:
+    content = b"\n".join([GOOD.encode(), b"[" * (2 * MIB), GOOD.encode()])
+    first, error, last = ask(content, max_line=1)
+    assert error == {
+        "error": "standard input:2: longer than 1 MiB; expected shorter lines; if they are right, "
+        "--max-line MIB lets longer ones pass"
+    }
     assert first == last
 
 

@@ -145,6 +145,21 @@ def test_a_path_that_is_no_utf_8_is_shown_with_marks_of_replacement(tmp_path: Pa
     assert cleaner.sources[0].to_dict()["path"] == str(tmp_path / "raw\ufffd")
 
 
+def test_a_line_of_70_mb_is_too_long_for_any_limit_of_words(tmp_path: Path) -> None:
+    raw = tmp_path / "raw.gz"
+    with gzip.open(raw, "wb", compresslevel=1) as file:
+        file.writelines([b"a b\n", *[b"\0" * 1_000_000] * 70, b"\nc\nd\n"])
+    result = prepare(raw, out=tmp_path / "c", split="1,1,1", max_words=2)
+    assert lines(tmp_path / "c") == ["a b", "c", "d"]
+    assert result.drops["too long"] == 1
+    assert result.n_lines_read == 4
+    with pytest.raises(DataError) as caught:
+        prepare(raw, out=tmp_path / "d")
+    assert str(caught.value) == (
+        f"{raw}:2: longer than 64 MiB; expected shorter lines; --max-words N leaves such lines out"
+    )
+
+
 def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"a\nb\0\n")
     with pytest.raises(DataError, match=r"raw:2: found a NUL byte; expected text"):

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.lines import Invalid, read_lines, split_words
+from charlm.text.files import open_bytes
+from charlm.text.lines import MIB, CutLine, Invalid, LineRules, raw_lines, read_lines, split_words
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS.keys())
@@ -62,7 +64,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, pack: Pack) -
 def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path, invalid: Invalid) -> None:
     path = written(tmp_path / "text", b"a\nb\0c\n")
     with pytest.raises(DataError) as caught:
-        list(read_lines(path, invalid=invalid))
+        list(read_lines(path, rules=LineRules(invalid=invalid)))
     expected = f"{path}:2: found a NUL byte; expected text, not a binary file"
     assert str(caught.value) == expected
 
@@ -86,10 +88,46 @@ def test_messages_call_a_dash_standard_input(monkeypatch: pytest.MonkeyPatch) ->
 def test_invalid_utf_8_can_be_replaced_or_dropped(tmp_path: Path) -> None:
     path = written(tmp_path / "text", b"a\nb\xff\nc\n\xed\xa0\x80\n")
     replaced = [(1, "a"), (2, "b\ufffd"), (3, "c"), (4, "\ufffd\ufffd\ufffd")]
-    assert list(read_lines(path, invalid="replace")) == replaced
-    assert list(read_lines(path, invalid="drop")) == [(1, "a"), (3, "c")]
+    assert list(read_lines(path, rules=LineRules(invalid="replace"))) == replaced
+    assert list(read_lines(path, rules=LineRules(invalid="drop"))) == [(1, "a"), (3, "c")]
 
 
 def test_words_end_at_space_and_tab_alone() -> None:
     line = " a\t\tb  c\u00a0d\u3000e\u2028f\u0085g\x0bh "
     assert split_words(line) == ["a", "b", "c\u00a0d\u3000e\u2028f\u0085g\x0bh"]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_may_be_as_long_as_allowed(tmp_path: Path, end: bytes) -> None:
+    path = written(tmp_path / "text", b"a\n" + b"b" * 9 + end)
+    assert list(read_lines(path, rules=LineRules(longest=9))) == [(1, "a"), (2, "b" * 9)]
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(longest=8, shorten="cut it")))
+    assert str(caught.value) == f"{path}:2: longer than 8 bytes; expected shorter lines; cut it"
+
+
+@packed
+def test_a_line_can_be_cut_and_the_next_ones_keep_their_numbers(tmp_path: Path, pack: Pack) -> None:
+    path = written(tmp_path / "text", pack(b"a\n" + b"b\0" * 99_999 + b"\nc\n" + b"d" * 9))
+    with open_bytes(path) as file:
+        found = list(raw_lines(file, "text", rules=LineRules(longest=8, cuts=True)))
+    assert found == [(1, b"a"), (2, b"b\0b\0b\0b\0b"), (3, b"c"), (4, b"d" * 9)]
+    assert [isinstance(line, CutLine) for _, line in found] == [False, True, False, True]
+
+
+def test_an_endless_line_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            buffer[:] = b"b" * len(buffer)
+            return len(buffer)
+
+    stream = SimpleNamespace(buffer=io.BufferedReader(Endless()))
+    monkeypatch.setattr("sys.stdin", stream)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"^standard input:1: longer than 1 MiB; "):
+        list(read_lines("-", rules=LineRules(longest=MIB)))
+    assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    tracemalloc.stop()

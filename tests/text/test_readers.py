@@ -1,6 +1,7 @@
 """Several processes on one text: they give what one gives, and end as one ends."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from charlm.text import readers
 from charlm.text.counting import count_file
 from charlm.text.encoded import encode_text
 from charlm.text.inventory import inventory_of
+from charlm.text.lines import LONGEST
 from charlm.text.normalise import Normalisation
 from charlm.text.readers import Readers, line_ranges, n_readers
 
@@ -53,6 +55,16 @@ def test_an_error_names_its_line_in_the_whole_text(text: Path) -> None:
         count_file(text, threads=2)
     assert str(caught.value) == str(alone.value)
     assert str(caught.value).startswith(f"{text}:{len(LINES) + 2}: invalid UTF-8")
+
+
+def test_a_line_too_long_is_named_with_its_number_in_the_whole_text(text: Path) -> None:
+    os.truncate(text, text.stat().st_size + LONGEST)
+    with pytest.raises(DataError) as caught:
+        count_file(text, threads=2)
+    assert str(caught.value) == (
+        f"{text}:{len(LINES)}: longer than 64 MiB; expected shorter lines; cut it into sentences, "
+        "or let `charlm prep --max-words N` leave it out"
+    )
 
 
 @pytest.mark.parametrize("program", [KILLED, KILLED_WITHIN_A_LINE])

@@ -72,7 +72,8 @@ class BesideFormat(FramedFormat):
     ) -> Iterator[NbestList]:
         with ExitStack() as stack:
             beside = {
-                feature: stack.enter_context(open_lines(path)) for feature, path in features.items()
+                feature: stack.enter_context(open_lines(path, rules=source.rules))
+                for feature, path in features.items()
             }
             gathering = Gathering(source, name=name, file=file, is_alone=self.is_alone)
             yield from gathering.lists(_with_features(rows, beside, name))
@@ -132,7 +133,7 @@ class UtteranceFormat(BesideFormat):
         _check_scores(files, beside, source=source)
         for key, path in files.items():
             features = {name: scores[key] for name, scores in beside.items() if key in scores}
-            with open_lines(path) as lines:
+            with open_lines(path, rules=source.rules) as lines:
                 for found in self._one(lines, key, source, features, file=path.name):
                     yield filled(found, beside, notices=source.notices)
 

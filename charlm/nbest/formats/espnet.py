@@ -92,11 +92,11 @@ class EspnetFormat(Format):
             if 1 not in ranks:
                 raise DataError(f"{folder / shard}: found no 1best_recog/text; expected one")
             with ExitStack() as stack:
+                there = [f"{where}/{file}" for where in ranks.values() for file in FILES]
                 files = {
-                    f"{where}/{file}": stack.enter_context(open_lines(folder / where / file))
-                    for where in ranks.values()
-                    for file in FILES
-                    if f"{where}/{file}" in names
+                    name: stack.enter_context(open_lines(folder / name, rules=source.rules))
+                    for name in there
+                    if name in names
                 }
                 folders = [ranks[rank] for rank in sorted(ranks)]
                 for found in self._lists(_Shard(folders, files, source)):

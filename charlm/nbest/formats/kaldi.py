@@ -94,11 +94,12 @@ class KaldiFormat(FramedFormat):
             self._text_name = ""
             if str(text) != "-" and Path(text).is_dir():
                 text, costs = self._in_folder(Path(text), costs)
-                lines = stack.enter_context(open_lines(text))
+                lines = stack.enter_context(open_lines(text, rules=source.rules))
             else:
                 lines = stack.enter_context(lines_of(source))
             archives = {
-                name: Archive(stack.enter_context(open_lines(path))) for name, path in costs.items()
+                name: Archive(stack.enter_context(open_lines(path, rules=source.rules)))
+                for name, path in costs.items()
             }
             rows = _rows(lines, archives, source)
             for found in Gathering(source, name=lines.name, ragged=True).lists(rows):

@@ -15,7 +15,7 @@ from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lines import Line, Lines
 from charlm.text.files import display_name
-from charlm.text.lines import read_lines, split_words
+from charlm.text.lines import PLAIN, LineRules, read_lines, split_words
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"
@@ -228,14 +228,14 @@ class _Builder:
             )
 
 
-def read_symbols(path: str | Path) -> dict[int, str]:
+def read_symbols(path: str | Path, *, rules: LineRules = PLAIN) -> dict[int, str]:
     """A symbol table of Kaldi and OpenFst: `word number` a line.
 
     Raises:
         DataError: another layout, or a number for the second time.
     """
     symbols: dict[int, str] = {}
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, rules=rules):
         row = split_words(line)
         if not row:
             continue

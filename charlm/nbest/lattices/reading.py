@@ -54,7 +54,9 @@ def read_lattices(
     """
     if form not in ("auto", *FORMATS):
         raise ConfigError(f"--format {form!r:.40}: expected auto, {' or '.join(FORMATS)}")
-    symbols = None if words_txt is None else kaldi.read_symbols(words_txt)
+    symbols = None
+    if words_txt is not None:
+        symbols = kaldi.read_symbols(words_txt, rules=source.rules)
     with nullcontext(source) if isinstance(source, OpenSource) else opened(source) as ready:
         sample = ready.sample
         assert sample is not None  # an opened source knows its beginning
@@ -65,7 +67,7 @@ def read_lattices(
                 "VERSION=) or Kaldi's as text (an utterance's id, then lines of numbers)"
             )
         if ready.lines is None:
-            yield from _of_folder(sample, found)
+            yield from _of_folder(sample, found, ready)
             return
         with lines_of(ready) as lines:
             yield from _of_file(lines, found, symbols)
@@ -77,11 +79,11 @@ def _of_file(lines: Lines, form: str, symbols: kaldi.Symbols | None) -> Iterator
     yield from slf.read(lines) if form == SLF else kaldi.read(lines, symbols=symbols)
 
 
-def _of_folder(sample: Sample, form: str) -> Iterator[Lattice]:
+def _of_folder(sample: Sample, form: str, source: Source) -> Iterator[Lattice]:
     if form != SLF:
         raise ConfigError(
             f"{sample.path}: a folder; expected an archive of Kaldi's, or HTK's files (slf)"
         )
     for name in sample.names:
-        with open_lines(Path(sample.path) / name) as lines:
+        with open_lines(Path(sample.path) / name, rules=source.rules) as lines:
             yield from slf.read(lines, file=name)

@@ -87,7 +87,7 @@ def test_a_list_is_handed_on_before_the_next_line_is_read() -> None:
         def __init__(self) -> None:
             self.lines = [NESTED.encode()]
 
-        def readline(self) -> bytes:
+        def readline(self, size: int) -> bytes:
             assert self.lines, "read on"
             return self.lines.pop()
 

@@ -55,7 +55,7 @@ def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns() -> None:
         def __init__(self) -> None:
             self.lines = [b"v\t1\tyes\n", b"u\t1\twe know\n"]
 
-        def readline(self) -> bytes:
+        def readline(self, size: int) -> bytes:
             assert self.lines, "read on"
             return self.lines.pop()
 

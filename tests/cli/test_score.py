@@ -178,7 +178,8 @@ def test_why_is_a_table(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=9", "--explain", "u:1,2")
     lines = result.stdout.splitlines()
     assert lines[0] == "u: hypothesis 1 against 2; log10"
-    assert lines[2].split() == ["winner", "other", "nn", "winner", "nn", "other", *DIFFERENCES]
+    header = "winner other nn winner nn other difference so far"
+    assert lines[2].split() == header.split()
     assert [line.split()[0] for line in lines[3:8]] == ["am", "(features)", "the", "cat", "</s>"]
     found = re.fullmatch(r"decided by the features, which bring (.*); the difference .*", lines[-1])
     assert found is not None
@@ -190,17 +191,12 @@ def test_why_is_a_table(at_home: Path) -> None:
     )
 
 
-def test_why_names_the_word_that_brings_most_and_marks_it_as_unknown(at_home: Path) -> None:
+def test_why_marks_a_word_as_unknown(at_home: Path) -> None:
     Path("two.tsv").write_text("u\t0\tthe catz sat\nu\t0\tthe cat sat\n")
     result = ask("two.tsv", "--model", "exp/first", "--explain", "u")
     *_, remark, _, verdict = result.stdout.splitlines()
     assert remark == "* not in the vocabulary of nn"
-    assert re.fullmatch(
-        r"decided by 'cat(z\*)?' against 'cat(z\*)?', which brings \+[0-9.]+; .*", verdict
-    )
-
-
-DIFFERENCES = ["difference", "so", "far"]
+    assert re.fullmatch(r"decided by .*'catz\*'.*, which brings \+[0-9.]+; .*", verdict)
 
 
 def test_lattices_say_how_they_were_searched(at_home: Path) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from charlm.insight.info import info
     from charlm.insight.neighbours import neighbours
     from charlm.insight.report.make import report
-    from charlm.loaded import load
+    from charlm.loaded import Model, SentenceScore, load
     from charlm.nbest.scorer import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.comparison.compare import compare_kn
@@ -32,6 +32,8 @@ __all__ = [
     "ConfigError",
     "DataError",
     "FunctionScorer",
+    "Model",
+    "SentenceScore",
     "TrainingError",
     "__version__",
     "build_vocabulary",
@@ -55,6 +57,8 @@ _HOMES = {
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
     "FunctionScorer": "charlm.nbest.scorer",
+    "Model": "charlm.loaded",
+    "SentenceScore": "charlm.loaded",
     "TrainingError": "charlm.errors",
     "build_vocabulary": "charlm.text.vocabulary",
     "compare_kn": "charlm.scoring.comparison.compare",

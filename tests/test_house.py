@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import charlm
+
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "charlm"
 
@@ -157,6 +159,13 @@ def test_a_public_function_takes_at_most_two_positional_parameters(path: Path) -
         names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         counts[node.name] = len([name for name in names if name not in ("self", "cls")])
     assert {name: n for name, n in counts.items() if n > MAX_POSITIONAL} == {}
+
+
+def test_the_class_behind_a_public_name_has_it_alone() -> None:
+    nodes = [node for path in FILES for node in ast.parse(path.read_text()).body]
+    classes = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
+    public = [name for name in charlm.__all__ if name[0].isupper()]
+    assert sorted(name for name in classes if name in public) == sorted(public)
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

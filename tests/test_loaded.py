@@ -73,6 +73,11 @@ def test_a_sentence_is_scored_word_by_word_with_its_end(
     assert score.log10_prob == pytest.approx(sum(score.log10_probs))
 
 
+def test_what_a_caller_holds_has_public_names(model: Model) -> None:
+    assert type(model) is charlm.Model
+    assert type(model.score("the cat")) is charlm.SentenceScore
+
+
 def test_sentences_scored_together_are_scored_as_if_alone(model: Model) -> None:
     together = model.score_many(iter(SENTENCES))
     assert [score.words for score in together] == [tuple(s.split()) for s in SENTENCES]

@@ -19,7 +19,7 @@ from jiwer.transforms import ReduceToListOfListOfWords
 from charlm.errors import ConfigError
 from charlm.nbest.features import FeatureTable, Floats, tie_order, weighted
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.scorer import SentenceScore
+from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights
 from charlm.text.inventory import END_WORD
 
@@ -121,7 +121,7 @@ def explain(
     nbest: NbestList,
     ranks: tuple[int, int],
     *,
-    scores: Mapping[str, tuple[SentenceScore, SentenceScore]],
+    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
     table: FeatureTable,
     weights: Weights,
     texts: tuple[Sequence[str], Sequence[str]] | None = None,
@@ -189,7 +189,7 @@ def _feature_rows(
 
 def _word_rows(
     texts: tuple[Sequence[str], Sequence[str]],
-    scores: Mapping[str, tuple[SentenceScore, SentenceScore]],
+    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
     *,
     weights: Mapping[str, float],
     start: float,
@@ -224,11 +224,11 @@ def _word(text: Sequence[str], place: int | None) -> str:
     return GAP if place is None else (*text, END_WORD)[place]
 
 
-def _log10_prob(score: SentenceScore, place: int | None) -> float:
+def _log10_prob(score: WordLogProbs, place: int | None) -> float:
     return 0.0 if place is None else float(score.log_probs[place]) / log(10)
 
 
-def _is_known(score: SentenceScore, place: int | None) -> bool:
+def _is_known(score: WordLogProbs, place: int | None) -> bool:
     """Of a word; the end is known to all, and so is what is not there."""
     return place is None or place == len(score.known) or bool(score.known[place])
 

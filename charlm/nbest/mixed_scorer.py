@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from charlm.nbest.scorer import LogProbs, Scorer, SentenceScore, Words
+from charlm.nbest.scorer import LogProbs, Scorer, WordLogProbs, Words
 
 
 class MixedScorer:
@@ -23,7 +23,7 @@ class MixedScorer:
         self.log_weights = np.log([weight for _, weight in used])
         self.name = name
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The mixture's scores; a word is known where the first scorer knows it."""
         memories = self._memories(memory)
         scores = [
@@ -31,7 +31,7 @@ class MixedScorer:
             for scorer, each in zip(self.scorers, memories, strict=True)
         ]
         return [
-            SentenceScore(self._mixed([each.log_probs for each in of_one]), of_one[0].known)
+            WordLogProbs(self._mixed([each.log_probs for each in of_one]), of_one[0].known)
             for of_one in zip(*scores, strict=True)
         ]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from charlm.nbest.scorer import SentenceScore, Words
+from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.load import NgramModel
 from charlm.ngram.words import UNK
@@ -23,7 +23,7 @@ class NgramScorer:
         self.model = model
         self.name = name
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from `<s>`."""
         scores = self.model.score([list(words) for words in sentences])
         log10s = scores.log10_probs
@@ -31,7 +31,7 @@ class NgramScorer:
         ends = np.cumsum([len(words) + 1 for words in sentences])
         known = scores.word_ids != UNK
         return [
-            SentenceScore(
+            WordLogProbs(
                 log_probs[end - len(words) - 1 : end], known[end - len(words) - 1 : end - 1]
             )
             for words, end in zip(sentences, ends.tolist(), strict=True)

@@ -16,7 +16,7 @@ LogProbs = npt.NDArray[np.float64]
 Words = Sequence[str]
 
 
-class SentenceScore(NamedTuple):
+class WordLogProbs(NamedTuple):
     """What a scorer makes of one sentence."""
 
     log_probs: LogProbs  # in nats, of each word and of the end, (n + 1,)
@@ -35,7 +35,7 @@ class Scorer(Protocol):
     def name(self) -> str:
         """What outputs call it."""
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from a start of its own, or as what follows `memory`."""
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
@@ -54,7 +54,7 @@ class FunctionScorer:
         self.function = function
         self.name = name
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """What the function gives; it hears of no memory.
 
         Raises:
@@ -79,7 +79,7 @@ class FunctionScorer:
                     f"scorer {self.name!r}: {answer!r:.60} for a sentence of "
                     f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end"
                 )
-            results.append(SentenceScore(log_probs, np.ones(len(words), np.bool_)))
+            results.append(WordLogProbs(log_probs, np.ones(len(words), np.bool_)))
         return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:

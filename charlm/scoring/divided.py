@@ -15,7 +15,7 @@ import numpy as np
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.options import LatticeOptions
-from charlm.nbest.scorer import Scorer, SentenceScore, Words
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.processes.crew import Crew, shared_out
 from charlm.scoring.lattice_lists import (
     LatticeCounts,
@@ -55,7 +55,7 @@ class Search(NamedTuple):
 class Scored(NamedTuple):
     """The answer to sentences."""
 
-    scores: list[SentenceScore]
+    scores: list[WordLogProbs]
     work: list[tuple[int, int]]  # tokens, and prefixes that they came down to, by neural scorer
 
 
@@ -122,7 +122,7 @@ class DividedScorer:
         self.name = scorers.scorers[number].name
         self._number, self._scorers, self._crew = number, scorers, crew
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """As the scorer's own; `memory` is the last one that was made here, or None."""
         parts = divided(sentences, self._crew.size)
         answers: list[Scored] = self._crew.do(

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from charlm.model.contract import State
-from charlm.nbest.scorer import LogProbs, SentenceScore, Words
+from charlm.nbest.scorer import LogProbs, WordLogProbs, Words
 from charlm.runtime import autocast
 from charlm.scoring.form_cache import FormCache
 from charlm.scoring.nll import bounded_slices
@@ -51,13 +51,13 @@ class NeuralScorer:
         """Where the vectors come from."""
         return self.walker.forms
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from the initial state, or as what follows `memory`."""
         self.forms.forget()
         ids = [self.forms.ids(words) for words in sentences]
         log_probs = self.score_ids(ids, memory=memory)
         known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]
-        return [SentenceScore(*pair) for pair in zip(log_probs, known, strict=True)]
+        return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
         """log-probabilities in nats of each word of each sentence of form ids, and of its end."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.nbest.scorer import LogProbs, Scorer, SentenceScore, Words
+from charlm.nbest.scorer import LogProbs, Scorer, WordLogProbs, Words
 from charlm.scoring.open_vocabulary import OpenVocabulary
 from charlm.text.inventory import UNK_WORD, form_of
 
@@ -27,7 +27,7 @@ class OpenScorer:
         self.vocabulary = vocabulary
         self.name = scorer.name
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scorer's, with spelled unknown words.
 
         Raises:
@@ -37,7 +37,7 @@ class OpenScorer:
         scores = self.scorer.score(sentences, memory=memory)
         return [self._spelled(*pair) for pair in zip(sentences, scores, strict=True)]
 
-    def _spelled(self, words: Words, score: SentenceScore) -> SentenceScore:
+    def _spelled(self, words: Words, score: WordLogProbs) -> WordLogProbs:
         added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
         # A new array: a scorer of the caller's may keep its own.
         return score._replace(log_probs=score.log_probs + np.append(added, 0.0))

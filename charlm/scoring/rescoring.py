@@ -12,7 +12,7 @@ from charlm.nbest.features import FeatureTable, feature_table
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.options import GRAPH, REST
 from charlm.nbest.lattices.options import OLD as OLD_LM
-from charlm.nbest.scorer import Scorer, SentenceScore
+from charlm.nbest.scorer import Scorer, WordLogProbs
 from charlm.scoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.memory import Memory
 
@@ -24,7 +24,7 @@ class ScoredList:
     nbest: NbestList
     table: FeatureTable
     texts: tuple[tuple[str, ...], ...]  # what the scorers read of each hypothesis
-    scores: tuple[tuple[SentenceScore, ...], ...]  # of each scorer, of each hypothesis
+    scores: tuple[tuple[WordLogProbs, ...], ...]  # of each scorer, of each hypothesis
 
 
 class Rescorer:
@@ -84,7 +84,7 @@ class Rescorer:
         return self.memory.states
 
     def _known(
-        self, texts: Sequence[tuple[str, ...]], by_scorer: Sequence[Sequence[SentenceScore]]
+        self, texts: Sequence[tuple[str, ...]], by_scorer: Sequence[Sequence[WordLogProbs]]
     ) -> list[list[bool]]:
         if by_scorer:
             return [score.known.tolist() for score in by_scorer[0]]
@@ -94,7 +94,7 @@ class Rescorer:
     def _table(
         self,
         nbest: NbestList,
-        scores: Sequence[Sequence[SentenceScore]],
+        scores: Sequence[Sequence[WordLogProbs]],
         *,
         n_oov: Sequence[int],
     ) -> FeatureTable:

@@ -7,7 +7,7 @@ probability, and word by word its share of the mixture would grow for it.
 from collections.abc import Sequence
 
 from charlm.errors import ConfigError
-from charlm.nbest.scorer import Scorer, SentenceScore, Words
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.scoring.hypothesis_text import Known
 from charlm.text.inventory import UNK_WORD
 
@@ -22,7 +22,7 @@ class SameWords:
         self.name = scorer.name
         self._other = other
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scorer's.
 
         Raises:

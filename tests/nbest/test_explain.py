@@ -9,21 +9,21 @@ from charlm.errors import ConfigError
 from charlm.nbest.explain import Explanation, explain
 from charlm.nbest.features import feature_table
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.scorer import SentenceScore
+from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights, total
 
 TEN = log(10)
 
 
-def score(*log10_probs: float, unknown: int | None = None) -> SentenceScore:
+def score(*log10_probs: float, unknown: int | None = None) -> WordLogProbs:
     """What a scorer says of a sentence; the word in place `unknown` is outside its vocabulary."""
     known = np.arange(len(log10_probs) - 1) != (-1 if unknown is None else unknown)
-    return SentenceScore(np.array(log10_probs) * TEN, known)
+    return WordLogProbs(np.array(log10_probs) * TEN, known)
 
 
 def explained(
     texts: tuple[str, str],
-    scores: tuple[SentenceScore, SentenceScore],
+    scores: tuple[WordLogProbs, WordLogProbs],
     *,
     am: tuple[float, float],
     ranks: tuple[int, int] = (1, 2),

@@ -8,7 +8,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
 from charlm.nbest.notices import WORST, Filling
-from charlm.nbest.scorer import SentenceScore, Words
+from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.weights import Weights
 from charlm.scoring.hypothesis_text import HypothesisText
 from charlm.scoring.list_pass import SAMPLE, Pass
@@ -24,11 +24,11 @@ class Remembering:
     def __init__(self) -> None:
         self.followed: list[object] = []
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         import numpy as np
 
         self.followed.append(memory)
-        return [SentenceScore(np.ones(len(w) + 1), np.ones(len(w), bool)) for w in sentences]
+        return [WordLogProbs(np.ones(len(w) + 1), np.ones(len(w), bool)) for w in sentences]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         return (*(memory or ()), " ".join(sentence))  # type: ignore[misc]

@@ -6,7 +6,7 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.scorer import SentenceScore, Words
+from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.scoring.memory import Memory, recording_by
 
 
@@ -15,7 +15,7 @@ class Collecting:
 
     name = "nn"
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         return []
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:

@@ -9,7 +9,7 @@ import torch
 from charlm.errors import ConfigError
 from charlm.model.speller import Speller
 from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
-from charlm.nbest.scorer import SentenceScore, Words
+from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.run.speller import RunSpeller
 from charlm.scoring.lattice_lists import SpelledHistories
 from charlm.scoring.open_scorer import OpenScorer
@@ -27,9 +27,9 @@ class Halves:
     def __init__(self, *known: str) -> None:
         self.known = known
 
-    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[SentenceScore]:
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         return [
-            SentenceScore(
+            WordLogProbs(
                 np.full(len(words) + 1, np.log(0.5)),
                 np.array([w in self.known for w in words], np.bool_),
             )
@@ -72,9 +72,7 @@ def test_what_a_scorer_keeps_stays_its_own(vocabulary: OpenVocabulary) -> None:
     kept = Halves("a", "bb").score([["ab"]])[0]
 
     class Keeping(Halves):
-        def score(
-            self, sentences: Sequence[Words], *, memory: object = None
-        ) -> list[SentenceScore]:
+        def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
             return [kept] * len(sentences)
 
     first, second = OpenScorer(Keeping(), vocabulary).score([["ab"], ["ab"]])

@@ -1,8 +1,8 @@
 """Whether the files of a run are still those that it recorded: `charlm info RUN --verify`.
 
 The vocabulary, its counts and the model have hashes in run.json; checkpoint, log and speller are
-held against each other and against the model's shapes. Card and curve are drawn from the log, and
-encoded text is read through and made again by --resume: nothing else depends on them.
+held against each other and against the model's shapes. Nothing depends on card and curve, which are
+drawn from the log; encoded text and kept vectors are checked when they are read, and made anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -136,7 +136,7 @@ class _Files:
     def checkpoint(self) -> str:
         path = self.folder / RESUME
         if not path.is_file():
-            raise _UncheckedError("missing: the run can be asked, not gone on with")
+            raise _UncheckedError("missing; --resume would begin again")
         n_epochs = len(recorded_history(path))
         self._words()
         if self.shapes is None:
@@ -162,6 +162,11 @@ class _Files:
         return f"{len(history)} epochs, as {RESUME} has them"
 
     def speller(self) -> str:
+        path = self.folder / SPELLER_WEIGHTS
+        if not path.is_file():
+            if self._is_unfinished:
+                raise _UncheckedError("none yet; --resume trains it")
+            raise DataError(f"{path}: no such file; --resume trains it again")
         load_speller(self.folder, self.info, inventory=self._words())
         return f"learned the spellings that {RUN} names"
 

@@ -1,7 +1,7 @@
 """One sitting of a training: from a settled plan to a run that is finished or can be gone on with.
 
 The order of things is what makes a crash harmless: run.json before the first step, and after each
-epoch the best weights, the log and last the checkpoint.
+epoch the best weights and just before them their hash, the log and last the checkpoint.
 """
 
 import sys

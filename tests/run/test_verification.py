@@ -8,10 +8,23 @@ from typing import Any
 import pytest
 
 from charlm.errors import DataError
-from charlm.run.folder import CARD, CURVE, ENCODED, LOG, MODEL, RESUME, RUN, VOCABULARY
+from charlm.run.folder import (
+    CARD,
+    CURVE,
+    ENCODED,
+    LOG,
+    MODEL,
+    RESUME,
+    RUN,
+    SPELLER_WEIGHTS,
+    VOCABULARY,
+)
+from charlm.run.speller import SpellerInfo, empty_speller
 from charlm.run.verification import FileCheck, verified
 from charlm.run.weights import read_tensors, write_tensors
 from charlm.text.files import sha256_of
+from charlm.text.inventory import load_inventory
+from charlm.training.speller import SETTINGS
 
 Damage = Callable[[Path], object]
 
@@ -62,6 +75,13 @@ def twice(run: Path) -> None:
     line = (run / LOG).read_text()
     second = json.dumps({**json.loads(line), "epoch": 2, "valid_ppl": 1e6})
     (run / LOG).write_text(f"{line}{second}\n")
+
+
+def with_speller(run: Path) -> None:
+    """Lets the run tell of a speller, as before one is trained."""
+    _, settings = empty_speller(SETTINGS, load_inventory(run / VOCABULARY))
+    about = SpellerInfo(settings, "train.txt", 1, "0")
+    changed(RUN, lambda value: value.update(speller=about.to_dict()))(run)
 
 
 def found_in(run: Path) -> dict[str, tuple[bool | None, str]]:
@@ -141,14 +161,14 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "its 0 records are not the 1 of resume.safetensors",
     ),
     "a speller that is not there": (
-        changed(
-            RUN,
-            lambda value: value.update(
-                speller={"settings": {}, "text": "x", "n_types": 1, "types_sha256": "0"}
-            ),
-        ),
-        "speller.safetensors",
-        "{run}: the run has no speller",
+        with_speller,
+        SPELLER_WEIGHTS,
+        "no such file; --resume trains it again",
+    ),
+    "a speller that is none": (
+        lambda run: (with_speller(run), (run / SPELLER_WEIGHTS).touch()),
+        SPELLER_WEIGHTS,
+        "cut or damaged (",
     ),
 }
 
@@ -192,6 +212,12 @@ def test_what_a_killed_training_leaves_behind_says_that_resuming_mends_it(copied
     assert check.found.endswith("; if the training was killed, --resume mends it")
 
 
+def test_a_speller_that_is_still_to_be_trained_is_no_misfit(copied_run: Path) -> None:
+    with_speller(copied_run)
+    (copied_run / ENCODED).mkdir()
+    assert found_in(copied_run)[SPELLER_WEIGHTS] == (None, "none yet; --resume trains it")
+
+
 def test_a_run_that_was_only_begun_has_nothing_that_fits_no_more(copied_run: Path) -> None:
     for name in (MODEL, RESUME, LOG, CARD, CURVE):
         (copied_run / name).unlink()
@@ -199,7 +225,7 @@ def test_a_run_that_was_only_begun_has_nothing_that_fits_no_more(copied_run: Pat
     assert verification.misfits == ()
     assert verification.files[2:4] == (
         FileCheck(MODEL, None, "none before the first epoch is done"),
-        FileCheck(RESUME, None, "missing: the run can be asked, not gone on with"),
+        FileCheck(RESUME, None, "missing; --resume would begin again"),
     )
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,65 @@ def test_a_folder_is_read_file_by_file_and_each_keeps_its_name(
     found = list(read_lattices(Source(tmp_path)))
     assert [lattice.id for lattice in found] == ["a", "b"]
     assert [unchanged(lattice).name for lattice in found] == ["a.lat", "b.lat"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
+    """A lattice, plain and packed, and between them what else lies in such folders."""
+    (tmp_path / "b.lat").write_text("# by a decoder\n\n" + texts["slf"])
+    (tmp_path / "README.txt").write_text("Lattices of the decoder.\n")
+    (tmp_path / "c.lat.gz").write_bytes(gzip.compress(texts["slf"].encode()))
+    (tmp_path / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")  # which nobody writes to
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["auto", "slf"])
+def test_what_is_no_lattice_in_a_folder_is_left_out_and_told(folder: Path, form: str) -> None:
+    source = Source(folder)
+    found = list(read_lattices(source, form=form))
+    assert [unchanged(lattice).name for lattice in found] == ["b.lat", "c.lat.gz"]
+    assert source.notices.passed_over == {
+        "files that are no lattices (README.txt, dangling, pipe, plot.png)": 4
+    }
+
+
+def test_of_many_files_that_are_no_lattices_the_first_are_named(folder: Path) -> None:
+    for number in range(20):
+        (folder / f"a{number:02}.txt").write_text("a\n")
+    source = Source(folder)
+    assert len(list(read_lattices(source))) == 2
+    assert source.notices.passed_over == {
+        "files that are no lattices (README.txt, a00.txt, a01.txt, a02.txt, …)": 24
+    }
+
+
+def test_the_names_of_a_folder_are_gone_through_before_its_first_lattice(folder: Path) -> None:
+    (folder / "z.lat").touch()
+    with pytest.raises(DataError) as caught:
+        next(read_lattices(Source(folder)))
+    assert str(caught.value) == (
+        f"{folder}/z.lat: empty; expected a lattice; remove it to leave it out"
+    )
+
+
+def test_an_empty_or_broken_file_makes_no_folder_one_of_lattices(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "broken.gz").write_bytes(b"\x1f\x8b half")
+    with opened(Source(tmp_path)) as ready:
+        assert ready.sample is not None
+        assert lattice_format(ready.sample) is None
+
+
+def test_a_folder_without_a_lattice_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "README.txt").write_text("none yet\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lattices(Source(tmp_path), form="slf"))
+    assert str(caught.value) == (
+        f"{tmp_path}: no lattices; expected HTK's (SLF, begins with VERSION=) or Kaldi's as text "
+        "(an utterance's id, then lines of numbers)"
+    )
 
 
 def test_a_folder_of_kaldis_is_refused(tmp_path: Path, texts: dict[str, str]) -> None:

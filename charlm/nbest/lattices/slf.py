@@ -20,7 +20,10 @@ NULL = "!NULL"
 DASH = "-"  # here it is no word either
 FEATURES = {"a": "am", "l": "old_lm", "n": "ngram", "r": "pron"}
 SCALES = {"acscale": "am", "lmscale": "old_lm", "prscale": "pron", "wdpenalty": "words"}
-HEADER = ("VERSION=", "V=", "UTTERANCE=", "U=", "N=", "NODES=", "SUBLAT=", "base=", "lmscale=")
+HEADER = (
+    *("VERSION=", "V=", "UTTERANCE=", "U=", "N=", "NODES=", "SUBLAT=", "base="),
+    *(f"{scale}=" for scale in SCALES),
+)
 SUFFIXES = (".gz", ".bz2", ".xz", ".lat", ".slf", ".htk")
 
 
@@ -131,6 +134,7 @@ def _lattice(block: _Block, file: str, stem: str) -> Lattice:
     unit = Unit(block.number("base", E))
     if unit.base < 0 or unit.base == 1:
         raise DataError(f"{block.place}: base={unit.base:g}; expected a base of logarithms, or 0")
+    _check_direction(block)
     order = {name: number for number, name in enumerate(block.nodes)}
     names = _feature_names(block)
     arcs = tuple(_arc(link, order, block, names=names, unit=unit) for link in block.links)
@@ -173,6 +177,17 @@ def _check_sizes(block: _Block) -> None:
         raise DataError(f"{block.place}: no nodes or no links; expected both (I=, J=)")
 
 
+def _check_direction(block: _Block) -> None:
+    direction = block.text("dir")
+    says = any({"W", "a", "r"} & node.values.keys() for node in block.nodes.values())
+    if says and direction not in ("", "f"):
+        raise DataError(
+            f"{block.header['dir'].line.place}: dir={direction!r:.20}: words on the nodes where "
+            "they begin; expected them on links, or where they end (dir=f); SRILM's lattice-tool "
+            "writes them so"
+        )
+
+
 def _feature_names(block: _Block) -> dict[str, str]:
     """Feature to field; where `n` is the only language model it is the old one."""
     found = {name for fields in (*block.nodes.values(), *block.links) for name in fields.values}
@@ -203,10 +218,11 @@ def _arc(
         )
     values = []
     for name in names.values():
-        # An acoustic score stands where its word does.
-        said = [link, target] if name == "a" else [link]
-        numbers = [fields.number(name) for fields in said if name in fields.values]
-        values.append(sum(unit.nats(number, place=link.line.place) for number in numbers))
+        # Scores of a word stand where it does; SRILM reads the node's where the link says none.
+        places = (link, target) if name in ("a", "r") else (link,)
+        said = next((fields for fields in places if name in fields.values), None)
+        nats = 0.0 if said is None else unit.nats(said.number(name), place=link.line.place)
+        values.append(nats)
     return Arc(order[ends[0]], order[ends[1]], (words or labels or [NULL])[0], tuple(values))
 
 

@@ -41,6 +41,14 @@ def test_an_acoustic_score_may_stand_on_the_node_of_its_word(read: Read) -> None
     assert read(text)[0].arcs[0].values == (-5.0, -2.0)
 
 
+def test_a_score_of_pronunciation_may_stand_there_too_and_the_links_own_goes_first(
+    read: Read,
+) -> None:
+    text = SMALL.replace("W=a", "W=a a=-5 r=-4")
+    assert read(text)[0].arcs[0].values == (-1.0, -2.0, -4.0)
+    assert read(text.replace("a=-1", "r=-3"))[0].arcs[0].values == (-5.0, -2.0, -3.0)
+
+
 def test_the_headers_scales_are_weights(read: Read, texts: dict[str, str]) -> None:
     assert read(texts["slf"])[0].scales == {"am": 2.0, "old_lm": 14.0, "words": -0.5}
 
@@ -97,6 +105,11 @@ def test_a_word_is_unquoted(read: Read, written: str, word: str) -> None:
     assert read(text)[0].arcs[0].word == word
 
 
+def test_words_on_links_have_no_direction(read: Read) -> None:
+    text = SMALL.replace("I=1 W=a", "I=1").replace("E=1", "E=1 W=a").replace("N=3", "dir=b N=3")
+    assert [arc.word for arc in read(text)[0].arcs] == ["a", "!NULL"]
+
+
 def test_start_and_end_may_be_named(read: Read) -> None:
     text = SMALL.replace("N=3", "start=0 end=2\nN=3")
     assert read(text)[0].start == 0
@@ -143,6 +156,7 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
         ("I=0", "I=0 W=b", ":4: the start node has the word 'b'; expected !NULL there"),
         ("N=3", "end=1 N=3", ":3: node 1 is not one that nothing leaves; expected one end node"),
         ("N=3", "start=9 N=3", ":3: start='9'; expected a node"),
+        ("N=3", "dir=b N=3", ":3: dir='b': words on the nodes where they begin; expected them on"),
         ("J=1 S=1 E=2", "J=1 S=0 E=2", ":1: 2 nodes are one that nothing leaves; expected one end"),
         (
             "J=1 S=1 E=2",

@@ -115,6 +115,14 @@ def _lattices(result: "ScoreResult") -> list[str]:
     ]
     if found.n_useless:
         lines.append(f"nodes on no way to the end: {found.n_useless}, left out")
+    if found.scales:
+        scales = " ".join(f"{name}={value:.9g}" for name, value in found.scales.items())
+        lines.append(f"written for decoders: they find these best paths at {scales}")
+    if found.n_misjudged:
+        lines.append(
+            f"but another one in {found.n_misjudged} of them, whose histories were merged: a "
+            "larger --recombine merges fewer, 0 none"
+        )
     return lines
 
 
@@ -123,7 +131,7 @@ def _scorers(result: "ScoreResult") -> list[str]:
     if result.mixture:
         mixed = ", ".join(f"{name} {weight:.4f}" for name, weight in result.mixture.items())
         lines.append(f"mixture, word by word: {mixed}")
-    elif len(result.scorers) > 1:
+    elif len(result.scorers) > 1 and not (result.lattices and result.lattices.scales):
         first = next(iter(result.scorers))
         lines.append(f"written as `charlm`: {first}; --write nbest holds all, and their total")
     if result.deviation is not None:

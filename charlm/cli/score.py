@@ -70,9 +70,10 @@ def score(
     """Score n-best lists, lattices or sentences by models, and find the best hypotheses.
 
     The lists come out as they came in, with a score `charlm` more, that of the first model, or the
-    best first, or the best alone (--write). A total is the weighted sum of a list's features and of
-    the models' scores, all in nats; weights come from --weights, --weight or --tune, which finds
-    them on other lists.
+    best first, or the best alone (--write); lattices with new language scores, for decoders, which
+    find the same best paths at the scales that are told. A total is the weighted sum of a list's
+    features and of the models' scores, all in nats; weights come from --weights, --weight or
+    --tune, which finds them on other lists.
 
     \b
     charlm score lists.tsv --model exp/first --write ranked --out ranked.tsv

@@ -84,8 +84,9 @@ Out = Annotated[
 Write = Annotated[
     Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"],
     typer.Option(
-        help="The lists with a score more (scored), the same best first (ranked), as JSON lines "
-        "whatever they were (nbest), or the best hypotheses alone in a layout; none: no lists."
+        help="The lists with a score more, lattices with new ones (scored), the same best first "
+        "(ranked), as JSON lines whatever they were (nbest), or the best hypotheses alone in a "
+        "layout; none: no lists."
     ),
 ]
 Sort = Annotated[

@@ -16,6 +16,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import State
 from charlm.nbest.contract import Format, Piece, Sample, Source
 from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lattices.best_paths import best_paths
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import (
     END_WORD,
@@ -27,10 +28,11 @@ from charlm.nbest.lattices.histories import (
     ScorerHistories,
 )
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.options import OLD, LatticeOptions
 from charlm.nbest.lattices.reading import read_lattices
 from charlm.nbest.lattices.rescoring import LATTICES_AT_ONCE, rescore_with
-from charlm.nbest.lattices.writing import rescored_text
+from charlm.nbest.lattices.writing import decoder_scales, rescored_text
 from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.first_best import with_first
@@ -62,6 +64,9 @@ class LatticeCounts:
     n_merged: int = 0  # arrivals that went on with another history than their own
     n_pruned: int = 0  # nodes with a history that were left out
     n_useless: int = 0  # nodes that no path to the end goes through
+    n_misjudged: int = 0  # of those written: merged histories put another path first than its own
+    # At what a decoder finds the best paths in what was written; empty where nothing was.
+    scales: dict[str, float] = field(default_factory=dict)
 
     def count(self, found: RescoredLattice) -> None:
         """One lattice more."""
@@ -74,7 +79,8 @@ class LatticeCounts:
     def add(self, other: "LatticeCounts") -> None:
         """What the search did to others."""
         for name, count in vars(other).items():
-            setattr(self, name, getattr(self, name) + count)
+            if name.startswith("n_"):
+                setattr(self, name, getattr(self, name) + count)
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -127,9 +133,20 @@ class LatticeLists(Format):
             yield replace(with_first(found, models), original=found)
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
-        """The expanded lattices with their new scores."""
+        """The expanded lattices with their new scores.
+
+        Raises:
+            ConfigError: weights that no scales of a decoder say.
+            DataError: a lattice that cannot hold the scores.
+        """
+        said = {**self.options.weights, **self.options.overrides}
+        if self.options.weights or "am" in said:  # else each lattice says it, when it was searched
+            require_acoustic(said, place=self.form)
         for item in lists:
-            yield rescored_text(lattice_of(item.nbest))
+            found = lattice_of(item.nbest)
+            self.counts.scales = decoder_scales(found)
+            self.counts.n_misjudged += _is_misjudged(found, item)
+            yield rescored_text(found)
 
 
 def lattice_lists(
@@ -179,6 +196,14 @@ def lattice_of(nbest: NbestList) -> RescoredLattice:
     """The lattice whose best paths a list holds."""
     assert isinstance(nbest.original, RescoredLattice)
     return nbest.original
+
+
+def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
+    """Whether a lattice's merged histories put another path first than the one that was chosen."""
+    if not found.expanded.n_merged:
+        return False
+    (first,) = best_paths(found.expanded, 1)
+    return first.words != item.best.words
 
 
 class SpelledHistories:

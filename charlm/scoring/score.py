@@ -96,9 +96,10 @@ def score(
 
     `model` are run directories, `lm` n-gram models, `scorer` one of the caller's own: each gives a
     feature (nn, nn2, …, kn, …) in nats; with `mix` or `mix_weights` all give one. The score that is
-    written is that of the first. `out` is a file, a folder (for formats of several files), or a
-    function that is given text; without it nothing is written. `tune` are lists that
-    weights are looked for on, with references `refs`; they are written to `weights`, and
+    written is that of the first; lattices get language scores that hold all but the acoustic ones,
+    for a decoder at the result's `lattices.scales`. `out` is a file, a folder (for formats of
+    several files), or a function that is given text; without it nothing is written. `tune` are
+    lists that weights are looked for on, with references `refs`; they are written to `weights`, and
     `test_refs` are those of `lists`. Without `tune`, `refs` are those of `lists`. References `own`
     are those that the lists hold. `sort` writes the best hypotheses first; `dedup` gives those of
     the same words a common total: their log Σ exp, or the largest. `memory` is in MiB, for each

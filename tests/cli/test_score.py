@@ -199,15 +199,6 @@ def test_why_marks_a_word_as_unknown(at_home: Path) -> None:
     assert re.fullmatch(r"decided by .*'catz\*'.*, which brings \+[0-9.]+; .*", verdict)
 
 
-def test_lattices_say_how_they_were_searched(at_home: Path) -> None:
-    Path("a.lat").write_text("utt\n0\t1\tthe\t1,10\n0\t1\ta\t2,11\n1\t2\tcat\t1,5\n2\n\n")
-    result = ask("a.lat", "--model", "exp/first", "--write", "nbest")
-    assert [hyp["text"] for hyp in json.loads(result.stdout)["hyps"]] != []
-    told = result.stderr.splitlines()
-    assert "lattices: 1 of 1 searched exactly; 0 histories merged, 0 pruned" in told
-    assert told[-1].startswith("graph: language model, transitions and lexicon of the lists togeth")
-
-
 def test_json_is_what_the_library_returns(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "none", "--json")
     found, again = json.loads(result.stdout), charlm.score("lists.tsv", model="exp/first").to_dict()

@@ -1,6 +1,7 @@
 """Runs on the disk, as a training leaves them, of models that were filled instead of trained."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ import torch
 
 import charlm
 from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo, load_info
+from charlm.run.speller import SpellerInfo, empty_speller, save_speller
 from charlm.run.weights import write_tensors
-from charlm.text.inventory import Inventory, inventory_of
+from charlm.scoring.open_vocabulary import known_mass
+from charlm.text.inventory import Inventory, inventory_of, load_inventory
 from charlm.text.normalise import Normalisation
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
@@ -60,6 +63,27 @@ def saved_run(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return save
+
+
+@pytest.fixture
+def lower_run(saved_run: Callable[..., Path]) -> Path:
+    """A run that reads lower case, and words outside its vocabulary by their spelling."""
+    return saved_run("random", normalisation=Normalisation(lower=True), oov_input="spelling")
+
+
+@pytest.fixture
+def spelled_run(lower_run: Path) -> Path:
+    """The same with a speller that tells letters apart."""
+    inventory = load_inventory(lower_run / "vocab.json")
+    speller, settings = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
+    torch.manual_seed(2)
+    for parameter in speller.parameters():
+        torch.nn.init.uniform_(parameter, -1, 1)
+    about = SpellerInfo(settings, "train.txt", 1, "abc")
+    replace(load_info(lower_run), speller=about.to_dict()).save(lower_run)
+    mass = known_mass(speller, inventory)
+    save_speller(lower_run, speller, about=about, known_mass=mass, bits_per_character=1.0)
+    return lower_run
 
 
 def info(inventory: Inventory, settings: dict[str, object]) -> RunInfo:

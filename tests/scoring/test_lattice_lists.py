@@ -3,22 +3,15 @@
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import charlm
 from charlm.nbest.contract import Sample
 from charlm.nbest.lattices.options import LatticeOptions
-from charlm.run.folder import load_info
-from charlm.run.speller import SpellerInfo, empty_speller, save_speller
 from charlm.scoring.lattice_lists import LatticeLists
-from charlm.scoring.open_vocabulary import known_mass
-from charlm.text.inventory import load_inventory
-from charlm.text.normalise import Normalisation
 
 LATTICE = """\
 utt-A
@@ -45,25 +38,6 @@ def lattices(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def lower_run(saved_run: Callable[..., Path]) -> Path:
-    return saved_run("random", normalisation=Normalisation(lower=True), oov_input="spelling")
-
-
-def spelled(run: Path) -> Path:
-    """The run with a speller that tells letters apart."""
-    inventory = load_inventory(run / "vocab.json")
-    speller, settings = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
-    torch.manual_seed(2)
-    for parameter in speller.parameters():
-        torch.nn.init.uniform_(parameter, -1, 1)
-    about = SpellerInfo(settings, "train.txt", 1, "abc")
-    replace(load_info(run), speller=about.to_dict()).save(run)
-    mass = known_mass(speller, inventory)
-    save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
-    return run
-
-
 def hypotheses(path: Path, **options: object) -> list[dict[str, object]]:
     """Those of the first lattice, the best first."""
     pieces: list[str] = []
@@ -82,9 +56,9 @@ def sentence_scores(texts: list[str], folder: Path, **options: object) -> list[f
 @pytest.mark.parametrize("recombine", [0, 1])
 @pytest.mark.parametrize("open_vocabulary", [False, True])
 def test_the_hypotheses_of_a_lattice_score_as_the_same_sentences_do(
-    lower_run: Path, lattices: Path, tmp_path: Path, recombine: int, open_vocabulary: bool
+    spelled_run: Path, lattices: Path, tmp_path: Path, recombine: int, open_vocabulary: bool
 ) -> None:
-    options = {"model": spelled(lower_run), "open_vocabulary": open_vocabulary}
+    options = {"model": spelled_run, "open_vocabulary": open_vocabulary}
     found = hypotheses(lattices, recombine=recombine, beam=0, **options)
     assert len(found) == HYPOTHESES if recombine == 0 else 1 < len(found) <= HYPOTHESES
     texts = [str(each["text"]).replace("[noise] ", "") for each in found]
@@ -94,18 +68,19 @@ def test_the_hypotheses_of_a_lattice_score_as_the_same_sentences_do(
     assert [each["charlm"] for each in scores] == pytest.approx(expected, abs=1e-4)  # type: ignore[index]
 
 
-def test_open_vocabulary_adds_the_spelling_to_what_unk_has(lower_run: Path, lattices: Path) -> None:
+def test_open_vocabulary_adds_the_spelling_to_what_unk_has(
+    spelled_run: Path, lattices: Path
+) -> None:
     from charlm.scoring.open_vocabulary import OpenVocabulary
 
-    run = spelled(lower_run)
     closed, opened = (
         {each["text"]: each["scores"]["nn"] for each in found}  # type: ignore[index]
         for found in (
-            hypotheses(lattices, model=run, open_vocabulary=which, beam=0, recombine=0)
+            hypotheses(lattices, model=spelled_run, open_vocabulary=which, beam=0, recombine=0)
             for which in (False, True)
         )
     )
-    spelling = float(OpenVocabulary.at(run).log_probs(["zz"])[0])
+    spelling = float(OpenVocabulary.at(spelled_run).log_probs(["zz"])[0])
     for text, score in opened.items():
         assert score == pytest.approx(closed[text] + str(text).count("zz") * spelling, abs=1e-4)
 

@@ -1,17 +1,32 @@
 """Kaldi's lattices written again: new graph costs, all else as it stood.
 
-A state with several histories becomes several states; they are numbered anew then, the start first,
-as Kaldi wants it. The format has no place to say how it was made: whoever writes says it elsewhere.
+Graph costs are in the unit of the language models: of their weights together, so that they stay
+near what they were. A state with several histories becomes several states; they are numbered anew
+then, the start first, as Kaldi wants it. The format has no place for the scales that it is to be
+read at, nor for how it was made: whoever writes tells them elsewhere.
 """
 
 import re
 
-from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
+from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.new_scores import NewScores
+from charlm.nbest.lattices.options import GRAPH
 from charlm.nbest.lines import Line
 
 FIELD = re.compile(r"[^ \t]+")
+
+
+def decoder_scales(scores: NewScores) -> dict[str, float]:
+    """The options of Kaldi's tools at which the best path is ours."""
+    inverse = _language_weight(scores.expanded) / scores.am
+    return {"--inv-acoustic-scale": inverse, "--lm-scale": 1.0, "--word-ins-penalty": 0.0}
+
+
+def _language_weight(expanded: ExpandedLattice) -> float:
+    """What all that speaks for a path weighs together; 1 where nothing does."""
+    weights = expanded.weighing.weights
+    return sum(max(0.0, weights.get(name, 0.0)) for name in (GRAPH, *expanded.models)) or 1.0
 
 
 def written(expanded: ExpandedLattice, scores: NewScores) -> str:
@@ -31,6 +46,7 @@ class _Writer:
         self.expanded = expanded
         self.scores = scores
         self.original = original
+        self.unit = _language_weight(expanded)
         self.end = original.lines[0].end or "\n"
 
     def in_place(self) -> str:
@@ -38,10 +54,9 @@ class _Writer:
         texts = {number: line.text for number, line in enumerate(self.original.lines)}
         for arc in self.expanded.arcs:
             number = self.original.arcs[arc.arc]
-            texts[number] = self._arc(arc.arc, arc.answers, states=())
-        for node, answers in self.expanded.ends.items():
-            state = self.expanded.nodes[node]
-            texts[self.original.finals[state]] = self._final(state, answers, name="")
+            texts[number] = self._arc(arc, states=())
+        for node in self.expanded.ends:
+            texts[self._final_line(node)] = self._final(node, name="")
         lines = enumerate(self.original.lines)
         return "".join(line.start + texts[number] + line.end for number, line in lines)
 
@@ -49,12 +64,10 @@ class _Writer:
         """The lines of each state in their order, under its new number."""
         rows: list[list[tuple[int, str]]] = [[] for _ in self.expanded.nodes]
         for arc in self.expanded.arcs:
-            text = self._arc(arc.arc, arc.answers, states=(str(arc.source), str(arc.target)))
+            text = self._arc(arc, states=(str(arc.source), str(arc.target)))
             rows[arc.source].append((self.original.arcs[arc.arc], text))
-        for node, answers in self.expanded.ends.items():
-            state = self.expanded.nodes[node]
-            text = self._final(state, answers, name=str(node))
-            rows[node].append((self.original.finals[state], text))
+        for node in self.expanded.ends:
+            rows[node].append((self._final_line(node), self._final(node, name=str(node))))
         used = {*self.original.arcs, *self.original.finals.values()}
         body = [f"{text}{self.end}" for node in rows for _, text in sorted(node)]
         before, after = self._around(used)
@@ -65,21 +78,25 @@ class _Writer:
         before = [_ended(line, self.end) for line in lines[: min(used)]]
         return before, [line.raw for line in lines[max(used) + 1 :]]
 
-    def _arc(self, arc: int, answers: Answers, *, states: tuple[str, ...]) -> str:
-        line = self.original.lines[self.original.arcs[arc]]
-        score = self.scores.score(self.expanded.lattice.arcs[arc].values, answers)
+    def _arc(self, arc: ExpandedArc, *, states: tuple[str, ...]) -> str:
+        line = self.original.lines[self.original.arcs[arc.arc]]
+        score = self.scores.of_arc(arc)
         return self._with_cost(line.text, score, states, column=self.original.word_column + 1)
 
-    def _final(self, state: int, answers: Answers, *, name: str) -> str:
-        line = self.original.lines[self.original.finals[state]]
-        score = self.scores.score(self.expanded.lattice.finals[state], answers)
-        return self._with_cost(line.text, score, (name,) if name else (), column=1)
+    def _final(self, node: int, *, name: str) -> str:
+        line = self.original.lines[self._final_line(node)]
+        return self._with_cost(
+            line.text, self.scores.of_end(node), (name,) if name else (), column=1
+        )
+
+    def _final_line(self, node: int) -> int:
+        return self.original.finals[self.expanded.nodes[node]]
 
     def _with_cost(self, text: str, score: float, states: tuple[str, ...], *, column: int) -> str:
         """A line with other states and another graph cost; what follows the comma stays."""
         fields = list(FIELD.finditer(text))
         new = dict(enumerate(states))
-        cost = f"{0.0 - score:.7g}"
+        cost = self.scores.text(-score / self.unit)
         if column < len(fields):
             new[column] = cost + fields[column][0][fields[column][0].index(",") :]
         pieces, end = [], 0

@@ -1,75 +1,68 @@
-"""What becomes of the language model's score of an arc when a rescored lattice is written.
+"""What the language scores of a written lattice are, so that a decoder finds the path we found.
 
-The old and the new models' scores are averaged by their weights, or the new ones take the old one's
-place. Kaldi keeps transitions and lexicon in the same number: unless an old model was taken out of
-it, nothing can take its place.
+A decoder adds up two scores, the acoustic one, which stays as it was, and the language's. With
+T = Σ weight·feature of an arc or an end, the second is what T holds beside the acoustic part: every
+model and every count of words is in it once, with weights of 0 and below as they are.
 """
 
-from typing import Literal
+from collections.abc import Mapping
 
 from charlm.errors import ConfigError
-from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
-from charlm.nbest.lattices.options import GRAPH, OLD
+from charlm.nbest.lattices.expanded import Answers, ExpandedArc, ExpandedLattice
 
-Keeping = Literal["auto", "field", "replace", "mix"]
-KEEPINGS = ("auto", "field", "replace", "mix")
+LARGEST = 1e30  # readers of lattices, ours among them, take no more
+
+
+def require_acoustic(weights: Mapping[str, float], *, place: str) -> float:
+    """The weight of the acoustic scores.
+
+    Raises:
+        ConfigError: none above 0.
+    """
+    weight = weights.get("am", 0.0)
+    if not weight > 0:
+        raise ConfigError(
+            f"{place}: the weight of am is {weight:g}; expected more than 0 for lattices that are "
+            "written, since decoders divide by it; give --weight am=NUMBER, or --write nbest"
+        )
+    return weight
 
 
 class NewScores:
-    """The scores of a rescored lattice's arcs and ends, in nats."""
+    """The scores of a rescored lattice's arcs and ends beside the acoustic ones, in nats."""
 
-    def __init__(self, expanded: ExpandedLattice, keeping: Keeping) -> None:
+    def __init__(self, expanded: ExpandedLattice) -> None:
         """
         Raises:
-            ConfigError: a way to keep them that the lattice has no place for.
+            ConfigError: acoustic scores count nothing, or against a path.
         """
         self.expanded = expanded
-        self.keeping = _chosen(expanded, keeping)
-        models, weights = expanded.models, expanded.weighing.weights
-        self._new = [i for i, name in enumerate(models) if name != OLD]
-        self._weights = [weights.get(models[i], 0.0) for i in self._new]
-        if not any(self._weights):
-            self._weights = [1.0] * len(self._new)
-        self._old = models.index(OLD) if OLD in models else -1
-        names = expanded.lattice.names
-        self._own = names.index(GRAPH if GRAPH in names else OLD)
-        old = OLD if self._old >= 0 or OLD in names else GRAPH
-        self._old_weight = weights.get(old, 0.0)
+        self.place = expanded.lattice.place
+        self.am = require_acoustic(expanded.weighing.weights, place=self.place)
+        self._column = expanded.lattice.names.index("am")
 
-    def new(self, answers: Answers) -> float:
-        """The mean of the new models alone."""
-        total = sum(self._weights)
-        pairs = zip(self._weights, self._new, strict=True)
-        return sum(weight * answers[i] for weight, i in pairs) / total if total else 0.0
+    def of_arc(self, arc: ExpandedArc) -> float:
+        """What stands for the language on an arc."""
+        values = self.expanded.lattice.arcs[arc.arc].values
+        return self._beside(self.expanded.arc_total(arc), values)
 
-    def score(self, values: Answers, answers: Answers) -> float:
-        """What stands where the old score stood."""
-        value = values[self._own]
-        if not self._new or self.keeping == "field":
-            return value
-        rest = value - answers[self._old] if self._old >= 0 else 0.0
-        new = self.new(answers)
-        if self.keeping == "replace":
-            return rest + new
-        old = answers[self._old] if self._old >= 0 else value
-        n_new, n_old = sum(self._weights), self._old_weight
-        return rest + (n_old * old + n_new * new) / (n_old + n_new)
+    def of_end(self, node: int) -> float:
+        """What stands for the language where a path ends."""
+        values = self.expanded.lattice.finals[self.expanded.nodes[node]]
+        return self._beside(self.expanded.end_total(node), values)
 
+    def _beside(self, total: float, values: Answers) -> float:
+        return total - self.am * values[self._column]
 
-def _chosen(expanded: ExpandedLattice, keeping: Keeping) -> Keeping:
-    is_kaldi = GRAPH in expanded.lattice.names
-    if keeping not in KEEPINGS:
-        raise ConfigError(f"lattice score {keeping!r:.40}: expected one of {', '.join(KEEPINGS)}")
-    if not is_kaldi:
-        return "field" if keeping == "auto" else keeping
-    if keeping == "field":
-        raise ConfigError(
-            f"{expanded.lattice.place}: Kaldi's lattices have no place for one more score; "
-            "expected mix or replace"
-        )
-    if keeping == "replace" and OLD not in expanded.models:
-        raise ConfigError(
-            f"{expanded.lattice.place}: Kaldi's graph score is language model, transitions and "
-            "lexicon together; expected --old-lm ARPA to take the old model out of it, or mix"
-        )
-    return "mix" if keeping == "auto" else keeping
+    def text(self, score: float) -> str:
+        """A score as it is written: nine digits tell any two numbers of 32 bits apart.
+
+        Raises:
+            ConfigError: a score that no reader would take.
+        """
+        if not abs(score) < LARGEST:
+            raise ConfigError(
+                f"{self.place}: a language score of {score:.3g} is to be written; expected less "
+                "than 1e30; give weights that lie nearer to each other"
+            )
+        return f"{score + 0.0:.9g}"  # no minus before a zero

@@ -143,6 +143,6 @@ class Unit:
             )
         return math.log(value)
 
-    def written(self, nats: float) -> str:
-        """Nats as the file has them."""
-        return f"{nats / math.log(self.base) if self.base else math.exp(nats):.7g}"
+    def of_nats(self, nats: float) -> float:
+        """Nats in the file's logarithms; probabilities have no such unit."""
+        return nats / math.log(self.base)

@@ -5,7 +5,7 @@ from charlm.nbest.lattices import kaldi_writing, slf_writing
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.new_scores import Keeping, NewScores
+from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf import SlfOriginal
 
 
@@ -17,35 +17,37 @@ def unchanged(lattice: Lattice) -> Piece:
     return Piece(name, "".join(line.raw for line in original.lines))
 
 
-def rescored_text(rescored: RescoredLattice, *, keeping: Keeping = "auto") -> Piece:
-    """The expanded lattice with its new scores.
-
-    `field`: a further field `charlm` (HTK). `replace`: in place of the old language model's score.
-    `mix`: in its place the mean of old and new ones by their weights, so that the lattice's own
-    scales rank its paths as here, counts of words aside. `auto` is `field` for HTK, which has a
-    place for it, and `mix` for Kaldi; there the old score is the whole graph score unless an old
-    model was taken out of it.
+def rescored_text(rescored: RescoredLattice) -> Piece:
+    """The expanded lattice with new language scores: its best path at `decoder_scales` is ours.
 
     Raises:
-        ConfigError: a way that the format has no place for.
+        ConfigError: weights that no scales of a decoder say.
+        DataError: a lattice of probabilities, which cannot hold such scores.
     """
     expanded = rescored.expanded
-    scores = NewScores(expanded, keeping)
+    scores = NewScores(expanded)
     original = expanded.lattice.original
     if isinstance(original, KaldiOriginal):
         return Piece("", kaldi_writing.written(expanded, scores))
     assert isinstance(original, SlfOriginal)
-    text = slf_writing.written(expanded, scores, note=how_it_was_made(rescored, scores.keeping))
+    text = slf_writing.written(expanded, scores, note=how_it_was_made(rescored))
     return Piece(original.file, text)
 
 
-def how_it_was_made(rescored: RescoredLattice, keeping: Keeping) -> str:
-    """Models, where their scores are, recombination, beam and weights, in a line."""
+def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
+    """The scales at which a decoder reads what `rescored_text` writes, as its options name them."""
+    if isinstance(rescored.lattice.original, SlfOriginal):
+        return dict(slf_writing.SCALES)
+    return kaldi_writing.decoder_scales(NewScores(rescored.expanded))
+
+
+def how_it_was_made(rescored: RescoredLattice) -> str:
+    """Models, recombination, beam and weights, in a line."""
     expanded = rescored.expanded
     options = expanded.options
     weights = " ".join(f"{name}={value:.6g}" for name, value in expanded.weighing.weights.items())
     return (
-        f"charlm: {' '.join(expanded.models)} score={keeping} recombine={options.recombine} "
+        f"charlm: {' '.join(expanded.models)} recombine={options.recombine} "
         f"beam={options.beam:g} merged={expanded.n_merged} "
         f"pruned={expanded.n_pruned + expanded.n_refused} weights: {weights}"
     )

@@ -19,7 +19,7 @@ from charlm.run.store import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
 from charlm.text.inventory import END_WORD, N_MARKERS, Inventory
-from charlm.text.perplexity import HASH_DIGITS, joined_signature, normalisation_name
+from charlm.text.signature import HASH_DIGITS, joined_signature, normalisation_name
 
 N_PUBLISHED_MARKERS = N_MARKERS - 1  # the papers have no unknown character
 LICENCE_KEYS = ("licence", "license")

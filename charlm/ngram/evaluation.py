@@ -20,7 +20,6 @@ from charlm.text.corpus import blocks
 from charlm.text.files import display_name
 from charlm.text.inventory import END_WORD, START_WORD, Inventory
 from charlm.text.perplexity import (
-    HASH_DIGITS,
     Counts,
     Evaluation,
     Log10Sums,
@@ -28,11 +27,10 @@ from charlm.text.perplexity import (
     Perplexity,
     ScoredSentence,
     counts_of,
-    joined_signature,
     log10_sums,
-    normalisation_name,
 )
 from charlm.text.reading import ReadText
+from charlm.text.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.spelling import Spelling, Spells, spelling_of
 from charlm.version import __version__
 

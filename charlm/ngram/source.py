@@ -22,8 +22,8 @@ from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
 from charlm.ngram.words import MARKS, WordIds, encode, mapped, words_of
 from charlm.text.files import display_name, sha256_of
 from charlm.text.inventory import Inventory
-from charlm.text.perplexity import HASH_DIGITS
 from charlm.text.reading import ReadText
+from charlm.text.signature import HASH_DIGITS
 
 Counts = npt.NDArray[np.int64]
 

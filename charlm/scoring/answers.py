@@ -22,7 +22,8 @@ from charlm.ngram.words import UNK, mapped
 from charlm.run.folder import RUN
 from charlm.text.files import display_name, open_bytes
 from charlm.text.inventory import END_WORD, Inventory, vocabulary_at
-from charlm.text.perplexity import Evaluation, ScoredSentence, normalisation_name
+from charlm.text.perplexity import Evaluation, ScoredSentence
+from charlm.text.signature import normalisation_name
 from charlm.text.word_scores import WordScores, read_word_scores
 
 StateName = Literal["carried", "sentence"]

@@ -44,9 +44,9 @@ from charlm.text.perplexity import (
     ScoredSentence,
     counts_of,
     log10_sums,
-    signature,
 )
 from charlm.text.reading import ReadText
+from charlm.text.signature import signature
 from charlm.text.spelling import Spelling, spelling_of
 
 STATES: dict[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""What is counted of a text, the perplexities that follow, and the signature that goes with them.
+"""What is counted of a text, and the perplexities that follow.
 
 Everything here is log10. `<unk>` is a word like any other, as under `ngram -unk`: SRILM's count of
 OOVs is then 0, if the model has `<unk>`, and its `ppl=` is the papers' number. What leaves out OOVs
@@ -10,12 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from charlm.text.inventory import END_WORD, UNK_WORD, form_of
-from charlm.text.normalise import Normalisation
+from charlm.text.inventory import UNK_WORD, form_of
 from charlm.text.spelling import Spelling
-from charlm.version import __version__
-
-HASH_DIGITS = 12  # of a SHA-256 in a signature
 
 
 @dataclass(frozen=True)
@@ -246,54 +242,3 @@ class Evaluation:
 def share(part: int, whole: int) -> float:
     """`part` of `whole`; 0 of nothing."""
     return part / whole if whole else 0.0
-
-
-def signature(
-    *,
-    model_sha256: str,
-    vocabulary_sha256: str,
-    data_sha256: str,
-    split: str,
-    state: str,
-    oov_input: str,
-    normalisation: Normalisation | None,
-    precision: str,
-    speller_sha256: str = "",
-) -> str:
-    """One line with everything that could change a perplexity, in the manner of sacrebleu.
-
-    `split` is empty where files were given. A carried state means one stream over the whole text.
-    """
-    told = {
-        "charlm": __version__,
-        "model": model_sha256[:HASH_DIGITS],
-        "vocab": vocabulary_sha256[:HASH_DIGITS],
-        "data": data_sha256[:HASH_DIGITS],
-        "split": split,
-        "streams": "1" if state == "carried" else "",
-        "state": state,
-        "start": END_WORD,
-        "oov_input": oov_input,
-        "norm": normalisation_name(normalisation),
-        "precision": precision,
-        "open-vocabulary": speller_sha256[:HASH_DIGITS],
-    }
-    return joined_signature(told)
-
-
-def joined_signature(told: Mapping[str, str]) -> str:
-    """What is told, in its order; what is empty does not apply."""
-    return "|".join(f"{key}:{value}" for key, value in told.items() if value)
-
-
-def normalisation_name(normalisation: Normalisation | None) -> str:
-    """A text normalisation in a word, as `NFC+lower`; `raw` where there is none."""
-    if normalisation is None:
-        return "raw"
-    steps = [
-        normalisation.unicode,
-        "lower" if normalisation.lower else "",
-        normalisation.tokenise if normalisation.tokenise != "none" else "",
-        "numbers" if normalisation.numbers else "",
-    ]
-    return "+".join(step for step in steps if step)

@@ -23,7 +23,7 @@ from charlm.runtime import versions
 from charlm.settings import Settings
 from charlm.text.corpus import EncodedText, corpus_normalisation
 from charlm.text.inventory import Inventory
-from charlm.text.perplexity import normalisation_name
+from charlm.text.signature import normalisation_name
 from charlm.text.split import SUMMARY
 from charlm.training.beginning import begin_from
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position

@@ -5,8 +5,6 @@ import math
 
 import pytest
 
-import charlm
-from charlm.text.normalise import Normalisation
 from charlm.text.perplexity import (
     Counts,
     Evaluation,
@@ -15,9 +13,7 @@ from charlm.text.perplexity import (
     ScoredSentence,
     counts_of,
     log10_sums,
-    normalisation_name,
     share,
-    signature,
 )
 
 # "a b" and "zz", of which zz is unknown: 3 words, 2 sentences, 5 tokens.
@@ -106,47 +102,6 @@ def test_a_sentence_alone_has_the_perplexities_of_its_tokens() -> None:
     assert sentence.perplexity.counts == Counts(1, 2, 1, 0, 5, 5)
     assert sentence.perplexity.ppl == pytest.approx(10 ** (4.5 / 3))
     assert sentence.perplexity.ppl_known == pytest.approx(10 ** (1.5 / 2))
-
-
-def made(*, state: str, split: str = "test", normalisation: Normalisation | None = None) -> str:
-    return signature(
-        model_sha256="0123456789abcdef",
-        vocabulary_sha256="fedcba9876543210",
-        data_sha256="00112233445566",
-        split=split,
-        state=state,
-        oov_input="unk",
-        normalisation=normalisation,
-        precision="fp32",
-    )
-
-
-def test_a_signature_names_all_that_a_carried_perplexity_depends_on() -> None:
-    assert made(state="carried", normalisation=Normalisation()) == (
-        f"charlm:{charlm.__version__}|model:0123456789ab|vocab:fedcba987654|data:001122334455|"
-        "split:test|streams:1|state:carried|start:</s>|oov_input:unk|norm:NFC|precision:fp32"
-    )
-
-
-def test_a_signature_of_a_file_by_sentence_has_neither_split_nor_streams() -> None:
-    assert made(state="sentence", split="").endswith(
-        "|data:001122334455|state:sentence|start:</s>|oov_input:unk|norm:raw|precision:fp32"
-    )
-
-
-@pytest.mark.parametrize(
-    ("normalisation", "name"),
-    [
-        (None, "raw"),
-        (Normalisation(), "NFC"),
-        (Normalisation(unicode="none"), "none"),
-        (Normalisation(True, "NFKC", "simple", True), "NFKC+lower+simple+numbers"),
-    ],
-)
-def test_a_normalisation_is_named_by_its_steps(
-    normalisation: Normalisation | None, name: str
-) -> None:
-    assert normalisation_name(normalisation) == name
 
 
 def test_an_evaluation_is_one_flat_object_of_json() -> None:

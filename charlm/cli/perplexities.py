@@ -4,7 +4,7 @@ With `--debug` or another format stdout holds that layout and nothing else, sinc
 by line and field; what we have to say beside it goes to stderr.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -29,6 +29,7 @@ Debug = Annotated[
     ),
 ]
 
+MOST_NAMED = 5  # words
 PRESENTATION = ("layout", "debug", "as_json")  # a command's other options are its function's, too
 
 
@@ -118,6 +119,8 @@ def _remarks(result: "Evaluation") -> list[str]:
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
     ]
+    if result.hidden_words:
+        remarks.append(_hidden(result.hidden_words))
     if result.spelling is not None:
         remarks.append(_spelled(result.spelling, obstacle=result.open_obstacle))
     n_left_out = next(iter(result.by_state.values())).sums.n_zeroprobs
@@ -141,6 +144,16 @@ def _remarks(result: "Evaluation") -> list[str]:
             "0 and 0 would make the scores probabilities as they are"
         )
     return remarks + [f"signature: {signature}" for signature in result.signatures.values()]
+
+
+def _hidden(words: Mapping[str, int]) -> str:
+    named = [f"{word!r:.60} {count}" for word, count in words.items()]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return (
+        f"the model knows the words of {sum(words.values())} tokens that are <unk> to the "
+        f"vocabulary ({', '.join(named[:MOST_NAMED])}{more}); its <unk> was asked for, and what it "
+        "gives to these words is lost; estimate it with --vocab RUN"
+    )
 
 
 def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:

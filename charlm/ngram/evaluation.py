@@ -5,6 +5,7 @@ know is `<unk>`, as under `ngram -unk`; where the model lists no `<unk>`, such w
 are left out and counted.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
@@ -51,31 +52,23 @@ def evaluate_ngram(
     """The perplexities of a text; `told` says in the signature what the model is.
 
     `vocabulary` normalises the text, and words outside it are `<unk>` whatever the model knows;
-    `speller` adds figures in which they are spelled.
+    those of them that the model does know are counted. `speller` adds figures in which words that
+    are `<unk>` are spelled.
 
     Raises:
         DataError: a text without a sentence, or that is not what was expected.
     """
     text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
-    counts, sums = Counts(), Log10Sums()
-    spelling = Spelling() if speller else None
+    tally = _Tally(has_vocabulary=vocabulary is not None, speller=speller)
     for block in blocks(text.sentences(), size=BLOCK):
         scores = model.score([mapped(words, vocabulary) for words in block])
-        ends = np.cumsum([len(words) + 1 for words in block])
-        known = scores.word_ids != UNK
-        n_oovs = np.add.reduceat(~known, np.concatenate([[0], ends[:-1]]))
-        for words, n_oov in zip(block, n_oovs.tolist(), strict=True):
-            counts += counts_of(words, n_oov=n_oov)
-        sums += log10_sums(scores.log10_probs.tolist(), known.tolist())
-        if speller and spelling:
-            tokens = (token for words in block for token in (*words, END_WORD))
-            spelling += spelling_of(compress(tokens, ~known), speller)
+        tally.add(block, scores)
         if on_sentence is not None:
             for sentence in _sentences(block, scores):
                 on_sentence(sentence)
-    if not counts.n_sentences:
+    if not tally.counts.n_sentences:
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
-    counts = replace(counts, n_changed=text.n_changed)
+    counts = replace(tally.counts, n_changed=text.n_changed)
     signature = ngram_signature(
         {**told, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
         data_sha256=text.sha256,
@@ -83,8 +76,50 @@ def evaluate_ngram(
         vocabulary=vocabulary,
         precision=model.precision,
     )
-    by_state = {STATE: Perplexity(counts, sums)}
-    return Evaluation(str(path), counts, by_state, {STATE: signature}, spelling=spelling)
+    return Evaluation(
+        str(path),
+        counts,
+        {STATE: Perplexity(counts, tally.sums)},
+        {STATE: signature},
+        spelling=tally.spelling,
+        hidden_words=_known_to(model, tally.outside),
+    )
+
+
+class _Tally:
+    """What adds up over the blocks of a text."""
+
+    def __init__(self, *, has_vocabulary: bool, speller: Spells | None) -> None:
+        self.counts, self.sums = Counts(), Log10Sums()
+        self.spelling = Spelling() if speller else None
+        self.outside = Counter[str]()  # of the vocabulary or, within it, of the model
+        self._has_vocabulary = has_vocabulary
+        self._speller = speller
+
+    def add(self, block: list[list[str]], scores: TokenScores) -> None:
+        ends = np.cumsum([len(words) + 1 for words in block])
+        known = scores.word_ids != UNK
+        n_oovs = np.add.reduceat(~known, np.concatenate([[0], ends[:-1]]))
+        for words, n_oov in zip(block, n_oovs.tolist(), strict=True):
+            self.counts += counts_of(words, n_oov=n_oov)
+        self.sums += log10_sums(scores.log10_probs.tolist(), known.tolist())
+        tokens = (token for words in block for token in (*words, END_WORD))
+        unknown = list(compress(tokens, ~known))
+        if self._has_vocabulary:
+            self.outside.update(unknown)
+        if self._speller and self.spelling:
+            self.spelling += spelling_of(unknown, self._speller)
+
+
+def _known_to(model: NgramModel, outside: Counter[str]) -> dict[str, int]:
+    """The words outside a vocabulary that the model itself knows, with their counts."""
+    if not outside:
+        return {}
+    counts = dict(outside.most_common())
+    scores = model.score([[word] for word in mapped(list(counts), None)])
+    word_ids = scores.word_ids.reshape(-1, 2)[:, 0]  # behind each word stands its </s>
+    pairs = zip(counts.items(), word_ids.tolist(), strict=True)
+    return {word: count for (word, count), word_id in pairs if word_id != UNK}
 
 
 def _sentences(block: list[list[str]], scores: TokenScores) -> Iterator[ScoredSentence]:

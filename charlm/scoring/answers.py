@@ -5,7 +5,6 @@ looked into, and is taken for a file of scores.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,9 +15,7 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.evaluation import STATE, evaluate_ngram
 from charlm.ngram.kenlm_model import BINARY_MAGIC
-from charlm.ngram.load import NgramModel
 from charlm.ngram.source import loaded
-from charlm.ngram.words import UNK, mapped
 from charlm.run.folder import RUN
 from charlm.text.files import display_name, open_bytes
 from charlm.text.inventory import END_WORD, Inventory, vocabulary_at
@@ -123,24 +120,21 @@ class _Collector:
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)
         self.results: list[WordScores] = []
-        self.unknown = Counter[str]()  # words of this text
         self._words: list[str] = []
         self._log10_probs: list[float] = []
 
     def add(self, sentence: ScoredSentence) -> None:
         self._words.extend((*sentence.mapped, END_WORD))
         self._log10_probs.extend(sentence.log10_probs)
-        pairs = zip(sentence.words, sentence.known, strict=True)
-        self.unknown.update(word for word, known in pairs if not known)
 
-    def close(self, result: Evaluation, *, state: str, n_wasted: int = 0) -> None:
+    def close(self, result: Evaluation, *, state: str) -> None:
         log10_probs, signature = np.array(self._log10_probs), result.signatures[state]
+        n_wasted = sum(result.hidden_words.values())
         self.results.append(
             WordScores(self.source, tuple(self._words), log10_probs, signature, n_wasted)
         )
         self._words.clear()
         self._log10_probs.clear()
-        self.unknown.clear()
 
 
 def _of_ngram(
@@ -157,18 +151,8 @@ def _of_ngram(
         result = evaluate_ngram(
             model, text, told=info.told, vocabulary=vocabulary, on_sentence=heard.add
         )
-        heard.close(result, state=STATE, n_wasted=_n_known(model, heard.unknown))
+        heard.close(result, state=STATE)
     return heard.results
-
-
-def _n_known(model: NgramModel, unknown: Counter[str]) -> int:
-    """How many tokens that were read as `<unk>` are words of the model itself."""
-    if not unknown:
-        return 0
-    scores = model.score([[word] for word in mapped(list(unknown), None)])
-    word_ids = scores.word_ids.reshape(-1, 2)[:, 0]  # behind each word stands its </s>
-    pairs = zip(unknown.values(), word_ids.tolist(), strict=True)
-    return sum(count for count, word_id in pairs if word_id != UNK)
 
 
 def _of_run(

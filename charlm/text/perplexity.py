@@ -8,7 +8,7 @@ of what follows.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from charlm.text.inventory import UNK_WORD, form_of
 from charlm.text.spelling import Spelling
@@ -36,7 +36,7 @@ class Counts:
         return self.n_tokens - self.n_oov
 
     def __add__(self, other: "Counts") -> "Counts":
-        names = [field.name for field in fields(self)]
+        names = [each.name for each in fields(self)]
         return Counts(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
@@ -197,6 +197,9 @@ class Evaluation:
     log_z_mean: float | None = None  # in nats, of a model whose scores may be read as they are
     log_z_variance: float | None = None
     spelling: Spelling | None = None  # of words that are `<unk>`, the same in every state
+    # Words that are `<unk>` to the vocabulary alone: the n-gram model knows them. The most frequent
+    # come first.
+    hidden_words: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def open_by_state(self) -> dict[str, Perplexity]:
@@ -227,9 +230,11 @@ class Evaluation:
             said = {"obstacle": self.open_obstacle, "spelling": self.spelling.to_dict()}
             opened = {state: p.to_dict() for state, p in self.open_by_state.items()}
             told["open_vocabulary"] = {**said, **opened}
+        if self.hidden_words:
+            told["hidden_words"] = dict(self.hidden_words)
         return {
             "name": self.name,
-            **{field.name: getattr(counts, field.name) for field in fields(counts)},
+            **{each.name: getattr(counts, each.name) for each in fields(counts)},
             "n_tokens": counts.n_tokens,
             "n_known_tokens": counts.n_known_tokens,
             "oov_share": share(counts.n_oov, counts.n_words),

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
+from charlm.text.inventory import inventory_of
 
 TRAIN = "a b\nb c\n"
 TEST = "a b\nc zz\n"
@@ -149,6 +150,21 @@ def test_denominators_leave_out_what_gets_no_probability_and_one_line_says_so(
 
 def test_where_nothing_is_left_out_nothing_is_said_of_it(folder: Path) -> None:
     assert "left out" not in ngram("--train", "train.txt", "test.txt").stdout
+
+
+def test_words_that_a_smaller_vocabulary_hides_from_a_model_are_named(folder: Path) -> None:
+    (folder / "big.txt").write_text("a b c d e f g h\n" * 3)
+    (folder / "test.txt").write_text("g a zz g f h e\nd f c f\n")
+    assert ngram("--train", "big.txt", "--order", "2", "--out", "big.arpa").exit_code == 0
+    inventory_of([["a", "b"]] * 2).save(folder / "v.json")
+    result = ngram("--lm", "big.arpa", "--vocab", "v.json", "test.txt")
+    assert (
+        "the model knows the words of 9 tokens that are <unk> to the vocabulary ('f' 3, 'g' 2, "
+        "'h' 1, 'e' 1, 'd' 1 and 1 more); its <unk> was asked for, and what it gives to these "
+        "words is lost; estimate it with --vocab RUN"
+    ) in result.stdout.splitlines()
+    assert "is lost" not in ngram("--lm", "big.arpa", "test.txt").stdout
+    assert "is lost" not in ngram("--train", "big.txt", "--vocab", "v.json", "test.txt").stdout
 
 
 def test_an_order_out_of_range_is_not_understood(folder: Path) -> None:

@@ -71,6 +71,18 @@ def test_a_vocabulary_normalises_and_hides_words_that_the_model_knows(text: Path
     assert "|norm:NFC+lower|" in result.signatures["sentence"]
 
 
+def test_words_that_the_vocabulary_hides_from_the_model_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("know Zz we\nknow <unk>:know know\n")
+    vocabulary = Inventory(("</s>", "<unk>", "we"), (1,) * 3, ("w", "e"))
+    hidden = evaluate_ngram(bigrams(), tmp_path / "b.txt", told=TOLD, vocabulary=vocabulary)
+    assert hidden.counts.n_oov == 5
+    assert hidden.hidden_words == {"know": 3}  # Zz is unknown to the model itself
+    assert hidden.to_dict()["hidden_words"] == {"know": 3}
+    alone = evaluate_ngram(bigrams(), tmp_path / "b.txt", told=TOLD)
+    assert alone.hidden_words == {}
+    assert "hidden_words" not in alone.to_dict()
+
+
 @pytest.fixture
 def sentences(text: Path) -> list[ScoredSentence]:
     heard: list[ScoredSentence] = []

@@ -1,4 +1,4 @@
-"""The machine: device, precision, threads, seeds, and the processes that work on one thing.
+"""The machine: device, precision, threads, seeds, and which of several processes this one is.
 
 `prepare_torch` must come before torch is imported: its libraries read the environment only once.
 Two trainings that share two cores ran 25 times slower with the default (spin) than with a passive
@@ -7,20 +7,16 @@ On a processor that is not Intel's, MKL's fp32 products depend on where in memor
 unless MKL_CBWR is set, and a resumed training then ends with other bits.
 """
 
-import atexit
 import ctypes
 import os
 import platform
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from charlm.errors import ConfigError, ProcessError
+from charlm.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -31,12 +27,9 @@ PRECISIONS = ("auto", "fp32", "bf16")
 # 210 ms with a passive wait; beside a busy process 330 ms, passive 190 ms, unlimited over 2 s.
 SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
-# A process that dies is noticed at once, by its connections: this is for one that stands still.
-SILENCE = timedelta(minutes=10)
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
+LOST = 69  # exit status of a process that ends since another did; EX_UNAVAILABLE of sysexits.h
 FAST_GPU = "CHARLM_GPU_FAST"  # 1: what no GPU has run yet, CUDA graphs and the LSTM in fp16
-MEETING = "CHARLM_MEETING"  # the file over which the processes of one machine find each other
-PARENT = "CHARLM_PARENT"  # the process that has started this one, which may be gone by now
 
 
 def prepare_torch() -> None:
@@ -211,48 +204,3 @@ def place_of_process() -> Place:
             "torchrun sets them; unset them to use one process"
         )
     return Place(rank, size, local_rank)
-
-
-@contextmanager
-def process_group(place: Place, *, meeting: Path | None = None) -> Iterator[None]:
-    """While it lasts the processes can talk: by gloo from the CPU, by NCCL from a GPU.
-
-    They meet at the file `meeting`, else where the environment says. A group that exists is used.
-    NCCL has not been run yet: no machine with several GPUs was at hand.
-
-    Raises:
-        ProcessError: they do not all come.
-    """
-    from torch import distributed
-
-    if distributed.is_initialized():
-        yield
-        return
-    where = None if meeting is None else f"file://{meeting}"
-    backend = "cpu:gloo,cuda:nccl" if distributed.is_nccl_available() else "gloo"
-    try:
-        distributed.init_process_group(
-            backend, init_method=where, rank=place.rank, world_size=place.size, timeout=SILENCE
-        )
-    except (RuntimeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ProcessError(
-            f"process {place.rank} of {place.size}: did not find the others ({reason}); expected "
-            "all to start within 10 minutes; start them again"
-        ) from None
-    if meeting is None:
-        # Who have met by way of the environment cannot do so again: the addresses that stand there
-        # are those of the first time. So the group stays for whatever comes next.
-        ending = distributed.destroy_process_group
-        atexit.register(ending)
-        try:
-            yield
-        except BaseException:  # the others must not wait
-            atexit.unregister(ending)
-            ending()
-            raise
-        return
-    try:
-        yield
-    finally:
-        distributed.destroy_process_group()

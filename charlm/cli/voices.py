@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import typer
 
 from charlm.errors import ProcessError, TrainingError
-from charlm.runtime import place_of_process
+from charlm.runtime import LOST, place_of_process
 
 
 def is_first() -> bool:
@@ -25,10 +25,13 @@ def is_one_of_several(gpus: str | None, processes: int | None) -> bool:
 
 @contextmanager
 def one_voice() -> Iterator[None]:
-    """What all processes run into, the first tells; what one alone runs into, that one."""
+    """What all processes run into, the first tells; what one alone runs into, that one.
+
+    The others end with a status by which the first knows that they are not to blame.
+    """
     try:
         yield
     except (ProcessError, TrainingError):
         if is_first():
             raise
-        raise typer.Exit(1) from None
+        raise typer.Exit(LOST) from None

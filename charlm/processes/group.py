@@ -5,18 +5,23 @@ lets the others wait. Alone, a process tells nobody anything, and not a bit is o
 this file.
 """
 
+import atexit
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 import torch
 from torch import distributed
+from torch.distributed.distributed_c10d import Store
 
 from charlm.errors import ProcessError
+from charlm.runtime import Place
 
+# A process that dies is noticed at once, by its connections: this is for one that stands still.
+SILENCE = timedelta(minutes=10)
 PATIENCE = timedelta(days=100)  # while the first process encodes a text, or waits for a line
 
 Told = TypeVar("Told")
@@ -53,10 +58,27 @@ class Group:
     patient: distributed.ProcessGroup | None = None  # for waits that have no natural end
     work: Work = TRAINING
 
-    def connected(self, *, rank: int, size: int) -> Self:
-        """The same work in the process group that exists."""
-        patient = distributed.new_group(backend="gloo", timeout=PATIENCE)
-        return replace(self, rank=rank, size=size, patient=patient)
+    @contextmanager
+    def connected(
+        self, place: Place, *, store: Store | None = None, within: timedelta = SILENCE
+    ) -> Iterator[Self]:
+        """The same work, of processes that can talk: by gloo from the CPU, by NCCL from a GPU.
+
+        They meet by `store`, else where the environment says. A group that exists is used. NCCL has
+        not been run yet: no machine with several GPUs was at hand.
+
+        Raises:
+            RankLostError: they do not all come in time.
+        """
+        with ExitStack() as stack:
+            if not distributed.is_initialized():
+                stack.callback(_part)
+            patient = _met(place, store=store, within=within)
+            yield replace(self, rank=place.rank, size=place.size, patient=patient)
+            if store is None:
+                # Who have met by way of the environment cannot do so again: the addresses that
+                # stand there are those of the first time. So they stay for whatever comes next.
+                atexit.register(stack.pop_all().close)
 
     @property
     def is_first(self) -> bool:
@@ -137,6 +159,32 @@ class Group:
             f"process {self.rank} of {self.size}: another process of {self.work.name} ended or "
             f"gives no answer; expected all to go on to the end; {self.work.advice}"
         )
+
+
+def _met(place: Place, *, store: Store | None, within: timedelta) -> distributed.ProcessGroup:
+    """The patient group of all processes, which torch's own one is made before."""
+    backend = "cpu:gloo,cuda:nccl" if distributed.is_nccl_available() else "gloo"
+    try:
+        if not distributed.is_initialized():
+            distributed.init_process_group(
+                backend, store=store, rank=place.rank, world_size=place.size, timeout=within
+            )
+            distributed.group.WORLD.set_timeout(SILENCE)  # type: ignore[union-attr]  # it is there
+        patient: distributed.ProcessGroup = distributed.new_group(backend="gloo", timeout=within)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RankLostError(
+            f"process {place.rank} of {place.size}: did not find the others ({reason}); expected "
+            f"all to come within {within.seconds} seconds; start them again"
+        ) from None
+    patient.set_timeout(PATIENCE)
+    return patient
+
+
+def _part() -> None:
+    """End torch's group, unless whoever else uses it has done so."""
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def _nothing() -> None:

@@ -1,150 +1,67 @@
 """Several processes on this machine, of which the calling one is the first.
 
 The others are the program itself, `charlm train` and the like, with their place in the environment;
-they are told what to do by the first, so their options say nothing but the device.
+they are told what to do by the first, so their options say nothing but the device. They write
+nothing, so they may be killed at any time. All meet on the loopback interface, and listen on no
+other one.
+
+torchrun starts charlm on several machines (`joined`). On one it would leave a folder in /tmp at
+every run, its processes behind where it is killed, and 50 lines on stderr where one of them is; and
+it would listen on every interface.
 """
 
 import os
-import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TypeVar
 
-from charlm.errors import ConfigError, ProcessError
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # which it does export
+
+from charlm.errors import ProcessError
 from charlm.processes.group import Group, RankLostError, Work
-from charlm.runtime import (
-    MEETING,
-    PARENT,
-    Place,
-    pick_device,
-    place_of_process,
-    process_group,
-    set_threads,
-)
-
-if TYPE_CHECKING:
-    import torch
+from charlm.runtime import LOST, Place, place_of_process
 
 Joined = TypeVar("Joined", bound=Group)
 
-MOST_PER_CORE = 8  # processes; more do little but start
-PARTING = 10.0  # seconds that a process is given to end by itself
-LAST_MOMENT = 0.5  # seconds between a killed process's last word and its end
+ADDRESS = "127.0.0.1"
+PORT = "CHARLM_PORT"  # of that address, where the first process waits for those that it has started
+READY = "ready"  # in the store by which they meet: how many are there
+# gloo and NCCL would listen where the machine's name leads them, or who has set these before.
+INTERFACE = dict.fromkeys(
+    ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), "lo0" if sys.platform == "darwin" else "lo"
+)
+MEETING = timedelta(seconds=30)  # for processes that are known to be there
+PARTING = 10.0  # seconds that the others are given to end by themselves
+MOMENT = 0.02  # seconds between two looks
 # They import what this process does; `-m charlm` would look into the working folder first.
 PROGRAM = "import sys; sys.path[:] = {path}; from charlm.cli import main; main()"
-
-
-def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> list[str]:
-    """The device of each process that is asked for; `device` alone where none are.
-
-    Raises:
-        ConfigError: options that do not go together, or no numbers of GPUs.
-    """
-    if gpus is None and processes is None:
-        return [device]
-    option = f"--gpus {gpus}" if gpus is not None else f"--processes {processes}"
-    if gpus is not None and processes is not None:
-        raise ConfigError(
-            f"{option}: found --processes {processes} beside it; expected one of them; --gpus "
-            "starts a process for each GPU, --processes as many on the CPU"
-        )
-    if place_of_process().size > 1:
-        raise ConfigError(f"{option}: torchrun has started the processes already; leave it out")
-    if gpus is not None:
-        return _gpus(gpus, device=device)
-    if device not in ("auto", "cpu"):
-        raise ConfigError(f"{option}: is for the CPU, found --device {device}; use --gpus 0,1")
-    most = MOST_PER_CORE * (os.cpu_count() or 1)
-    if not 1 <= (processes or 0) <= most:
-        raise ConfigError(f"{option}: expected 1 to {most}, {MOST_PER_CORE} a core")
-    return ["cpu"] * (processes or 0)
-
-
-def _gpus(gpus: str, *, device: str) -> list[str]:
-    import torch
-
-    numbers = gpus.split(",")
-    if not all(n.isascii() and n.isdecimal() for n in numbers) or len({*numbers}) < len(numbers):
-        raise ConfigError(
-            f"--gpus {gpus!r}: expected numbers of GPUs, each once; write --gpus 0,1,2"
-        )
-    if device not in ("auto", "cuda"):
-        raise ConfigError(f"--gpus {gpus}: found --device {device} beside it; leave one out")
-    found = torch.cuda.device_count()
-    if not all(int(number) < found for number in numbers):
-        which = f"{found} CUDA devices; expected numbers below that" if found else "no CUDA device"
-        raise ConfigError(
-            f"--gpus {gpus}: this machine shows {which}; use --processes {len(numbers)} for as "
-            "many processes on the CPU, or install a torch built for CUDA"
-        )
-    return [f"cuda:{int(number)}" for number in numbers]
-
-
-def threads_of_each(threads: int | None, n_processes: int) -> int | None:
-    """CPU threads of each of some processes on this machine; None: torch's own choice."""
-    if threads is not None or n_processes == 1:
-        return threads
-    return max(1, set_threads(None) // n_processes)
-
-
-def own_device(name: str) -> "torch.device":
-    """The device that `name` means to a process beside others, which holds memory of no other GPU.
-
-    Raises:
-        ConfigError: no such device on this machine.
-    """
-    import torch
-
-    device = pick_device(place_of_process().device_name(name))
-    if device.index is not None:
-        torch.cuda.set_device(device)
-    return device
 
 
 @contextmanager
 def joined(alone: Joined) -> Iterator[Joined]:
     """The processes that torchrun, or another process of charlm's, started; else `alone`."""
-    place = place_of_process()
+    place, port = place_of_process(), os.environ.get(PORT)
     if place.size == 1:
         yield alone
-        return
-    meeting = Path(os.environ[MEETING]) if MEETING in os.environ else None
-    parent, has_met = int(os.environ.get(PARENT, os.getppid())), threading.Event()
-    if meeting is not None:
-        _sign(meeting, place.rank).touch()
-        threading.Thread(target=_wait_for, args=(has_met, parent, meeting), daemon=True).start()
-    try:
-        with process_group(place, meeting=meeting):
-            has_met.set()
-            yield alone.connected(rank=place.rank, size=place.size)
-    except BaseException:
-        has_met.set()
-        if meeting is not None and _ends(parent):  # it was killed, and left its folder
-            shutil.rmtree(meeting.parent, ignore_errors=True)
-        raise
-
-
-def _wait_for(has_met: threading.Event, parent: int, meeting: Path) -> None:
-    """End this process if the first is killed before all have met: torch would wait for minutes."""
-    while not has_met.wait(LAST_MOMENT):
-        if os.getppid() != parent:
-            shutil.rmtree(meeting.parent, ignore_errors=True)
-            os._exit(1)
-
-
-def _ends(parent: int) -> bool:
-    """Whether the parent is gone; its connections close a moment before it is."""
-    give_up = time.monotonic() + LAST_MOMENT
-    while os.getppid() == parent and time.monotonic() < give_up:
-        time.sleep(0.01)
-    return os.getppid() != parent
+    elif port is None:
+        with alone.connected(place) as group:
+            yield group
+    else:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            # Python would wait for torch, torch for the others, and they for this process.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        socket.create_connection((ADDRESS, int(port))).close()  # refused where the first is gone
+        store = TCPStore(ADDRESS, int(port), timeout=MEETING)
+        store.add(READY, 1)
+        with alone.connected(place, store=store, within=MEETING) as group:
+            yield group
 
 
 @contextmanager
@@ -157,95 +74,106 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     if len(devices) == 1:
         yield alone
         return
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="charlm-")))
-        workers = _Workers(folder, devices, alone.work)
-        stack.callback(workers.end)
-        workers.start()
-        try:
-            place = Place(0, len(devices), 0)
-            with process_group(place, meeting=folder / "meeting"):
-                yield alone.connected(rank=0, size=len(devices))
-        except RankLostError as error:
-            raise ProcessError(workers.cause() or str(error)) from None
+    workers: list[_Worker] = []
+    try:
+        with _environment(INTERFACE):
+            store = _met(workers, devices=devices, work=alone.work)
+            with alone.connected(Place(0, len(devices)), store=store, within=MEETING) as group:
+                yield group
+        for worker in workers:
+            with suppress(subprocess.TimeoutExpired):
+                worker.process.wait(PARTING)
+    except RankLostError as error:
+        raise ProcessError(_to_blame(workers, alone.work) or str(error)) from None
+    finally:
+        for worker in workers:
+            worker.kill()
 
 
-class _Workers:
-    """The processes from number 1 on."""
+def _met(workers: "list[_Worker]", *, devices: Sequence[str], work: Work) -> TCPStore:
+    """The store of the processes, which are started and added to `workers`; all are there.
 
-    def __init__(self, folder: Path, devices: Sequence[str], work: Work) -> None:
-        self.folder = folder
-        self.devices = devices
-        self.work = work
-        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+    Raises:
+        RankLostError: one of them has ended.
+    """
+    server = socket.create_server((ADDRESS, 0))
+    port = server.getsockname()[1]
+    store = TCPStore(
+        *(ADDRESS, port),
+        is_master=True,
+        timeout=MEETING,
+        wait_for_workers=False,
+        master_listen_fd=server.detach(),
+    )
+    for rank in range(1, len(devices)):
+        command = (*work.command, "--device", devices[rank])
+        workers.append(_Worker(Place(rank, len(devices), rank), command, port=port))
+    while store.add(READY, 0) < len(workers):
+        if any(worker.process.poll() is not None for worker in workers):
+            raise RankLostError(f"{work.name} could not start: one of its processes ended")
+        time.sleep(MOMENT)
+    return store
 
-    def start(self) -> None:
-        """Start them all, and wait until each is ready to meet."""
-        meeting, size = self.folder / "meeting", len(self.devices)
-        for rank in range(1, size):
-            place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size}
-            told = {**place, MEETING: meeting, PARENT: os.getpid()}
-            with self._errors(rank).open("wb") as errors:
-                self.processes[rank] = subprocess.Popen(
-                    [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path)]
-                    + [*self.work.command, "--device", self.devices[rank]],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    env={**os.environ, **{name: str(value) for name, value in told.items()}},
-                )
-        while not all(_sign(meeting, rank).exists() for rank in self.processes):
-            for rank, process in self.processes.items():
-                if (status := process.poll()) is not None:  # by itself: nobody has met yet
-                    said = self._errors(rank).read_text(errors="replace")
-                    last = (said.strip().splitlines() or [f"it says nothing (status {status})"])[-1]
-                    raise ProcessError(self._told(rank, status, _error_in(said) or last))
-            time.sleep(0.02)
 
-    def _errors(self, rank: int) -> Path:
-        return self.folder / f"errors-{rank}"
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment, for torch and for who is started, as long as it lasts."""
+    before = {name: os.environ.pop(name) for name in values if name in os.environ}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
-    def cause(self) -> str:
-        """What made the first of them end that did not end for want of the others; else empty."""
-        give_up = time.monotonic() + PARTING
-        while time.monotonic() < give_up:
-            for rank, process in self.processes.items():
-                status = process.poll()
-                said = _error_in(self._errors(rank).read_text(errors="replace"))
-                if status is not None and (status < 0 or said):
-                    return self._told(rank, status, said)
-            if all(process.poll() is not None for process in self.processes.values()):
-                break
-            time.sleep(0.02)
-        return ""
 
-    def _told(self, rank: int, status: int, said: str) -> str:
-        reason = said if status >= 0 else f"it was killed by {signal.Signals(-status).name}"
-        return (
-            f"process {rank} of {len(self.devices)} ended before {self.work.name} did: {reason}; "
-            f"{self.work.advice}"
+class _Worker:
+    """A process that this one has started."""
+
+    def __init__(self, place: Place, command: Sequence[str], *, port: int) -> None:
+        self.place = place
+        # A file without a name: a pipe that nobody reads before the end may fill, and stop it.
+        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `kill`
+        told = {"RANK": place.rank, "LOCAL_RANK": place.local_rank, "WORLD_SIZE": place.size}
+        told |= {PORT: port}
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.stderr,
+            env={**os.environ, **{name: str(value) for name, value in told.items()}},
         )
 
-    def end(self) -> None:
-        """See them end: by themselves if they can."""
-        give_up = time.monotonic() + PARTING
-        for process in self.processes.values():
-            try:
-                process.wait(max(0.0, give_up - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    def reason(self) -> str:
+        """Why it ended; empty if it did for want of the others, and as long as it has not."""
+        status = self.process.poll()
+        if status is None or status == LOST:
+            return ""
+        if status < 0:
+            return f"it was killed by {signal.Signals(-status).name}"
+        self.stderr.seek(0)
+        lines = self.stderr.read().decode(errors="replace").strip().splitlines()
+        told = [line.removeprefix("charlm: ") for line in lines if line.startswith("charlm: ")]
+        return (told or lines or [f"it says nothing (status {status})"])[-1]
+
+    def kill(self) -> None:
+        """See it end."""
+        self.process.kill()
+        self.process.wait()
+        self.stderr.close()
 
 
-def _sign(meeting: Path, rank: int) -> Path:
-    """The file that says that a process is ready to meet the others."""
-    return meeting.with_name(f"ready-{rank}")
-
-
-def _error_in(stderr: str) -> str:
-    """The error that a process told, less what torch had to warn of; empty where it told none."""
-    lines = stderr.strip().splitlines()
-    told = [line for line in lines if line.startswith("charlm: ")]
-    if "Traceback" in stderr:
-        told = lines
-    return told[-1].removeprefix("charlm: ") if told else ""
+def _to_blame(workers: Sequence[_Worker], work: Work) -> str:
+    """The process that ended first, and why; empty if all end for want of another, or none does."""
+    give_up, are_gone = time.monotonic() + PARTING, False
+    while not are_gone and time.monotonic() < give_up:
+        are_gone = all(worker.process.poll() is not None for worker in workers)
+        for worker in workers:
+            if reason := worker.reason():
+                return (
+                    f"process {worker.place.rank} of {worker.place.size} ended before {work.name} "
+                    f"did: {reason}; {work.advice}"
+                )
+        time.sleep(MOMENT)
+    return ""

@@ -17,14 +17,9 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.processes.crew import Crew
+from charlm.processes.devices import asked_devices, own_device, threads_of_each
 from charlm.processes.group import EVALUATION, Group
-from charlm.processes.launch import (
-    asked_devices,
-    joined,
-    launched,
-    own_device,
-    threads_of_each,
-)
+from charlm.processes.launch import joined, launched
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, place_of_process, set_threads

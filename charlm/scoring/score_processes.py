@@ -11,8 +11,9 @@ from charlm.nbest.ngram_scorer import NgramScorer
 from charlm.nbest.scorer import Scorer
 from charlm.ngram.load import load_ngram
 from charlm.processes.crew import Crew
+from charlm.processes.devices import asked_devices, own_device, threads_of_each
 from charlm.processes.group import Group
-from charlm.processes.launch import asked_devices, launched, own_device, threads_of_each
+from charlm.processes.launch import launched
 from charlm.runtime import place_of_process, set_threads
 from charlm.scoring.divided import Worker, divided_scorers
 from charlm.scoring.scorers import Scorers, Wanted, make_scorers

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
-from charlm.processes.launch import asked_devices, joined, launched
+from charlm.processes.devices import asked_devices
+from charlm.processes.launch import joined, launched
 from charlm.run.card import kept
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds

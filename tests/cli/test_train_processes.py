@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.errors import DataError, TrainingError
+from charlm.runtime import LOST
 from charlm.training import train as module
 from charlm.training.train import TrainResult
 
@@ -38,7 +39,7 @@ def test_the_first_process_alone_tells_the_result(monkeypatch: pytest.MonkeyPatc
 def test_the_first_process_alone_tells_what_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = TrainingError("the loss became nan")
     assert run_as(0, ended, monkeypatch) == (1, "", "charlm: the loss became nan\n")
-    assert run_as(1, ended, monkeypatch) == (1, "", "")
+    assert run_as(1, ended, monkeypatch) == (LOST, "", "")
 
 
 def test_another_process_tells_what_only_it_runs_into(monkeypatch: pytest.MonkeyPatch) -> None:

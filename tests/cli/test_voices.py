@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.errors import DataError, ProcessError
+from charlm.runtime import LOST
 from charlm.scoring import evaluation, score
 
 COMMANDS = {
@@ -37,7 +38,7 @@ def test_the_first_process_alone_tells_what_ends_all(
     ended = ProcessError("process 1 of 2 ended")
     told = (1, "", "charlm: process 1 of 2 ended\n")
     assert run_as(0, COMMANDS[command], ended, monkeypatch) == told
-    assert run_as(1, COMMANDS[command], ended, monkeypatch) == (1, "", "")
+    assert run_as(1, COMMANDS[command], ended, monkeypatch) == (LOST, "", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,12 +1,16 @@
 """What several processes tell each other, seen from one of them, with torch's calls replaced."""
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from torch import distributed
 
 from charlm.processes.group import EVALUATION, SCORING, TRAINING, Group, RankLostError, Work
+from charlm.runtime import Place
 
 
 @pytest.mark.parametrize(
@@ -52,3 +56,46 @@ def test_alone_nobody_is_asked() -> None:
     assert Group().handed_out([3]) == 3
     assert Group().collected(3) == [3]
     assert Group().from_first(lambda: 5) == 5
+
+
+def test_others_that_do_not_come_are_one_line() -> None:
+    store = distributed.HashStore()  # type: ignore[attr-defined]  # torch exports it
+    waiting = Group().connected(Place(0, 2), store=store, within=timedelta(seconds=1))
+    with pytest.raises(RankLostError) as caught, waiting:
+        raise AssertionError("it is alone")
+    assert re.fullmatch(
+        r"process 0 of 2: did not find the others \(.+\); expected all to come within 1 seconds; "
+        "start them again",
+        str(caught.value),
+    )
+
+
+@pytest.fixture
+def unconnected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """torch puts itself between an error and its traceback."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    yield
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("is_launched", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_who_met_by_the_environment_stay_together_and_all_others_part(
+    is_launched: bool, fails: bool, unconnected: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", "0")  # any
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
+    store = distributed.HashStore() if is_launched else None  # type: ignore[attr-defined]
+    error = ZeroDivisionError if fails else None
+    for _ in range(2):  # a group that is there is used
+        try:
+            with Group().connected(Place(0, 1), store=store) as group:
+                assert distributed.is_initialized()
+                assert group.from_first(lambda: 5) == 5
+                if error:
+                    raise error
+        except ZeroDivisionError:
+            pass
+    assert distributed.is_initialized() == (not is_launched and not fails)

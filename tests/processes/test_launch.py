@@ -1,175 +1,36 @@
-"""Processes that charlm starts by itself: which are asked for, and what their end is called."""
+"""Processes that charlm starts by itself, replaced by a shell's: what becomes of them."""
 
 import os
-import re
+import signal
+import socket
 import stat
 import sys
-import threading
-from contextlib import nullcontext, suppress
-from datetime import timedelta
-from itertools import chain, repeat
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
 
-from charlm import runtime
-from charlm.errors import ConfigError, ProcessError
-from charlm.processes import launch
-from charlm.processes.group import Group, RankLostError, Work
-from charlm.processes.launch import asked_devices, joined, launched, threads_of_each
-from charlm.runtime import Place, place_of_process, process_group
+from charlm.errors import ProcessError
+from charlm.processes.group import Group, Work
+from charlm.processes.launch import joined, launched
 
-PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in PLACE:
-        monkeypatch.delenv(name, raising=False)
+Starting = Callable[[str], None]
+INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 
 @pytest.fixture
-def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Starting:
+    """Lets charlm start this program of the shell instead of itself."""
 
+    def start(program: str) -> None:
+        python = tmp_path / "python"
+        python.write_text(f"#!/bin/sh\n{program}\n")
+        python.chmod(python.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setattr(sys, "executable", str(python))
 
-def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
-    assert asked_devices(None, None, device="auto") == ["auto"]
-    assert asked_devices(None, 3, device="auto") == ["cpu", "cpu", "cpu"]
-    assert asked_devices("1,0", None, device="auto") == ["cuda:1", "cuda:0"]
-    assert asked_devices("1", None, device="cuda") == ["cuda:1"]
-
-
-@pytest.mark.parametrize(
-    ("gpus", "processes", "device", "message"),
-    [
-        (
-            "0,1",
-            2,
-            "auto",
-            "--gpus 0,1: found --processes 2 beside it; expected one of them; --gpus starts a "
-            "process for each GPU, --processes as many on the CPU",
-        ),
-        (
-            "0,x",
-            None,
-            "auto",
-            "--gpus '0,x': expected numbers of GPUs, each once; write --gpus 0,1,2",
-        ),
-        ("", None, "auto", "--gpus '': expected numbers of GPUs, each once; write --gpus 0,1,2"),
-        (
-            "1,1",
-            None,
-            "auto",
-            "--gpus '1,1': expected numbers of GPUs, each once; write --gpus 0,1,2",
-        ),
-        ("0,1", None, "cpu", "--gpus 0,1: found --device cpu beside it; leave one out"),
-        (
-            "0,2",
-            None,
-            "auto",
-            "--gpus 0,2: this machine shows 2 CUDA devices; expected numbers below that; use "
-            "--processes 2 for as many processes on the CPU, or install a torch built for CUDA",
-        ),
-        (None, 2, "cuda", "--processes 2: is for the CPU, found --device cuda; use --gpus 0,1"),
-        (None, 0, "auto", "--processes 0: expected 1 to 24, 8 a core"),
-        (None, 25, "auto", "--processes 25: expected 1 to 24, 8 a core"),
-    ],
-)
-def test_options_that_do_not_go_together_are_one_line(
-    gpus: str | None,
-    processes: int | None,
-    device: str,
-    message: str,
-    two_gpus: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    with pytest.raises(ConfigError) as caught:
-        asked_devices(gpus, processes, device=device)
-    assert str(caught.value) == message
-
-
-def in_place(monkeypatch: pytest.MonkeyPatch, *numbers: str) -> None:
-    for name, number in zip(PLACE, numbers, strict=False):
-        monkeypatch.setenv(name, number)
-
-
-def test_torchruns_processes_start_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_place(monkeypatch, "1", "4", "1")
-    assert place_of_process() == Place(1, 4, 1)
-    with pytest.raises(ConfigError) as caught:
-        asked_devices(None, 2, device="auto")
-    assert str(caught.value) == (
-        "--processes 2: torchrun has started the processes already; leave it out"
-    )
-
-
-@pytest.mark.parametrize("numbers", [("2", "2", "0"), ("x", "2", "0"), ("0", "2"), ("0", "0", "0")])
-def test_a_place_that_torchrun_does_not_give_is_one_line(
-    numbers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_place(monkeypatch, *numbers)
-    rank, size, local = (*numbers, "None")[:3]
-    with pytest.raises(ConfigError) as caught:
-        place_of_process()
-    assert str(caught.value) == (
-        f"environment: found RANK={rank}, WORLD_SIZE={size}, LOCAL_RANK={local}; expected a rank "
-        "below the number of processes, as torchrun sets them; unset them to use one process"
-    )
-
-
-def test_a_process_takes_the_gpu_of_its_place_unless_told_another(two_gpus: None) -> None:
-    second = Place(3, 4, 1)
-    assert [second.device_name(n) for n in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
-    assert [second.device_name(n) for n in ("cpu", "cuda:0")] == ["cpu", "cuda:0"]
-    assert [Place().device_name(n) for n in ("auto", "cuda")] == ["auto", "cuda"]
-
-
-def test_others_that_do_not_come_are_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(runtime, "SILENCE", timedelta(seconds=1))
-    alone = process_group(Place(0, 2, 0), meeting=tmp_path / "meeting")
-    with pytest.raises(ProcessError) as caught, alone:
-        raise AssertionError("it is alone")
-    assert re.fullmatch(
-        r"process 0 of 2: did not find the others \(.+\); expected all to start within 10 minutes; "
-        "start them again",
-        str(caught.value),
-    )
-
-
-@pytest.mark.parametrize(
-    ("threads", "n_processes", "each"), [(None, 1, None), (None, 4, 2), (None, 9, 1), (5, 4, 5)]
-)
-def test_processes_of_one_machine_share_its_cores_unless_told(
-    threads: int | None, n_processes: int, each: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    assert threads_of_each(threads, n_processes) == each
-
-
-@pytest.mark.parametrize("is_orphan", [True, False])
-def test_who_was_started_by_a_killed_process_removes_what_that_left(
-    is_orphan: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder = tmp_path / "charlm-x"
-    folder.mkdir()
-    for name, number in zip(PLACE, ("1", "2", "1"), strict=True):
-        monkeypatch.setenv(name, number)
-    monkeypatch.setenv(runtime.MEETING, str(folder / "meeting"))
-    monkeypatch.setattr(launch, "process_group", lambda *_, **__: nullcontext())
-    monkeypatch.setattr(Group, "connected", lambda *_, **__: Group(1, 2))
-    monkeypatch.setattr(launch, "LAST_MOMENT", 0.1)
-    parents = chain([7, 7, 7], repeat(1 if is_orphan else 7))  # it ends after its connections
-    monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    with suppress(RankLostError), joined(Group()):
-        assert [path.name for path in folder.iterdir()] == ["ready-1"]
-        raise RankLostError
-    assert folder.exists() != is_orphan
+    return start
 
 
 @pytest.mark.parametrize(
@@ -180,15 +41,13 @@ def test_who_was_started_by_a_killed_process_removes_what_that_left(
         ("printf 'Traceback:\\n  x\\nValueError: 7\\n' >&2; exit 1", "ValueError: 7"),
         ("printf 'noise\\nNo module named x\\n' >&2; exit 1", "No module named x"),
         ("exit 3", "it says nothing (status 3)"),
+        ("head -c 1000000 /dev/zero | tr '\\0' '\\n' >&2; echo late >&2; exit 1", "late"),
     ],
 )
 def test_a_process_that_does_not_start_is_named_with_its_reason(
-    program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: str, reason: str, starting: Starting
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\n{program}\n")
-    python.chmod(python.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(sys, "executable", str(python))
+    starting(program)
     with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=Group()):
         raise AssertionError("it is alone")
     assert str(caught.value) == (
@@ -208,22 +67,55 @@ def test_a_started_process_imports_what_this_one_does_whatever_lies_beside_it(
     assert "No such command 'no-command'" in str(caught.value)
 
 
-@pytest.mark.parametrize("has_met", [False, True])
-def test_who_waits_for_a_killed_process_ends_and_removes_what_that_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_met: bool
+def test_whoever_is_started_is_told_the_loopback_interface_alone_and_nobody_else_is(
+    starting: Starting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    meeting, met = tmp_path / "charlm-x" / "meeting", threading.Event()
-    left: list[int] = []
-    meeting.parent.mkdir()
-    if has_met:
-        met.set()
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth7")
+    monkeypatch.delenv("NCCL_SOCKET_IFNAME", raising=False)
+    starting(f"env > {tmp_path}/told; exit 1")
+    with pytest.raises(ProcessError), launched(["cpu", "cpu"], alone=Group()):
+        raise AssertionError("it is alone")
+    told = (tmp_path / "told").read_text().splitlines()
+    loopback = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
+    assert {f"{name}={loopback[0]}" for name in INTERFACES} <= set(told)
+    assert [os.environ.get(name) for name in INTERFACES] == ["eth7", None]
 
-    def leave(status: int) -> None:
-        left.append(status)
-        met.set()
 
-    monkeypatch.setattr(launch, "LAST_MOMENT", 0.001)
-    monkeypatch.setattr(os, "_exit", leave)
-    launch._wait_for(met, parent=os.getppid() + 1, meeting=meeting)
-    assert left == ([] if has_met else [1])
-    assert meeting.parent.exists() == has_met
+def test_ctrl_c_waits_for_nobody(starting: Starting) -> None:
+    starting("trap '' INT; kill -INT $PPID; exec sleep 60")
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), launched(["cpu", "cpu"], alone=Group()):
+        raise AssertionError("it is alone")
+    assert time.monotonic() - began < 2
+
+
+@pytest.fixture
+def beside_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This process as one that another has started, but for the other."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    for name, value in (("RANK", 1), ("WORLD_SIZE", 2), ("LOCAL_RANK", 1), ("CHARLM_PORT", port)):
+        monkeypatch.setenv(name, str(value))
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+def test_who_comes_when_the_first_process_is_gone_ends_at_once(beside_another: None) -> None:
+    began = time.monotonic()
+    with pytest.raises(ConnectionRefusedError), joined(Group()):
+        raise AssertionError("it is alone")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(signal.default_int_handler, signal.SIG_DFL), (signal.SIG_IGN, signal.SIG_IGN)],
+)
+def test_a_started_process_dies_of_ctrl_c_even_within_torch_unless_it_is_ignored(
+    beside_another: None, before: Any, after: Any
+) -> None:
+    signal.signal(signal.SIGINT, before)
+    with pytest.raises(ConnectionRefusedError), joined(Group()):
+        raise AssertionError("it is alone")
+    assert signal.getsignal(signal.SIGINT) == after

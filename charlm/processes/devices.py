@@ -1,0 +1,79 @@
+"""Which device each process of a command has, and its share of the cores."""
+
+import os
+from typing import TYPE_CHECKING
+
+from charlm.errors import ConfigError
+from charlm.runtime import pick_device, place_of_process, set_threads
+
+if TYPE_CHECKING:
+    import torch
+
+MOST_PER_CORE = 8  # processes; more do little but start
+
+
+def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> list[str]:
+    """The device of each process that is asked for; `device` alone where none are.
+
+    Raises:
+        ConfigError: options that do not go together, or no numbers of GPUs.
+    """
+    if gpus is None and processes is None:
+        return [device]
+    option = f"--gpus {gpus}" if gpus is not None else f"--processes {processes}"
+    if gpus is not None and processes is not None:
+        raise ConfigError(
+            f"{option}: found --processes {processes} beside it; expected one of them; --gpus "
+            "starts a process for each GPU, --processes as many on the CPU"
+        )
+    if place_of_process().size > 1:
+        raise ConfigError(f"{option}: torchrun has started the processes already; leave it out")
+    if gpus is not None:
+        return _gpus(gpus, device=device)
+    if device not in ("auto", "cpu"):
+        raise ConfigError(f"{option}: is for the CPU, found --device {device}; use --gpus 0,1")
+    most = MOST_PER_CORE * (os.cpu_count() or 1)
+    if not 1 <= (processes or 0) <= most:
+        raise ConfigError(f"{option}: expected 1 to {most}, {MOST_PER_CORE} a core")
+    return ["cpu"] * (processes or 0)
+
+
+def _gpus(gpus: str, *, device: str) -> list[str]:
+    import torch
+
+    numbers = gpus.split(",")
+    if not all(n.isascii() and n.isdecimal() for n in numbers) or len({*numbers}) < len(numbers):
+        raise ConfigError(
+            f"--gpus {gpus!r}: expected numbers of GPUs, each once; write --gpus 0,1,2"
+        )
+    if device not in ("auto", "cuda"):
+        raise ConfigError(f"--gpus {gpus}: found --device {device} beside it; leave one out")
+    found = torch.cuda.device_count()
+    if not all(int(number) < found for number in numbers):
+        which = f"{found} CUDA devices; expected numbers below that" if found else "no CUDA device"
+        raise ConfigError(
+            f"--gpus {gpus}: this machine shows {which}; use --processes {len(numbers)} for as "
+            "many processes on the CPU, or install a torch built for CUDA"
+        )
+    return [f"cuda:{int(number)}" for number in numbers]
+
+
+def threads_of_each(threads: int | None, n_processes: int) -> int | None:
+    """CPU threads of each of some processes on this machine; None: torch's own choice."""
+    if threads is not None or n_processes == 1:
+        return threads
+    return max(1, set_threads(None) // n_processes)
+
+
+def own_device(name: str) -> "torch.device":
+    """The device that `name` means to a process beside others, which holds memory of no other GPU.
+
+    Raises:
+        ConfigError: no such device on this machine.
+    """
+    import torch
+
+    device = pick_device(place_of_process().device_name(name))
+    if device.index is not None:
+        torch.cuda.set_device(device)
+    return device

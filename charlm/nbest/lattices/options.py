@@ -86,7 +86,8 @@ def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
 def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]:
     """The lattice's own scales; of the language model's, models have half, in equal parts.
 
-    Where a lattice says nothing, Kaldi's acoustic scale is 0.1 and every other scale 1.
+    Where a lattice says nothing, Kaldi's acoustic scale is 0.1, durations and further scores of
+    SRILM's count nothing, and every other scale is 1.
     """
     is_kaldi = GRAPH in lattice.names
     old = OLD if OLD in (*lattice.names, *models) else GRAPH
@@ -97,8 +98,9 @@ def default_weights(lattice: Lattice, models: Sequence[str]) -> dict[str, float]
         weights[REST] = 1.0
     weights[old] = scale / 2 if new else scale
     weights.update({name: scale / 2 / len(new) for name in new})
-    if "pron" in lattice.names:
-        weights["pron"] = lattice.scales.get("pron", 1.0)
+    for name in lattice.names:
+        if name not in (GRAPH, *weights):
+            weights[name] = lattice.scales.get(name, 1.0 if name in ("ngram", "pron") else 0.0)
     if "words" in lattice.scales:
         weights["words"] = lattice.scales["words"]
     return weights

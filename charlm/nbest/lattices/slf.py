@@ -18,8 +18,16 @@ from charlm.text.lines import split_words
 E = 2.718281828459045
 NULL = "!NULL"
 DASH = "-"  # here it is no word either
-FEATURES = {"a": "am", "l": "old_lm", "n": "ngram", "r": "pron"}
-SCALES = {"acscale": "am", "lmscale": "old_lm", "prscale": "pron", "wdpenalty": "words"}
+FURTHER = tuple(f"x{number}" for number in range(1, 10))  # scores of whatever kind, in SRILM
+FEATURES = {
+    **{"a": "am", "l": "old_lm", "n": "ngram", "r": "pron", "ds": "duration"},
+    **{name: name for name in FURTHER},
+}
+SCALES = {
+    **{"acscale": "am", "lmscale": "old_lm", "prscale": "pron", "wdpenalty": "words"},
+    **{"ngscale": "ngram", "duscale": "duration"},
+    **{f"{name}scale": name for name in FURTHER},
+}
 HEADER = (
     *("VERSION=", "V=", "UTTERANCE=", "U=", "N=", "NODES=", "SUBLAT=", "base="),
     *(f"{scale}=" for scale in SCALES),
@@ -151,6 +159,8 @@ def _lattice(block: _Block, file: str, stem: str) -> Lattice:
     scales = {
         feature: block.number(field) for field, feature in SCALES.items() if field in block.header
     }
+    if names["old_lm"] == "n" and "ngram" in scales:
+        scales["old_lm"] = scales.pop("ngram")
     if "words" in scales and unit.base:
         scales["words"] = unit.nats(scales["words"], place=block.place)
     return Lattice(
@@ -219,7 +229,7 @@ def _arc(
     values = []
     for name in names.values():
         # Scores of a word stand where it does; SRILM reads the node's where the link says none.
-        places = (link, target) if name in ("a", "r") else (link,)
+        places = (link,) if name in ("l", "n") else (link, target)
         said = next((fields for fields in places if name in fields.values), None)
         nats = 0.0 if said is None else unit.nats(said.number(name), place=link.line.place)
         values.append(nats)

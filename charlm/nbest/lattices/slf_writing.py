@@ -9,13 +9,13 @@ the end of a sentence counts stands on the links that lead there.
 from charlm.errors import DataError
 from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.new_scores import NewScores
-from charlm.nbest.lattices.slf import SlfOriginal
+from charlm.nbest.lattices.slf import FURTHER, SlfOriginal
 from charlm.nbest.lattices.slf_fields import Fields, fields_of
 from charlm.nbest.lines import Line
 
 SCALES = {"lmscale": 1.0, "acscale": 1.0, "prscale": 1.0, "wdpenalty": 0.0}
-# SRILM's of durations and further scores: they are in no total here.
-UNUSED = dict.fromkeys(("duscale", *(f"x{number}scale" for number in range(1, 10))), 0.0)
+# What counts of durations and further scores, SRILM's, is in the language scores.
+UNUSED = dict.fromkeys(("duscale", *(f"{name}scale" for name in FURTHER)), 0.0)
 
 Changes = dict[str, str]
 

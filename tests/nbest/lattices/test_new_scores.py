@@ -17,7 +17,7 @@ from charlm.nbest.lattices.best_paths import best_paths
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.options import LatticeOptions
+from charlm.nbest.lattices.options import LatticeOptions, default_weights
 from charlm.nbest.lattices.rescoring import rescore_with
 from charlm.nbest.lattices.writing import decoder_scales, rescored_text
 from charlm.nbest.scorer import FunctionScorer
@@ -57,18 +57,18 @@ def float32(text: str) -> float:
 
 
 def kaldi_graph(text: str, scales: Mapping[str, float]) -> Graph:
-    """Costs as `lattice-scale` and `lattice-add-penalty` make them of a CompactLattice."""
+    """Costs as `lattice-scale` and `lattice-add-penalty` make them, of either kind of lattice."""
     assert tuple(scales) == KALDI_SCALES
     inverse, lm, penalty = (float32(f"{each:.9g}") for each in scales.values())
 
     def cost(weight: str, word: str) -> float:
-        graph, am, _ = weight.split(",")
+        graph, am, *_ = weight.split(",")
         return lm * float32(graph) + float32(am) / inverse + penalty * (word not in NOTHING)
 
     found = Graph(start="0")
     for row in (line.split("\t") for line in text.splitlines()[1:] if line):
         if len(row) > 2:
-            found.arcs.setdefault(row[0], []).append((row[1], row[2], cost(row[3], row[2])))
+            found.arcs.setdefault(row[0], []).append((row[1], row[-2], cost(row[-1], row[-2])))
         else:
             found.ends[row[0]] = cost(row[1], "<eps>")
     return found
@@ -177,7 +177,7 @@ I=2 W=they a=-2.5 r=-2
 I=3 W=a a=-4 r=-.5
 I=4 W=b a=-3.5 r=-.25
 I=5 W=</s>
-J=0 S=0 E=1 l=-2 ds=-1 x1=-1
+J=0 S=0 E=1 l=-2 n=-3 ds=-1 x1=-1
 J=1 S=0 E=2 l=-1 ds=-3 x1=-2
 J=2 S=1 E=3 l=-1 r=-3 ds=-2 x1=-3
 J=3 S=1 E=4 l=-2 a=-1 ds=-1 x1=-4
@@ -192,11 +192,23 @@ J=7 S=4 E=5 l=-2 ds=-3 x1=-1
 def test_scores_of_words_on_nodes_are_theirs_and_what_we_do_not_count_nobody_does(
     read: Read, scorer: FunctionScorer, seed: int
 ) -> None:
-    weights = some_weights(seed, "old_lm", "pron", "nn", "kn", "words", "oov")
+    own = "old_lm", "pron", "ngram", "duration", "x1"
+    weights = some_weights(seed, *own[: seed % 4 + 2], "nn", "kn", "words", "oov")
     assert_found(rescored(read(NODES)[0], scorer, weights=weights))
 
 
-@pytest.mark.parametrize(("kind", "own"), [("compact", "graph"), ("slf", "old_lm")])
+def test_what_the_header_says_of_further_scores_counts(read: Read, scorer: FunctionScorer) -> None:
+    lattice = read(NODES)[0]
+    assert_found(rescored(lattice, scorer))
+    assert default_weights(lattice, ["nn"]) == {
+        **{"am": 2.0, "old_lm": 7.0, "nn": 7.0, "words": -0.5},
+        **{"ngram": 1.0, "pron": 1.0, "duration": 3.0, "x1": 4.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "own"), [("compact", "graph"), ("lattice", "graph"), ("slf", "old_lm")]
+)
 @pytest.mark.parametrize("seed", range(10))
 def test_a_lattice_whose_lines_stay_in_place_is_decoded_so_too(
     read: Read, texts: dict[str, str], scorer: FunctionScorer, kind: str, own: str, seed: int

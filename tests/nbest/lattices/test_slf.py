@@ -49,6 +49,11 @@ def test_a_score_of_pronunciation_may_stand_there_too_and_the_links_own_goes_fir
     assert read(text.replace("a=-1", "r=-3"))[0].arcs[0].values == (-5.0, -2.0, -3.0)
 
 
+def test_the_scale_of_n_alone_is_its_own_where_it_is_said(read: Read) -> None:
+    text = SMALL.replace("l=-2", "n=-2").replace("N=3", "lmscale=7 ngscale=8\nN=3")
+    assert read(text)[0].scales == {"old_lm": 8.0}
+
+
 def test_the_headers_scales_are_weights(read: Read, texts: dict[str, str]) -> None:
     assert read(texts["slf"])[0].scales == {"am": 2.0, "old_lm": 14.0, "words": -0.5}
 

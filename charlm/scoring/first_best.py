@@ -1,8 +1,8 @@
 """What was best in a lattice before, so that a report can say what rescoring changed.
 
 The search hands paths on in the order of the new scores. HTK's lattices name the scales that they
-were decoded with. Kaldi's do not: there it is what the graph score puts first when it has the
-weight of all language models together, beside the same acoustic weight.
+were decoded with. Kaldi's do not: there it is what the graph score puts first at the scales that
+the lattice is written for, with the weight of all language models that speak for a path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def _own_weights(found: RescoredLattice) -> dict[str, float]:
     am = weighing.weights.get("am", 0.0)
     if GRAPH not in found.lattice.names or not am:
         return {}
-    return {"am": am, GRAPH: weighing.language}
+    return {"am": am, GRAPH: weighing.scale}
 
 
 def _asked(

@@ -145,6 +145,7 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
         (LATTICES, {"n_best": 4}),
         (LATTICES, {"line_buffered": True, "weight": ["nn=0.5"]}),
         (LATTICES, {"context": "previous"}),
+        (LATTICES, {"weight": ["words=1.5", "oov=-3"]}),
         (SLF, {"recombine": 2, "beam": 9.0}),  # which are written down
     ],
 )

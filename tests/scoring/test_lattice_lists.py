@@ -228,7 +228,8 @@ def test_the_first_of_a_list_is_what_was_best_in_the_lattice_before(
     # Costs of acoustic + 10 · graph: A 50, b 41; noise 15, zz 14.5; c 30, zz 33.
     refs = tmp_path / "refs"
     refs.write_text("utt-A b zz c\nutt-B a\n")
-    options = {"model": lower_run, "weight": ["am=5.05", "nn=-50"], "beam": 0, "n_best": n_best}
+    weight = ["am=1", "graph=10", "nn=-50"]
+    options = {"model": lower_run, "weight": weight, "beam": 0, "n_best": n_best}
     result = charlm.score(lattices, refs=refs, **options)
     assert result.report is not None
     assert result.report.first.error == 0.0
@@ -242,6 +243,17 @@ def test_the_first_of_a_list_is_what_was_best_in_the_lattice_before(
     assert first["scores"]["graph"] == pytest.approx(-2.75)  # type: ignore[index]
 
 
+def test_a_weight_below_zero_has_no_part_in_what_was_best_before(
+    lower_run: Path, lattices: Path, tmp_path: Path
+) -> None:
+    refs = tmp_path / "refs"  # what costs of acoustic + graph / 4 put first
+    refs.write_text("utt-A A [noise] zz\nutt-B a\n")
+    weight = ["am=1", "graph=.25", "nn=-50"]
+    result = charlm.score(lattices, refs=refs, model=lower_run, weight=weight, beam=0)
+    assert result.report is not None
+    assert result.report.first.error == 0.0
+
+
 def test_the_old_model_leaves_the_first_path_too(
     lower_run: Path, lattices: Path, tmp_path: Path
 ) -> None:
@@ -251,7 +263,7 @@ def test_the_old_model_leaves_the_first_path_too(
     )
     options = {
         "model": lower_run,
-        "weight": ["am=5.05", "nn=-50"],
+        "weight": ["am=1", "old_lm=10", "nn=-50"],
         "beam": 0,
         "n_best": 1,
         "old_lm": arpa,

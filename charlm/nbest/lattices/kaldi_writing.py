@@ -1,9 +1,9 @@
 """Kaldi's lattices written again: new graph costs, all else as it stood.
 
-Graph costs are in the unit of the language models: of their weights together, so that they stay
-near what they were. A state with several histories becomes several states; they are numbered anew
-then, the start first, as Kaldi wants it. The format has no place for the scales that it is to be
-read at, nor for how it was made: whoever writes tells them elsewhere.
+Graph costs are divided by what the language models weigh together, and so stay near what they were.
+A state with several histories becomes several states; they are numbered anew then, the start first,
+as Kaldi wants it. The format has no place for the scales that it is to be read at, nor for how it
+was made: whoever writes tells them elsewhere.
 """
 
 import re
@@ -11,7 +11,6 @@ import re
 from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.new_scores import NewScores
-from charlm.nbest.lattices.options import GRAPH
 from charlm.nbest.lines import Line
 
 FIELD = re.compile(r"[^ \t]+")
@@ -19,14 +18,8 @@ FIELD = re.compile(r"[^ \t]+")
 
 def decoder_scales(scores: NewScores) -> dict[str, float]:
     """The options of Kaldi's tools at which the best path is ours."""
-    inverse = _language_weight(scores.expanded) / scores.am
+    inverse = scores.expanded.weighing.scale / scores.am
     return {"--inv-acoustic-scale": inverse, "--lm-scale": 1.0, "--word-ins-penalty": 0.0}
-
-
-def _language_weight(expanded: ExpandedLattice) -> float:
-    """What all that speaks for a path weighs together; 1 where nothing does."""
-    weights = expanded.weighing.weights
-    return sum(max(0.0, weights.get(name, 0.0)) for name in (GRAPH, *expanded.models)) or 1.0
 
 
 def written(expanded: ExpandedLattice, scores: NewScores) -> str:
@@ -46,7 +39,6 @@ class _Writer:
         self.expanded = expanded
         self.scores = scores
         self.original = original
-        self.unit = _language_weight(expanded)
         self.end = original.lines[0].end or "\n"
 
     def in_place(self) -> str:
@@ -96,7 +88,7 @@ class _Writer:
         """A line with other states and another graph cost; what follows the comma stays."""
         fields = list(FIELD.finditer(text))
         new = dict(enumerate(states))
-        cost = self.scores.text(-score / self.unit)
+        cost = self.scores.text(-score / self.expanded.weighing.scale)
         if column < len(fields):
             new[column] = cost + fields[column][0][fields[column][0].index(",") :]
         pieces, end = [], 0

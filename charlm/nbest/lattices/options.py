@@ -75,6 +75,7 @@ class Weighing:
     counts: tuple[float, float]  # of words and unknown words
     models: tuple[float, ...]  # of the answers of each model
     language: float  # of all language models together: the unit of the beam
+    scale: float  # of those that speak for a path, 1 where none does: the unit of graph scores
 
 
 def feature_names(lattice: Lattice, models: Sequence[str]) -> tuple[str, ...]:
@@ -133,11 +134,13 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
             weight - rest if name == OLD else weight
             for name, weight in zip(models, counted, strict=True)
         ]
-    language = {OLD, GRAPH, "ngram", *models}
+    # In an order: sums of floats hang on it.
+    language = [weights.get(name, 0.0) for name in dict.fromkeys((OLD, GRAPH, "ngram", *models))]
     return Weighing(
         weights=weights,
         own=own,
         counts=(weights.get("words", 0.0), weights.get("oov", 0.0)),
         models=tuple(counted),
-        language=sum(abs(weights.get(name, 0.0)) for name in language) or 1.0,
+        language=sum(map(abs, language)) or 1.0,
+        scale=sum(weight for weight in language if weight > 0) or 1.0,
     )

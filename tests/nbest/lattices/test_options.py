@@ -64,6 +64,19 @@ def test_a_weight_of_what_is_not_there_lists_what_is(read: Read, texts: dict[str
     assert str(error.value).endswith("expected graph, am, nn, words, oov")
 
 
+def test_what_speaks_against_a_path_is_in_the_beams_unit_and_in_no_scores(
+    read: Read, texts: dict[str, str]
+) -> None:
+    lattice = read(texts["compact"])[0]
+    for weights, language, scale in (
+        ({"am": 0.1, "graph": 1.5, "nn": -0.5}, 2.0, 1.5),
+        ({"am": 0.1, "graph": 0.0, "nn": -0.5}, 0.5, 1.0),
+        ({"am": 0.1, "words": 3.0}, 1.0, 1.0),
+    ):
+        found = weighing(lattice, ["nn"], options=LatticeOptions(weights=weights))
+        assert (found.language, found.scale) == (language, scale)
+
+
 def test_a_beam_is_measured_in_the_language_models_scale(read: Read, texts: dict[str, str]) -> None:
     lattice = read(texts["slf"])[0]
     assert weighing(lattice, ["nn"], options=LatticeOptions()).language == 14.0

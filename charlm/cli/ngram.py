@@ -48,8 +48,8 @@ Prune = Annotated[
     str | None,
     typer.Option(
         metavar="0,0,1",
-        help="Largest count of the n-grams left out, by order; the last holds for longer ones; "
-        "none is if not given.",
+        help="Largest count of the n-grams left out, by order; 1,1,1 leaves out words, too; the "
+        "last holds for longer ones; none is if not given.",
     ),
 ]
 Vocab = Annotated[

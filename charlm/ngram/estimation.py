@@ -2,11 +2,13 @@
 
 The highest order has the counts of the text; those below count distinct left neighbours, except
 n-grams that begin with `<s>`, which have none. `<s>` itself takes no part in any sum.
-Pruned n-grams still count in discounts and sums; what they would have got goes to the back-off.
+Pruned n-grams still count in discounts and sums; what they would have got goes to the back-off,
+that of the unigrams to the words that are left.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
 from charlm.ngram.counting import Counted, Counts, Keys, count_ngrams
 from charlm.ngram.discounts import Discounts, discounts_of
-from charlm.ngram.words import END, START, Ids
+from charlm.ngram.words import END, MARKS, START, Ids
 
 MAX_ORDER = 6
 NO_PRUNING = (0,)
@@ -42,7 +44,8 @@ def estimate(
     """The Kneser–Ney model of a text, sentences between `<s>` and `</s>` in lmplz's ids.
 
     `prune[n - 1]` is the largest count of an n-gram that is left out; the last holds for all
-    further orders. Words that do not occur, `<unk>` among them, share the unigrams' back-off.
+    further orders. Words that do not occur, `<unk>` among them, share the unigrams' back-off. Where
+    unigrams are left out, the model has fewer words; the three marks stay.
 
     Raises:
         ConfigError: an order or pruning that makes no model.
@@ -58,7 +61,10 @@ def estimate(
     orders: list[_Order] = []
     for n in range(order):
         grams, counts = counted.pop(0), adjusted.pop(0)  # out of memory as soon as they are used
-        kept = grams.counts > thresholds[n] if n else np.ones(len(counts), np.bool_)
+        kept = grams.counts > thresholds[n] if thresholds[n] else np.ones(len(counts), np.bool_)
+        if n == 0:
+            # As lmplz; but it writes a probability of 1 for `</s>` where the sentences are so few.
+            kept[: len(MARKS)] = True
         orders.append(
             _order(grams, counts, kept=kept, discounts=discounts[n], below=orders, words=words)
         )
@@ -74,13 +80,25 @@ def thresholds_of(prune: Sequence[int], *, order: int) -> list[int]:
     if not 1 <= order <= MAX_ORDER:
         raise ConfigError(f"--order {order}: expected 1 to {MAX_ORDER}")
     shown = ",".join(map(str, prune))
-    if not prune or prune[0] != 0 or list(prune) != sorted(prune):
-        raise ConfigError(
-            f"--prune {shown}: expected counts that do not fall, 0 for unigrams, as 0,0,1"
-        )
+    if not prune or prune[0] < 0 or list(prune) != sorted(prune):
+        raise ConfigError(f"--prune {shown}: expected counts that do not fall, as 0,0,1")
     if len(prune) > order:
         raise ConfigError(f"--prune {shown}: {len(prune)} counts for order {order}; expected fewer")
     return [*prune, *[prune[-1]] * (order - len(prune))]
+
+
+def require_all_words(prune: Sequence[int]) -> None:
+    """Refuse to leave out words, for whoever needs all of a vocabulary.
+
+    Raises:
+        ConfigError: the pruning leaves out unigrams.
+    """
+    if prune[0] > 0:
+        shown = ",".join(map(str, prune))
+        raise ConfigError(
+            f"--prune {shown}: would leave out words of the vocabulary; expected 0 for unigrams, "
+            "as 0,0,1"
+        )
 
 
 def _adjusted(counted: list[Counted]) -> list[Counts]:
@@ -151,7 +169,10 @@ def _order(
     below: list[_Order],
     words: Sequence[str],
 ) -> _Order:
-    """p(w | h) = (c − D(c)) / Σ c + γ(h) · p(w | h'), with 1/V as p(w | h') of unigrams."""
+    """p(w | h) = (c − D(c)) / Σ c + γ(h) · p(w | h'), with 1/V as p(w | h') of unigrams.
+
+    V are the words that are kept; `<s>` is not predicted.
+    """
     n_contexts = len(below[-1].probs) if below else 1
     contexts = grams.keys // len(words)  # 0 for all unigrams
     taken = discounts.of(counts)
@@ -165,7 +186,7 @@ def _order(
         below[-1].backoffs[:] = backoffs
         lower = below[-1].probs[grams.suffixes]
     else:
-        lower = np.full(len(words), 1 / (len(words) - 1))  # `<s>` is not predicted
+        lower = np.full(len(words), 1 / (np.count_nonzero(kept) - 1))
     probs = (counts - taken) / divisors + backoffs[contexts] * lower
     return _Order(grams.keys, kept, probs, np.ones(len(probs)))
 
@@ -176,20 +197,22 @@ def _model(orders: list[_Order], words: tuple[str, ...]) -> BackoffModel:
     Takes the orders out of their list, since two of everything would not fit in memory.
     """
     results: list[Grams] = []
+    kept_words = orders[0].kept
+    new_ids = np.cumsum(kept_words) - 1
     kept_below = np.ones(1, np.bool_)
     orders[0].probs[START] = 1.0  # as lmplz writes it; it is never asked
     while orders:
         order = orders.pop(0)
         keys, probs, backoffs = order.keys, order.probs, order.backoffs
-        if not (order.kept.all() and kept_below.all()):
+        if not (order.kept.all() and kept_below.all() and kept_words.all()):
             contexts, last = np.divmod(keys[order.kept], len(words))
             rows = np.cumsum(kept_below) - 1  # by their index before pruning
-            keys = rows[contexts] * len(words) + last
+            keys = rows[contexts] * np.count_nonzero(kept_words) + new_ids[last]
             probs, backoffs = probs[order.kept], backoffs[order.kept]
         backoffs = backoffs if orders else np.empty(0)
         results.append(Grams(keys, _log10(probs), _log10(backoffs)))
         kept_below = order.kept
-    return BackoffModel(words, tuple(results))
+    return BackoffModel(tuple(compress(words, kept_words)), tuple(results))
 
 
 def _log10(values: Probs) -> Log10s:

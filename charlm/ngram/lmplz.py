@@ -93,14 +93,17 @@ def estimate_with_lmplz(
 
     Raises:
         ConfigError: `program` cannot be started.
-        DataError: no sentence, a word that lmplz would cut or ARPA cannot hold, or lmplz failed.
+        DataError: no sentence, or so few that lmplz would prune `</s>`; a word that lmplz would cut
+            or ARPA cannot hold; or lmplz failed.
         OSError: as the system gave it.
     """
     folder = working_folder_of(out).absolute()
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(out))
     with scratch_file(folder) as text, scratch_file(folder) as log:
-        holds_unk = _write_text(sentences, text, name=name)
+        n_sentences, n_unk = _write_text(sentences, text, name=name)
+        if order > 1:
+            _refuse_to_prune_ends(n_sentences, prune, name=name)
         command = _command(program, folder, order=order, prune=prune)
         with (
             _running(command, stdin=text, stderr=log) as process,
@@ -109,7 +112,8 @@ def estimate_with_lmplz(
             # The text and the log are files, so this pipe is all that either side can wait for,
             # and charlm, which dies of writing to a closed pipe, writes to none.
             source = cast(BinaryIO, process.stdout)
-            n_ngrams = _copy_head(source, arpa, program=program, drops_unk=holds_unk)
+            # Where the stand-in is pruned, lmplz's own `<unk>` is the only one.
+            n_ngrams = _copy_head(source, arpa, program=program, drops_unk=n_unk > prune[0])
             is_whole = _copy_body(source, arpa, start=start)
             status = process.wait()
             log.seek(0)
@@ -120,9 +124,20 @@ def estimate_with_lmplz(
     return LmplzResult(n_ngrams, fallback)
 
 
-def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) -> bool:
-    """Write a text for lmplz from the file's start; whether it holds `<unk>`."""
-    holds_unk = False
+def _refuse_to_prune_ends(n_sentences: int, prune: Sequence[int], *, name: str) -> None:
+    """lmplz lists `</s>` all the same, with a probability of 1, and miscounts its words."""
+    if n_sentences <= prune[0]:
+        shown = ",".join(map(str, prune))
+        raise DataError(
+            f"{name}: {n_sentences} sentences, and lmplz makes a broken model where --prune "
+            f"{shown} leaves out words that are as rare as </s>; expected more sentences than "
+            "that; use --engine charlm"
+        )
+
+
+def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) -> tuple[int, int]:
+    """Write a text for lmplz from the file's start; how many sentences it has, and `<unk>`."""
+    n_unk = 0
     number = 0
     file.write(b" ")  # lmplz would take a text that begins with "BZh" for a packed one
     for number, words in enumerate(sentences, 1):  # noqa: B007  # looked at behind the loop
@@ -137,7 +152,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
             raise DataError(capital_unk(f"{name}:{number}"))
         if UNK_WORD in line:
             is_unk = [word == UNK_WORD or is_spelled_unk(word) for word in words]
-            holds_unk = holds_unk or any(is_unk)
+            n_unk += sum(is_unk)
             pairs = zip(words, is_unk, strict=True)
             file.write(b" ".join(UNK_STAND_IN if unk else word.encode() for word, unk in pairs))
         else:
@@ -147,7 +162,7 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
         raise DataError(f"{name}: no sentence; expected one a line")
     file.flush()
     file.seek(0)
-    return holds_unk
+    return number, n_unk
 
 
 def _command(program: Path, folder: Path, *, order: int, prune: Sequence[int]) -> list[str]:

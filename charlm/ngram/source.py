@@ -88,7 +88,7 @@ def parse_pruning(text: str) -> tuple[int, ...]:
 def estimated(
     path: str | Path, plan: Plan, *, for_arpa: bool = False
 ) -> tuple[BackoffModel, ModelInfo, Counts]:
-    """The Kneser–Ney model of a text, and how often each of its words stands in the text.
+    """The Kneser–Ney model of a text, and how often each of the model's words stands in the text.
 
     An ARPA file is to hold the model if it is `for_arpa`.
 
@@ -115,8 +115,10 @@ def estimated(
         seconds=time.perf_counter() - began,
         told=plan.told(text.sha256),
     )
-    counts = np.bincount(ids, minlength=len(word_ids.words))
-    return result.model, info, counts.astype(np.int64)
+    counts = np.bincount(ids, minlength=len(word_ids.words)).astype(np.int64)
+    if len(result.model.words) < len(counts):  # words were pruned
+        counts = counts[[word_ids[word] for word in result.model.words]]
+    return result.model, info, counts
 
 
 def loaded(path: str | Path, *, engine: Engine) -> tuple[NgramModel, ModelInfo]:

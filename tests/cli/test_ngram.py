@@ -102,8 +102,8 @@ def test_json_is_one_object(folder: Path) -> None:
             "charlm: --json and a layout of words: expected one of them; drop either\n",
         ),
         (
-            ["--data", ".", "--prune", "1"],
-            "charlm: --prune 1: expected counts that do not fall, 0 for unigrams, as 0,0,1\n",
+            ["--data", ".", "--prune", "1,0"],
+            "charlm: --prune 1,0: expected counts that do not fall, as 0,0,1\n",
         ),
         (
             ["--data", ".", "--order", "2", "--prune", "0,0,1"],

@@ -136,10 +136,12 @@ def estimated(
     backoffs = {(): 1.0}
     for n in range(1, order + 1):
         kept = {ngram for ngram in adjusted[n - 1] if raw[n][ngram] > thresholds[n - 1]}
+        if n == 1:
+            kept |= {(UNK,), (END,)} & set(adjusted[0])
         add_order(adjusted[n - 1], kept, discounts[n - 1][0], into=(probs, backoffs))
         if n == 1:
-            listed = {(word,) for word in vocabulary}
-            share = backoffs.pop(()) / len(vocabulary)
+            listed = {*kept, (UNK,)} if thresholds[0] else {(word,) for word in vocabulary}
+            share = backoffs.pop(()) / len(listed)
             probs.update({ngram: probs.get(ngram, 0.0) + share for ngram in listed})
             probs[START,] = 1.0
             kept = {*listed, (START,)}

@@ -1,5 +1,6 @@
 """The estimator against lmplz's stored figures, and a slow one where lmplz has no answer."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ Says = Callable[[str, int, str], Any]
 TextOf = Callable[[str], Sentences]
 
 CLOSE = 1e-6  # log10; discounts are rounded as lmplz rounds them
-PRUNINGS = ("0", "0 0 1", "0 1 2")
+PRUNINGS = ("0", "0 0 1", "0 1 2", "1", "1 1 2")
 answers = pytest.mark.parametrize(
     ("name", "order", "pruning"),
     [
@@ -108,7 +109,7 @@ def test_without_its_slip_over_the_last_ngram_lmplz_would_give_other_figures(
     assert gaps[-1].max() < 1e-5
 
 
-@pytest.mark.parametrize("prune", [(0,), (0, 0, 1), (0, 1)])
+@pytest.mark.parametrize("prune", [(0,), (0, 0, 1), (0, 1), (1,), (1, 2)])
 @pytest.mark.parametrize("order", [2, 3, 4, 5, 6])
 def test_unk_in_the_text_is_a_word_like_any_other(
     order: int, prune: Sequence[int], entries_of: EntriesOf, slow_estimate: Slow
@@ -117,7 +118,9 @@ def test_unk_in_the_text_is_a_word_like_any_other(
     model = estimated(WITH_UNK, order=order, prune=prune).model
     slow = slow_estimate(WITH_UNK, order=order, prune=prune)
     assert_equal_entries(entries_of(model), slow)
-    assert len(model.words) == len({word for words in WITH_UNK for word in words}) + 2
+    counts = Counter(word for words in WITH_UNK for word in words)
+    kept = {word for word, count in counts.items() if count > prune[0]}
+    assert set(model.words) == {*kept, "<s>", "</s>"}
 
 
 def test_unk_in_the_text_has_the_figures_of_a_renamed_word_without_lmplzs_own_unk(
@@ -145,6 +148,17 @@ def test_words_that_do_not_occur_share_the_back_off_of_the_unigrams(
     assert probs["owl",] == probs["fox",] < probs["ran",]
 
 
+def test_pruned_words_go_with_those_that_do_not_occur_and_the_marks_stay(
+    entries_of: EntriesOf,
+) -> None:
+    text = [["a", "b", "a"], ["a", "c"], ["a"]]
+    model = estimated(text, order=3, prune=(1,), words=UNSEEN).model
+    assert model.words == ("<unk>", "<s>", "</s>", "a")
+    assert estimated(text, order=3, prune=(9,)).model.words == ("<unk>", "<s>", "</s>")
+    probs, _ = entries_of(model)
+    assert set(probs) == {*((word,) for word in model.words), ("<s>", "a"), ("a", "</s>")}
+
+
 def test_the_order_in_which_a_closed_vocabulary_lists_its_words_changes_nothing(
     text_of: TextOf, entries_of: EntriesOf, lmplz_says: Says
 ) -> None:
@@ -164,17 +178,9 @@ def test_longer_orders_than_the_longest_sentence_are_empty() -> None:
     [
         (0, (0,), "--order 0: expected 1 to 6"),
         (7, (0,), "--order 7: expected 1 to 6"),
-        (
-            3,
-            (1,),
-            "--prune 1: expected counts that do not fall, 0 for unigrams, as 0,0,1",
-        ),
-        (
-            3,
-            (0, 2, 1),
-            "--prune 0,2,1: expected counts that do not fall, 0 for unigrams, as 0,0,1",
-        ),
-        (3, (), "--prune : expected counts that do not fall, 0 for unigrams, as 0,0,1"),
+        (3, (0, 2, 1), "--prune 0,2,1: expected counts that do not fall, as 0,0,1"),
+        (3, (-1, 0), "--prune -1,0: expected counts that do not fall, as 0,0,1"),
+        (3, (), "--prune : expected counts that do not fall, as 0,0,1"),
         (2, (0, 0, 1), "--prune 0,0,1: 3 counts for order 2; expected fewer"),
     ],
 )

@@ -78,7 +78,7 @@ def both(
 
 
 @live
-@pytest.mark.parametrize("prune", [(0,), (0, 0, 1)])
+@pytest.mark.parametrize("prune", [(0,), (0, 0, 1), (1,), (1, 1, 2)])
 @pytest.mark.parametrize(("name", "order"), [("two", 3), ("tiny", 4), ("made", 3), ("made", 6)])
 def test_lmplz_and_our_estimator_agree(
     name: str, order: int, prune: Sequence[int], text_of: TextOf, tmp_path: Path

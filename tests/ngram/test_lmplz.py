@@ -61,6 +61,27 @@ def test_the_start_of_sentences_is_written_as_asked(
     assert out.read_text() == HEAD.replace("1=5", "1=4") + rest
 
 
+def test_an_unk_so_rare_that_lmplz_prunes_it_leaves_lmplzs_own(play: Play, out: Path) -> None:
+    answer = ANSWER.format(unk="owl")
+    result = run(play(answering(answer)), out, sentences=[["<unk>"], [], []], prune=(1,))
+    assert out.read_text() == answer
+    assert result.n_ngrams == (5, 2)
+
+
+def test_so_few_sentences_that_lmplz_would_prune_their_end_are_refused(
+    play: Play, out: Path
+) -> None:
+    program = play(answering(ANSWER))
+    with pytest.raises(DataError) as caught:
+        run(program, out, prune=(4,), name="train.txt")
+    assert str(caught.value) == (
+        "train.txt: 4 sentences, and lmplz makes a broken model where --prune 4 leaves out words "
+        "that are as rare as </s>; expected more sentences than that; use --engine charlm"
+    )
+    assert left_over(out) == []
+    run(program, out, order=1, prune=(4,))  # where lmplz leaves </s> alone
+
+
 def test_a_text_without_unk_keeps_lmplzs_own(play: Play, out: Path) -> None:
     answer = ANSWER.format(unk="owl")
     result = run(play(answering(answer)), out, sentences=[["a<unk>b"]])

@@ -12,7 +12,7 @@ from charlm.ngram.words import MARKS, START, WordIds, encode
 
 LETTERS = "abcdef"
 UNSEEN = ("owl", "fox", "emu")
-PRUNINGS = ((0,), (0, 0, 1), (0, 1, 2), (0, 0, 0, 3))
+PRUNINGS = ((0,), (0, 0, 1), (0, 1, 2), (0, 0, 0, 3), (1,), (2, 2, 3))
 
 # Few words and skewed, so that counts beyond 1 come up in every order.
 words = st.sampled_from("aaaabbbccddef")

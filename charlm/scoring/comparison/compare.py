@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.estimation import require_all_words
 from charlm.ngram.source import parse_pruning
 from charlm.scoring.comparison.baseline import baseline_name
 from charlm.scoring.comparison.bootstrap import require_draws
@@ -60,12 +61,14 @@ def compare_kn(
     """
     _check(split, state=state)
     require_draws(samples=samples, seed=seed)
+    thresholds = parse_pruning(prune)
+    require_all_words(thresholds)
     question = Question(
         data=str(data),
         split=split,
         states=STATES[state],
         order=order,
-        prune=parse_pruning(prune),
+        prune=thresholds,
         samples=samples,
         seed=seed,
         device=device,

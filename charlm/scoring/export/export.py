@@ -12,7 +12,7 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
-from charlm.ngram.estimation import thresholds_of
+from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
 from charlm.options import require_seed
 from charlm.run.store import LoadedRun, load_run
@@ -134,6 +134,7 @@ def _plan(
     require_seed(seed)
     thresholds = PRUNE[:order] if prune is None else parse_pruning(prune)
     thresholds_of(thresholds, order=order)
+    require_all_words(thresholds)
     return ExportPlan(tokens, order, thresholds, followers, entropy_prune, seed)
 
 

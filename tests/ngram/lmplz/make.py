@@ -15,7 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TEXTS = ("two", "tiny", "made")
-PRUNINGS = ("0", "0 0 1", "0 1 2")
+PRUNINGS = ("0", "0 0 1", "0 1 2", "1", "1 1 2")
 N_SENTENCES = 170
 # A last new word, whose n-grams read from their end have other counts than left neighbours.
 LAST = ("léka1 suka4 zażu", "moka2 léka1 suka4 zażu", *["ñaka3 suka4 zażu léka1"] * 2, "zażu")

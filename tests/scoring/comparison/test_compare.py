@@ -164,7 +164,10 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
         ),
         ({"seed": -1}, "--seed -1: expected 0 or more"),
         ({"prune": "0,x"}, "--prune '0,x': expected counts from unigrams on, as 0,0,1"),
-        ({"prune": "1"}, "--prune 1: expected counts that do not fall, 0 for unigrams, as 0,0,1"),
+        (
+            {"prune": "1"},
+            "--prune 1: would leave out words of the vocabulary; expected 0 for unigrams, as 0,0,1",
+        ),
     ],
 )
 def test_an_option_that_makes_no_comparison_is_refused(

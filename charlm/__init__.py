@@ -84,7 +84,12 @@ def __getattr__(name: str) -> object:
     from charlm.runtime import prepare_torch
 
     prepare_torch()  # before any of them imports torch
-    return getattr(import_module(_HOMES[name]), name)
+    found = getattr(import_module(_HOMES[name]), name)
+    if isinstance(found, type | str):
+        return found
+    from charlm.arguments import public_function
+
+    return public_function(found)
 
 
 def __dir__() -> list[str]:

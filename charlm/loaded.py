@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from charlm.arguments import checked_call
 from charlm.errors import ConfigError, DataError
 from charlm.insight.neighbours import Neighbourhood, neighbours_in, vectors_in
 from charlm.options import require_seed
@@ -81,10 +82,12 @@ class Model:
         """The vocabulary by id: `</s>`, `<unk>`, then by falling count."""
         return self._run.inventory.words
 
+    @checked_call
     def score(self, sentence: str) -> SentenceScore:
         """The log10 probabilities of a sentence, as `score_many` gives them."""
         return self.score_many([sentence])[0]
 
+    @checked_call
     def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
         """The log10 probabilities of sentences (a string is one), each from the initial state.
 
@@ -113,6 +116,7 @@ class Model:
             for words, numbers, nll in zip(split, ids, nlls, strict=True)
         ]
 
+    @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
         """The `k` words of the vocabulary nearest to a word, known or not.
 
@@ -121,6 +125,7 @@ class Model:
         """
         return neighbours_in(self._run, word, k=k, at=at)[0]
 
+    @checked_call
     def vectors(
         self, words: str | Sequence[str], *, at: str | None = None
     ) -> npt.NDArray[np.float32]:
@@ -131,6 +136,7 @@ class Model:
         """
         return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
 
+    @checked_call
     def sample(
         self,
         n: int = 1,

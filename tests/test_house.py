@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "charlm"
 
 FLOORS = [
-    *("version", "errors", "options", "settings", "presets", "text", "ngram", "nbest"),
+    *("version", "errors", "options", "settings", "arguments", "presets", "text", "ngram", "nbest"),
     *("runtime", "processes", "model", "run", "scoring", "training"),
     *("insight", "bench", "loaded", "cli"),
 ]

@@ -5,11 +5,12 @@ last is that of the sentence's end.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from charlm.arguments import checked_call
 from charlm.errors import DataError
 
 LogProbs = npt.NDArray[np.float64]
@@ -28,6 +29,7 @@ class WordLogProbs(NamedTuple):
         return float(self.log_probs.sum())
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """Sentences in, log-probabilities out; a sentence's depend on it and on its memory alone."""
 
@@ -48,6 +50,7 @@ class FunctionScorer:
     Its lists have one number more than the sentence has words, or the DataError says which has not.
     """
 
+    @checked_call
     def __init__(
         self, function: Callable[[Sequence[Words]], Sequence[Sequence[float]]], *, name: str = "own"
     ) -> None:

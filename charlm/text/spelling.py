@@ -8,7 +8,7 @@ no known spelling, and a text that holds one gets no such figure.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from charlm.text.inventory import UNK_WORD, Inventory, form_of
 
 
+@runtime_checkable
 class Spells(Protocol):
     """What knows how probable a spelling is, given that a word is `<unk>`."""
 

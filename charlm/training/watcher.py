@@ -3,12 +3,13 @@
 A watcher is called between steps, in the first process alone; what it raises ends the training.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from charlm.training.estimate import Estimate
 from charlm.training.loop import Trainer
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """What a caller may want to hear; the command line draws it."""
 

@@ -1,0 +1,131 @@
+"""What Python users pass to public functions, held against the functions' own annotations.
+
+The command line brings the right types; a caller may bring a list for a string, None, a generator.
+What is plainly meant is taken: one value where several may come, any iterable for a list, NumPy's
+numbers. Anything else is a ConfigError before the function begins, not a TypeError deep within.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from charlm.errors import ConfigError
+from charlm.settings import shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NOUNS = {
+    str: "a string",
+    Path: "a path",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    NoneType: "None",
+}
+TOO_LARGE = 2**63  # for torch
+MISFIT = object()  # in the place of a value that is not of the kind asked for
+
+
+@cache  # pickle insists on finding the very same object
+def public_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as `charlm.NAME`, its arguments checked."""
+    checked = checked_call(function)
+    checked.__module__ = "charlm"
+    return checked
+
+
+def checked_call(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which raises ConfigError for an argument of another type."""
+    kinds = get_type_hints(function)
+    names = list(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        fitted = [_checked(value, kinds, name) for name, value in zip(names, args, strict=False)]
+        named = {name: _checked(value, kinds, name) for name, value in kwargs.items()}
+        return function(*fitted, *args[len(names) :], **named)
+
+    return checked
+
+
+def _checked(value: Any, kinds: Mapping[str, Any], name: str) -> Any:
+    if name not in kinds:  # self, and what Python itself refuses
+        return value
+    fitted = _fitted(value, kinds[name])
+    if fitted is MISFIT:
+        noun = _noun(kinds[name])
+        if isinstance(value, list | tuple) and " list " not in noun:
+            noun += ", not several"
+        raise ConfigError(f"{name}: found {shown(value)}; expected {noun}")
+    return fitted
+
+
+def _fitted(value: Any, kind: Any) -> Any:
+    """`value` as an annotation has it, or MISFIT."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        if Path in inner and isinstance(value, str | Path) and not _can_name_a_file(value):
+            return MISFIT
+        return next((v for v in (_fitted(value, k) for k in inner) if v is not MISFIT), MISFIT)
+    if origin in (Sequence, Iterable):
+        return _several(value, inner[0])
+    if origin is Mapping and isinstance(value, Mapping):
+        pairs = [(_fitted(key, inner[0]), _fitted(each, inner[1])) for key, each in value.items()]
+        return MISFIT if any(MISFIT in pair for pair in pairs) else dict(pairs)
+    if kind in (int, float):
+        return _number(value, kind)
+    if origin is Literal:
+        fits = isinstance(value, str) and value in inner
+    elif origin is Callable:
+        fits = callable(value)
+    else:
+        fits = isinstance(value, origin or kind)
+    return value if fits else MISFIT
+
+
+def _several(values: Any, kind: Any) -> Any:
+    one = _fitted(values, kind)
+    if one is not MISFIT:
+        return (one,)
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return MISFIT
+    fitted = tuple(_fitted(value, kind) for value in values)
+    return MISFIT if any(each is MISFIT for each in fitted) else fitted
+
+
+def _can_name_a_file(path: str | Path) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
+
+
+def _number(value: Any, kind: type) -> Any:
+    if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
+        return MISFIT
+    if isinstance(value, Integral) and abs(int(value)) >= TOO_LARGE:
+        return MISFIT
+    return kind(value)
+
+
+def _noun(kind: Any) -> str:
+    """What an annotation takes, in words."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        nouns = [_noun(each) for each in inner if each is not str or Path not in inner]
+        return " or ".join(nouns)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inner))}"
+    if origin in (Sequence, Iterable):
+        return f"a list of {_noun(inner[0]).removeprefix('a ')}s"
+    if origin is Callable:
+        return "a function"
+    if origin is Mapping:
+        return "a dict"
+    return NOUNS.get(kind) or f"a {kind.__name__}"

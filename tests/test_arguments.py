@@ -1,0 +1,140 @@
+"""What a caller brings by mistake: one line that says so, or what was plainly meant."""
+
+import inspect
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import charlm
+from charlm.arguments import checked_call
+from charlm.errors import ConfigError
+
+FUNCTIONS = [name for name in charlm.__all__ if name.islower()]
+
+
+@pytest.fixture(scope="module")
+def model(tiny_run: Path) -> charlm.Model:
+    return charlm.load(tiny_run, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("method", "argument", "message"),
+    [
+        ("score", ["a", "b"], "sentence: found ['a', 'b']; expected a string, not several"),
+        ("score", None, "sentence: found None; expected a string"),
+        ("score", Path("a"), "sentence: found PosixPath('a'); expected a string"),
+        ("score_many", 3, "sentences: found 3; expected a string or a list of strings"),
+        ("score_many", [None], "sentences: found [None]; expected a string or a list of strings"),
+        ("score_many", b"a", "sentences: found b'a'; expected a string or a list of strings"),
+        ("neighbours", ["a", "b"], "word: found ['a', 'b']; expected a string, not several"),
+        ("vectors", {"a": 1}, "words: found {'a': 1}; expected a string or a list of strings"),
+        ("sample", "3", "n: found '3'; expected a whole number"),
+        ("sample", True, "n: found True; expected a whole number"),
+    ],
+)
+def test_a_model_refuses_what_it_cannot_take(
+    model: charlm.Model, method: str, argument: object, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        getattr(model, method)(argument)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "message"),
+    [
+        ("evaluate", "model", 3, "found 3; expected a path or None"),
+        ("evaluate", "files", [None], "found [None]; expected a path or a list of paths"),
+        ("evaluate", "files", "a\0b", r"found 'a\x00b'; expected a path or a list of paths"),
+        ("evaluate", "raw", 1, "found 1; expected True or False"),
+        ("evaluate", "split", "dev", "found 'dev'; expected one of 'train', 'valid', 'test' or N"),
+        ("evaluate", "on_text", "print", "found 'print'; expected a function or None"),
+        ("train", "epochs", 2.5, "found 2.5; expected a whole number or None"),
+        ("train", "threads", 10**30, f"found {10**30}; expected a whole number or None"),
+        ("train", "lr", 10**400, "expected a number or None"),
+        ("score", "scorer", len, "expected a Scorer or None"),
+        ("score", "features", {"am": 3}, "found {'am': 3}; expected a list of strings or a dict"),
+        ("sample", "temperature", "hot", "found 'hot'; expected a number"),
+    ],
+)
+def test_a_function_says_which_argument_it_cannot_take(
+    name: str, option: str, value: object, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        getattr(charlm, name)(**{option: value})
+    assert str(caught.value).startswith(f"{option}: found ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_argument_of_a_public_function_goes_unseen(name: str) -> None:
+    function = getattr(charlm, name)
+    for option in inspect.signature(function).parameters:
+        with pytest.raises(ConfigError, match=rf"^{option}: found <object "):
+            function(**{option: object()})
+
+
+def test_a_scorer_of_ones_own_is_a_function() -> None:
+    with pytest.raises(ConfigError, match="^function: found 3; expected a function$"):
+        charlm.FunctionScorer(3)  # type: ignore[arg-type]
+
+
+def taken(
+    names: str | Sequence[str] = (),
+    *,
+    settings: Sequence[str] = (),
+    files: str | Path | Sequence[str | Path] = (),
+    n: int = 0,
+    rate: float = 0.0,
+    beside: Mapping[str, str | Path] | None = None,
+) -> dict[str, object]:
+    return locals()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("names", iter(["a", "b"]), ("a", "b")),
+        ("names", np.array(["a", "b"]), ("a", "b")),
+        ("names", "a", "a"),
+        ("settings", "a=1", ("a=1",)),  # and not its letters
+        ("settings", ["a=1"], ("a=1",)),
+        ("files", (Path(each) for each in "ab"), (Path("a"), Path("b"))),
+        ("files", Path("a"), Path("a")),
+        ("n", np.int64(3), 3),
+        ("rate", 1, 1.0),
+        ("rate", np.float32(0.5), 0.5),
+        ("beside", {"am": Path("a")}, {"am": Path("a")}),
+        ("beside", None, None),
+    ],
+)
+def test_what_is_plainly_meant_is_taken(option: str, value: Any, expected: object) -> None:
+    found = checked_call(taken)(**{option: value})[option]
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_texts_that_come_one_by_one_are_all_read(tiny_run: Path, corpus_dir: Path) -> None:
+    def texts() -> Iterator[Path]:
+        yield from (corpus_dir / "valid.txt", corpus_dir / "test.txt")
+
+    found = charlm.evaluate(tiny_run, files=texts(), device="cpu")  # type: ignore[arg-type]
+    assert [Path(each.name).name for each in found] == ["valid.txt", "test.txt"]
+
+
+def test_python_itself_tells_of_arguments_too_many_and_unknown() -> None:
+    with pytest.raises(TypeError, match="takes from 0 to 1 positional arguments but 2"):
+        checked_call(taken)("a", "b")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
+        checked_call(taken)(m=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_can_be_sent_to_another_process(name: str) -> None:
+    function: Callable[..., object] = getattr(charlm, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert function.__module__ == "charlm"

@@ -8,6 +8,7 @@ numbers. Anything else is a ConfigError before the function begins, not a TypeEr
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
@@ -42,11 +43,17 @@ def public_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which raises ConfigError for an argument of another type."""
+    parameters = inspect.signature(function).parameters
+    names = list(parameters)
+    takes_options = "__signature__" in vars(function)  # made of them, with types that are no texts
     kinds = get_type_hints(function)
-    names = list(inspect.signature(function).parameters)
+    if takes_options:
+        kinds = {name: parameter.annotation for name, parameter in parameters.items()}
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        if takes_options and len(args) == 1 and is_dataclass(args[0]):
+            return function(*args, **kwargs)
         fitted = [_checked(value, kinds, name) for name, value in zip(names, args, strict=False)]
         named = {name: _checked(value, kinds, name) for name, value in kwargs.items()}
         return function(*fitted, *args[len(names) :], **named)

@@ -4,6 +4,7 @@ The mean of sentences' BLEU is another figure: here counts are added up before a
 Some lists hold no texts to compare but each hypothesis' matches; these are enough.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -20,6 +21,8 @@ from charlm.nbest.references import References
 ORDER = 4
 MATCHES = tuple(f"match{n}" for n in range(1, ORDER + 1))
 LENGTH = "hyp_len"
+COUNT = re.compile("[0-9]{1,9}")
+MOST = 999_999_999
 
 ReferenceLength = Literal["closest", "shortest"]
 
@@ -101,10 +104,10 @@ class CountedBleu(Bleu):
 
     def _of_list(self, nbest: NbestList, references: References) -> Ints:
         lengths = references.get(nbest.id, ())
-        if not lengths or not all(each.isascii() and each.isdigit() for each in lengths):
+        if not lengths or not all(map(COUNT.fullmatch, lengths)):
             raise DataError(
                 f"list {nbest.id!r}: lengths of references are {' '.join(lengths)!r:.60}; "
-                "expected whole numbers between blanks"
+                "expected whole numbers of up to 9 digits between blanks"
             )
         wanted = sorted(map(int, lengths))
         return np.array([self._row(each, wanted) for each in nbest.hypotheses], np.int64)
@@ -119,9 +122,9 @@ class CountedBleu(Bleu):
 
 def _whole(hypothesis: Hypothesis, name: str) -> int:
     value = hypothesis.features.get(name)
-    if value is None or value < 0 or value != int(value):
+    if value is None or not 0 <= value <= MOST or value != int(value):
         raise DataError(
-            f"{hypothesis.place}: {name} is {value}; expected a count, "
+            f"{hypothesis.place}: {name} is {value}; expected a count of up to 9 digits, "
             f"with columns {LENGTH} and {', '.join(MATCHES)}"
         )
     return int(value)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from charlm.errors import DataError
+from charlm.settings import MAX_NESTING
 from charlm.text.folders import require_file_or_new, stream_of, target_of
 from charlm.text.neighbour import naming, replacing
 
@@ -32,6 +33,7 @@ COMPRESSED |= {
 }
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
+TOO_DEEP = "JSON nested too deep"
 MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger is not ours
 
 
@@ -187,11 +189,30 @@ def parse_json(content: bytes | str, name: str) -> Any:
         DataError: not JSON, NaN or infinity in it, or nested too deep.
     """
     try:
-        return json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
-        raise DataError(f"{name}: JSON nested too deep; expected a file of charlm's") from None
+        raise DataError(f"{name}: {TOO_DEEP}; expected a file of charlm's") from None
     except ValueError as error:
         raise DataError(f"{name}: not valid JSON ({error}); expected a file of charlm's") from None
+    if is_too_deep(value):
+        raise DataError(f"{name}: {TOO_DEEP}; expected a file of charlm's")
+    return value
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a JSON value is nested so deep that printing it, or what takes it apart, may fail.
+
+    How deep a parser comes depends on how deep it was called: it is no measure.
+    """
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_NESTING):
+        level = [
+            each
+            for outer in level
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(each, dict | list)
+        ]
+    return bool(level)
 
 
 def _refuse_constant(name: str) -> None:

@@ -31,6 +31,7 @@ PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
 N_MARKERS = 6
 LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
 MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
+MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
 LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte
 
 
@@ -154,6 +155,8 @@ def load_inventory(path: str | Path) -> Inventory:
     counts, length = value.get("counts"), value.get("max_word_length")
     if not isinstance(counts, list) or not all(type(c) is int and c >= 0 for c in counts):
         raise DataError(f"{path}: counts; expected a list of whole numbers")
+    if sum(counts) > MOST_TOKENS:
+        raise DataError(f"{path}: counts; expected those of at most {MOST_TOKENS:.0e} tokens")
     if len(counts) != len(words):
         raise DataError(f"{path}: {len(counts)} counts for {len(words)} words; expected as many")
     if words[:2] != (END_WORD, UNK_WORD):

@@ -87,8 +87,18 @@ def test_counts_of_matches_and_lengths_of_references_are_enough() -> None:
 @pytest.mark.parametrize(
     ("hypothesis", "lengths", "message"),
     [
-        (counted(12.5, 1, 1, 1, 1), ("3",), "mt.tsv:4: hyp_len is 12.5; expected a count, with"),
+        (
+            counted(12.5, 1, 1, 1, 1),
+            ("3",),
+            "mt.tsv:4: hyp_len is 12.5; expected a count of up to 9 d",
+        ),
         (counted(12, 1, -1, 1, 1), ("3",), "mt.tsv:4: match2 is -1; expected a count"),
+        (
+            counted(12, 1e30, 1, 1, 1),
+            ("3",),
+            "mt.tsv:4: match1 is 1e+30; expected a count of up to",
+        ),
+        (counted(1, 1, 1, 1, 1), (str(10**400),), "list 's': lengths of references are '1000"),
         (Hypothesis((), {}, "mt.tsv:4"), ("3",), "mt.tsv:4: hyp_len is None; expected a count"),
         (counted(1, 1, 1, 1, 1), ("a", "b"), "list 's': lengths of references are 'a b'; expected"),
         (counted(1, 1, 1, 1, 1), (), "list 's': lengths of references are ''; expected whole"),

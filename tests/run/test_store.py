@@ -85,7 +85,7 @@ def retyped(run: Path) -> None:
 
 def nested(value: dict[str, Any]) -> None:
     part = value["settings"]["encoder"]
-    for _ in range(200):
+    for _ in range(40):
         part = {"type": "highway", "encoder": part, "layers": 1}
     value["settings"]["encoder"] = part
 

@@ -259,6 +259,7 @@ def write(path: Path, **changes: Any) -> Path:
         ),
         ({"counts": [1, 2, 3, 4, -1]}, "counts; expected a list of whole numbers"),
         ({"counts": [1, 2, 3, 4, True]}, "counts; expected a list of whole numbers"),
+        ({"counts": [1, 2, 3, 4, 10**400]}, "counts; expected those of at most 1e+15 tokens"),
         ({"characters": ["ab"]}, "characters; expected one code point each"),
         ({"format": 2}, "morphs; expected an object, as `charlm vocab` writes"),
         ({"characters": [1]}, "characters; expected a list of words"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from charlm.errors import DataError
+from charlm.text.files import TOO_DEEP, is_too_deep
 
 Json = dict[str, "Json"] | list["Json"] | str | float | bool | None
 BLANK = re.compile(r"[ \t\n\r]*")
@@ -40,13 +41,15 @@ def parsed(text: str, place: str, *, line_of: Callable[[int], str] | None = None
     try:
         value: Json = _DECODER.decode(text)
     except RecursionError:
-        raise DataError(f"{place}: JSON nested too deep; expected a list of hypotheses") from None
+        raise DataError(f"{place}: {TOO_DEEP}; expected a list of hypotheses") from None
     except json.JSONDecodeError as error:
         where = place if line_of is None else line_of(error.lineno)
         raise DataError(
             f"{where}: not valid JSON ({error.msg} at character {error.colno}); expected a value "
             "as RFC 8259 has it; if the file was cut off, fetch it again"
         ) from None
+    if is_too_deep(value):
+        raise DataError(f"{place}: {TOO_DEEP}; expected a list of hypotheses")
     return value
 
 

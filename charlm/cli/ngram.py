@@ -83,6 +83,14 @@ Speller = Annotated[
         "outside it spelled instead of <unk>.",
     ),
 ]
+NoSentenceMarks = Annotated[
+    bool,
+    typer.Option(
+        "--no-sentence-marks",
+        help="Neither <s> before a sentence nor </s> behind it, as KenLM's query -n: the first "
+        "word has no context, and words alone are counted.",
+    ),
+]
 
 
 def ngram(
@@ -100,6 +108,7 @@ def ngram(
     lmplz: Lmplz = None,
     start: Start = None,
     speller: Speller = None,
+    no_sentence_marks: NoSentenceMarks = False,
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,
     as_json: options.Json = False,

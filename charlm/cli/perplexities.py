@@ -80,8 +80,13 @@ def _block(result: "Evaluation") -> str:
     from charlm.run.history import shown_ppl
 
     counts, first = result.counts, next(iter(result.by_state.values()))
+    tokens = (
+        f"{first.n_tokens} words, without <s> and </s>"
+        if counts.n_unmarked
+        else f"{first.n_tokens} tokens, each </s> one of them"
+    )
     rows: list[tuple[str, Callable[[Perplexity], str], str]] = [
-        ("ppl", lambda p: shown_ppl(p.ppl), f"{first.n_tokens} tokens, each </s> one of them"),
+        ("ppl", lambda p: shown_ppl(p.ppl), tokens),
         ("ppl1", lambda p: shown_ppl(p.ppl1), f"{first.n_words} words"),
         (
             "ppl-known",

@@ -44,7 +44,7 @@ class Grams:
 
 @dataclass(frozen=True)
 class TokenScores:
-    """What a model makes of sentences, token by token: words and `</s>`, without `<s>`."""
+    """What a model makes of sentences, token by token: words and any `</s>`, without `<s>`."""
 
     word_ids: Ids  # lmplz's numbering: `<unk>` is 0
     log10_probs: Log10s  # −inf where the model gives nothing
@@ -79,16 +79,19 @@ class BackoffModel:
     def word_ids(self) -> WordIds:
         return WordIds(self.words, closed=True)
 
-    def score(self, sentences: Sequence[list[str]]) -> TokenScores:
-        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`.
+    def score(self, sentences: Sequence[list[str]], *, marked: bool = True) -> TokenScores:
+        """log10 probabilities of all tokens of sentences; OOVs are `<unk>`.
+
+        Those that are `marked` start from `<s>` and end with `</s>`, the others from no context.
 
         Raises:
             DataError: as `score_ids`.
         """
-        return self.score_ids(encode(sentences, self.word_ids))
+        ids = encode(sentences, self.word_ids, marked=marked)
+        return self.score_ids(ids, marked=marked)
 
-    def score_ids(self, ids: Ids) -> TokenScores:
-        """log10 probabilities of the tokens of sentences between `<s>` and `</s>`.
+    def score_ids(self, ids: Ids, *, marked: bool = True) -> TokenScores:
+        """log10 probabilities of the tokens of sentences, as `encode` puts them together.
 
         Raises:
             DataError: a probability of more than 1, which the back-offs of a broken file can make.
@@ -96,6 +99,8 @@ class BackoffModel:
         log10s = self.orders[0].log10_probs[ids]
         lengths = np.ones(len(ids), np.int8)
         rows = ids.astype(np.int64)  # of the n-gram of the last order that ends at each position
+        if not marked:
+            rows[ids == START] = ABSENT
         for n, grams in enumerate(self.orders[1:], 2):
             contexts, rows = rows[:-1], np.full(len(ids), ABSENT)
             seen = 1 + np.flatnonzero((contexts >= 0) & (ids[1:] != START))

@@ -75,6 +75,7 @@ def ngram_baseline(
     lmplz: str | Path | None = None,
     start: Start | None = None,
     speller: Spells | None = None,
+    no_sentence_marks: bool = False,
     on_model: Callable[[ModelInfo], None] | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
@@ -89,6 +90,7 @@ def ngram_baseline(
     loads with KenLM where it is installed and takes the file; `lmplz` estimates on the disk. KenLM
     believes its binaries, so one from a stranger may crash the program. `speller` (an
     `OpenVocabulary`) brings its vocabulary and adds figures in which words outside it are spelled.
+    With `no_sentence_marks` texts are measured with neither `<s>` nor `</s>`, over words alone.
 
     Raises:
         ConfigError: options that contradict each other, have no effect or make no model; a missing
@@ -99,8 +101,8 @@ def ngram_baseline(
     _check_source(files, train=train, lm=lm, data=data, split=split)
     part = SPLIT if split is None else split
     paths = [split_path(data, part)] if data is not None else _existing(files)
-    if not paths and out is None:
-        raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
+    if not paths:
+        _refuse_without_text(out=out, no_sentence_marks=no_sentence_marks)
     inventory = _vocabulary(vocab, speller)
     if lm is not None:
         _refuse_to_estimate(order=order, prune=prune, lmplz=lmplz)
@@ -127,6 +129,7 @@ def ngram_baseline(
             split="" if data is None else part,
             vocabulary=inventory,
             speller=speller,
+            marked=not no_sentence_marks,
             on_sentence=on_sentence,
         )
         texts.append(result)
@@ -146,6 +149,17 @@ def _check_source(
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     if [str(each) for each in (train, lm, *files)].count("-") > 1:
         raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+
+
+def _refuse_without_text(*, out: object, no_sentence_marks: bool) -> None:
+    """What needs a text, where none is given."""
+    if out is None:
+        raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
+    if no_sentence_marks:
+        raise ConfigError(
+            "--no-sentence-marks: says how texts are measured, and there is none; expected one; "
+            "drop it"
+        )
 
 
 def _vocabulary(vocab: str | Path | None, speller: Spells | None) -> Inventory | None:

@@ -93,8 +93,10 @@ class KenLMModel:
             return WordIds(MARKS)
         return WordIds(dict.fromkeys((UNK_WORD, *self.words)), closed=True)
 
-    def score(self, sentences: Sequence[list[str]]) -> TokenScores:
-        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`.
+    def score(self, sentences: Sequence[list[str]], *, marked: bool = True) -> TokenScores:
+        """log10 probabilities of all tokens of sentences; OOVs are `<unk>`.
+
+        Those that are `marked` start from `<s>` and end with `</s>`, the others from no context.
 
         Raises:
             DataError: a probability of more than 1, which the back-offs of a broken file can make.
@@ -106,9 +108,11 @@ class KenLMModel:
         lengths: list[int] = []
         state, following = kenlm.State(), kenlm.State()
         ask = self._model.BaseFullScore
+        begin = self._model.BeginSentenceWrite if marked else self._model.NullContextWrite
+        ends = (END_WORD,) if marked else ()
         for words in sentences:
-            self._model.BeginSentenceWrite(state)
-            for word in (*words, END_WORD):
+            begin(state)
+            for word in (*words, *ends):
                 answer = ask(state, word, following)
                 state, following = following, state
                 ids.append(UNK if answer.oov else self.word_ids[word])

@@ -35,8 +35,11 @@ class NgramModel(Protocol):
     def sizes(self) -> tuple[int, ...]:
         """The n-grams of each order; empty where the engine does not tell."""
 
-    def score(self, sentences: Sequence[list[str]]) -> TokenScores:
-        """log10 probabilities of all tokens of sentences, each from `<s>`; OOVs are `<unk>`."""
+    def score(self, sentences: Sequence[list[str]], *, marked: bool = True) -> TokenScores:
+        """log10 probabilities of all tokens of sentences; OOVs are `<unk>`.
+
+        Those that are `marked` start from `<s>` and end with `</s>`, the others from no context.
+        """
 
 
 def is_pipe(path: str | Path) -> bool:

@@ -49,12 +49,16 @@ def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
     return [word if word in vocabulary.word_ids else UNK_WORD for word in words]
 
 
-def encode(sentences: Iterable[list[str]], word_ids: WordIds) -> Ids:
-    """All sentences in one array, each between `<s>` and `</s>`; new words are added to the ids."""
+def encode(sentences: Iterable[list[str]], word_ids: WordIds, *, marked: bool = True) -> Ids:
+    """All sentences in one array, each between `<s>` and `</s>`; new words are added to the ids.
+
+    Where they are not `marked` there is no `</s>`, and `<s>` only keeps them apart.
+    """
     ids = array("i")
     lookup = word_ids.__getitem__
     for words in sentences:
         ids.append(START)
         ids.extend(map(lookup, words))
-        ids.append(END)
+        if marked:
+            ids.append(END)
     return np.frombuffer(ids, dtype=np.int32) if ids else np.empty(0, np.int32)

@@ -7,7 +7,7 @@ the log probability without a word. Each function gives whole lines without the 
 import json
 import math
 
-from charlm.text.inventory import END, END_WORD, UNK
+from charlm.text.inventory import END, UNK
 from charlm.text.perplexity import NgramMatches, Perplexity, ScoredSentence
 
 SENTENCE_START = "<s>"  # what other tools print for the context that a sentence starts from
@@ -50,8 +50,9 @@ def _srilm_words(sentence: ScoredSentence) -> list[str]:
     Its versions since 2017 misread a word `|`, and what follows a word that holds a `)`, in SRILM's
     own output as in ours: they edit the context before they split the line.
     """
-    words = (*sentence.mapped, END_WORD)
-    contexts = (f"{SENTENCE_START} ", *(f"{word} ..." for word in words[:-1]))
+    words = (*sentence.mapped, *sentence.ends)
+    start = SENTENCE_START if sentence.ends else ""
+    contexts = [f"{start} ", *(f"{word} ..." for word in words)][: len(words)]
     tokens = zip(words, contexts, _srilm_tags(sentence), sentence.log10_probs, strict=True)
     return [
         f"\tp( {word} | {context}) \t= [{tag}] {10.0**log10_prob:.7g} [ {log10_prob:.7g} ]"
@@ -63,10 +64,9 @@ def _srilm_tags(sentence: ScoredSentence) -> list[str]:
     """[nn] of a neural model; of an n-gram model how long it was, or [OOV] if it gives nothing."""
     if sentence.matches is None:
         return ["nn"] * len(sentence.log10_probs)
-    known = (*sentence.known, True)
     is_oov = [
         log10_prob == -math.inf and not is_known
-        for log10_prob, is_known in zip(sentence.log10_probs, known, strict=True)
+        for log10_prob, is_known in zip(sentence.log10_probs, sentence.known_tokens, strict=True)
     ]
     return [
         "OOV" if oov else f"{length}gram"
@@ -81,10 +81,10 @@ def kenlm_sentence(sentence: ScoredSentence) -> str:
     the least that KenLM prints itself.
     """
     matches = sentence.matches or NgramMatches(
-        ids=(*map(_kenlm_id, sentence.word_ids), _kenlm_id(END)),
+        ids=(*map(_kenlm_id, sentence.word_ids), *(_kenlm_id(END) for _ in sentence.ends)),
         lengths=(1,) * len(sentence.log10_probs),
     )
-    words = (*sentence.words, END_WORD)
+    words = (*sentence.words, *sentence.ends)
     tokens = zip(words, matches.ids, matches.lengths, sentence.log10_probs, strict=True)
     fields = [f"{word}={number} {n} {log10_prob:.7g}" for word, number, n, log10_prob in tokens]
     total, n_oov = sentence.perplexity.sums.log10_prob, sentence.known.count(False)

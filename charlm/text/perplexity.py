@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from charlm.text.inventory import UNK_WORD, form_of
+from charlm.text.inventory import END_WORD, UNK_WORD, form_of
 from charlm.text.spelling import Spelling
 
 
@@ -24,11 +24,12 @@ class Counts:
     n_changed: int = 0  # words that the model's text normalisation changed
     n_characters: int = 0  # one blank between words and one newline a sentence included
     n_bytes: int = 0  # of the same, in UTF-8
+    n_unmarked: int = 0  # sentences whose end is no prediction, nor one of the characters
 
     @property
     def n_tokens(self) -> int:
-        """Predictions: every word, and the end of every sentence."""
-        return self.n_words + self.n_sentences
+        """Predictions: every word, and the end of every sentence that is marked."""
+        return self.n_words + self.n_sentences - self.n_unmarked
 
     @property
     def n_known_tokens(self) -> int:
@@ -40,11 +41,17 @@ class Counts:
         return Counts(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
-def counts_of(words: Sequence[str], *, n_oov: int) -> Counts:
+def counts_of(words: Sequence[str], *, n_oov: int, marked: bool = True) -> Counts:
     """The counts of one sentence; `<unk>:form` is as long as its form."""
     text = " ".join(map(form_of, words))
-    n_bytes = len(text.encode()) + 1
-    return Counts(1, len(words), n_oov, n_characters=len(text) + 1, n_bytes=n_bytes)
+    return Counts(
+        1,
+        len(words),
+        n_oov,
+        n_characters=len(text) + marked,
+        n_bytes=len(text.encode()) + marked,
+        n_unmarked=int(not marked),
+    )
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ def _bits(log10_prob: float, n_units: int) -> float | None:
 
 @dataclass(frozen=True)
 class NgramMatches:
-    """Which n-grams an n-gram model found for the tokens of a sentence, `</s>` the last."""
+    """Which n-grams an n-gram model found for the tokens of a sentence, any `</s>` the last."""
 
     ids: tuple[int, ...]  # of the tokens, as KenLM numbers them: `<unk>` is 0
     lengths: tuple[int, ...]  # of the n-grams, the token included
@@ -166,13 +173,23 @@ class NgramMatches:
 
 @dataclass(frozen=True)
 class ScoredSentence:
-    """A sentence and the log10 probability of each of its tokens, the last being `</s>`."""
+    """A sentence and the log10 probability of each of its tokens, any `</s>` the last."""
 
     words: tuple[str, ...]  # as they stand in the text, after normalisation
     word_ids: tuple[int, ...]  # what was predicted: `<unk>` for a form outside the vocabulary
     known: tuple[bool, ...]  # whether a word is another than `<unk>`
-    log10_probs: tuple[float, ...]  # one more than words; −inf for nothing
+    log10_probs: tuple[float, ...]  # one more than words where `</s>` is predicted; −inf: nothing
     matches: NgramMatches | None = None  # of an n-gram model
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """`</s>`, or nothing where it was not predicted: the sentence had no marks."""
+        return (END_WORD,) * (len(self.log10_probs) - len(self.words))
+
+    @property
+    def known_tokens(self) -> tuple[bool, ...]:
+        """Whether a token is another than `<unk>`."""
+        return (*self.known, *(True for _ in self.ends))
 
     @property
     def mapped(self) -> tuple[str, ...]:
@@ -182,8 +199,9 @@ class ScoredSentence:
     @property
     def perplexity(self) -> Perplexity:
         """The perplexities of this sentence alone."""
-        counts = counts_of(self.words, n_oov=self.known.count(False))
-        return Perplexity(counts, log10_sums(self.log10_probs, (*self.known, True)))
+        n_oov, marked = self.known.count(False), bool(self.ends)
+        counts = counts_of(self.words, n_oov=n_oov, marked=marked)
+        return Perplexity(counts, log10_sums(self.log10_probs, self.known_tokens))
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,11 @@ def test_json_is_one_object(folder: Path) -> None:
             "charlm: --out no/x.arpa: no folder no; expected one; make it first\n",
         ),
         (
+            ["--train", "train.txt", "--out", "x.arpa", "--no-sentence-marks"],
+            "charlm: --no-sentence-marks: says how texts are measured, and there is none; expected "
+            "one; drop it\n",
+        ),
+        (
             ["--data", ".", "--debug", "1", "--json"],
             "charlm: --json and a layout of words: expected one of them; drop either\n",
         ),
@@ -165,6 +170,18 @@ def test_words_that_a_smaller_vocabulary_hides_from_a_model_are_named(folder: Pa
     ) in result.stdout.splitlines()
     assert "is lost" not in ngram("--lm", "big.arpa", "test.txt").stdout
     assert "is lost" not in ngram("--train", "big.txt", "--vocab", "v.json", "test.txt").stdout
+
+
+def test_sentences_without_marks_have_their_words_as_denominator(folder: Path) -> None:
+    ngram("--train", "train.txt", "--out", "a.arpa", "--order", "2")
+    result = ngram("--lm", "a.arpa", "test.txt", "--no-sentence-marks")
+    lines = [re.sub(" +", " ", line).strip() for line in result.stdout.splitlines()]
+    (ppl,) = (line for line in lines if line.startswith("ppl "))
+    assert ppl.endswith(" 4 words, without <s> and </s>")
+    totals = ngram("--lm", "a.arpa", "test.txt", "--no-sentence-marks", "--format", "kenlm")
+    assert totals.stdout.splitlines()[-1] == "Tokens:\t4"
+    value = json.loads(ngram("--lm", "a.arpa", "test.txt", "--no-sentence-marks", "--json").stdout)
+    assert (value["texts"][0]["n_tokens"], value["texts"][0]["n_sentences"]) == (4, 2)
 
 
 def test_an_order_out_of_range_is_not_understood(folder: Path) -> None:

@@ -48,6 +48,41 @@ def test_a_perplexity_is_that_of_the_sum_by_hand(text: Path) -> None:
     )
 
 
+def test_without_marks_the_words_alone_are_scored_and_the_denominator(text: Path) -> None:
+    result = evaluate_ngram(bigrams(), text, told=TOLD, marked=False)
+    # we without a context, know | we (back-off); nothing; we, <unk> | we, Zz: no </s> anywhere
+    total = (-0.6 - 0.2 - 0.8) + (-0.6 - 0.2 - 2.0 - 2.0)
+    perplexity = result.by_state["sentence"]
+    assert perplexity.sums.log10_prob == pytest.approx(total, abs=1e-12)
+    assert perplexity.ppl == perplexity.ppl1 == pytest.approx(10 ** (-total / 5))
+    assert perplexity.ppl_known == pytest.approx(10 ** ((0.6 + 0.2 + 0.8 + 0.6) / 3))
+    assert perplexity.bits_per_character == pytest.approx(-total * math.log2(10) / 18)
+    assert (result.counts.n_sentences, result.counts.n_tokens, result.counts.n_oov) == (3, 5, 2)
+    assert "|state:sentence|start:none|end:none|norm:raw|" in result.signatures["sentence"]
+
+
+def test_a_text_of_blank_lines_has_no_perplexity_without_marks(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n\n")
+    result = evaluate_ngram(bigrams(), tmp_path / "a.txt", told=TOLD, marked=False)
+    assert (result.counts.n_tokens, result.by_state["sentence"].ppl) == (0, None)
+
+
+def test_without_marks_no_layout_has_an_end(text: Path) -> None:
+    heard: list[ScoredSentence] = []
+    evaluate_ngram(bigrams(), text, told=TOLD, on_sentence=heard.append, marked=False)
+    assert kenlm_sentence(heard[0]) == "we=3 1 -0.6\tknow=4 1 -1\tTotal: -1.6 OOV: 0"
+    assert kenlm_sentence(heard[1]) == "Total: 0 OOV: 0"
+    assert srilm_sentence(heard[0], debug=2).split("\n") == [
+        "we know",
+        "\tp( we |  ) \t= [1gram] 0.2511886 [ -0.6 ]",
+        "\tp( know | we ...) \t= [1gram] 0.1 [ -1 ]",
+        "1 sentences, 2 words, 0 OOVs",
+        "0 zeroprobs, logprob= -1.6 ppl= 6.309573 ppl1= 6.309573",
+        "",
+    ]
+    assert '"log10_probs": [-0.6, -1.0], "lengths": [1, 1]}' in jsonl_sentence(heard[0])
+
+
 def test_a_model_without_unk_leaves_such_words_out_of_every_sum(text: Path) -> None:
     result = evaluate_ngram(bigrams(unk=-math.inf), text, told=TOLD)
     perplexity = result.by_state["sentence"]

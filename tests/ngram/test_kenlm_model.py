@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
-from charlm.ngram.load import load_ngram
-from charlm.ngram.words import WordIds, encode
+from charlm.ngram.load import Engine, load_ngram
+from charlm.ngram.words import UNK, WordIds, encode
 
 HOW = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 TEXT = [line.split() for line in ("the cat sat", "the dog sat on the mat", "a cat", "", "the cat")]
@@ -37,6 +38,23 @@ def test_kenlm_answers_as_we_do(tmp_path: Path, order: int, suffix: str) -> None
     np.testing.assert_allclose(theirs.log10_probs, ours.log10_probs, rtol=0, atol=1e-5)
     assert theirs.word_ids.tolist() == ours.word_ids.tolist()
     assert theirs.lengths.tolist() == ours.lengths.tolist()
+
+
+@pytest.mark.parametrize("engine", ["kenlm", "charlm"])
+def test_without_marks_words_get_what_kenlms_query_n_gives_them(
+    tmp_path: Path, kenlm: Any, engine: Engine
+) -> None:
+    write_arpa(estimated(3), tmp_path / "a.arpa")
+    judge = kenlm.Model(str(tmp_path / "a.arpa"))
+    expected = [
+        answer for words in ASKED for answer in judge.full_scores(" ".join(words), False, False)
+    ]
+    found = load_ngram(tmp_path / "a.arpa", engine=engine).score(ASKED, marked=False)
+    log10s, lengths, oovs = zip(*expected, strict=True)
+    np.testing.assert_allclose(found.log10_probs, log10s, rtol=0, atol=1e-5)
+    assert tuple(found.lengths.tolist()) == lengths
+    assert tuple((found.word_ids == UNK).tolist()) == oovs
+    assert len(found.log10_probs) == sum(map(len, ASKED))
 
 
 @pytest.mark.usefixtures("kenlm")

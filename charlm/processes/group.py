@@ -163,7 +163,9 @@ class Group:
 
 def _met(place: Place, *, store: Store | None, within: timedelta) -> distributed.ProcessGroup:
     """The patient group of all processes, which torch's own one is made before."""
-    backend = "cpu:gloo,cuda:nccl" if distributed.is_nccl_available() else "gloo"
+    # A torch that is made for GPUs has NCCL, which does not start on a machine that has none.
+    has_nccl = distributed.is_nccl_available() and torch.cuda.is_available()
+    backend = "cpu:gloo,cuda:nccl" if has_nccl else "gloo"
     try:
         if not distributed.is_initialized():
             distributed.init_process_group(

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import torch
 from torch import distributed
 
 from charlm.processes.group import EVALUATION, SCORING, TRAINING, Group, RankLostError, Work
@@ -77,6 +78,17 @@ def unconnected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     if distributed.is_initialized():
         distributed.destroy_process_group()
+
+
+def test_a_torch_made_for_gpus_connects_processes_where_there_is_none(
+    unconnected: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "is_nccl_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    store = distributed.HashStore()  # type: ignore[attr-defined]  # torch exports it
+    with Group().connected(Place(0, 1), store=store) as group:
+        assert group.summed(2.0) == (2.0,)
+        assert "nccl" not in distributed.get_backend_config()
 
 
 @pytest.mark.parametrize("is_launched", [True, False])

@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
 
 from torch.distributed import TCPStore  # type: ignore[attr-defined]  # which it does export
 
 from charlm.errors import ProcessError
-from charlm.processes.group import Group, RankLostError, Work
+from charlm.processes.group import Group, RankLostError
 from charlm.runtime import LOST, Place, place_of_process
 
 Joined = TypeVar("Joined", bound=Group)
@@ -77,26 +77,31 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     workers: list[_Worker] = []
     try:
         with _environment(INTERFACE):
-            store = _met(workers, devices=devices, work=alone.work)
+            store = _met(workers, devices=devices, command=alone.work.command)
             with alone.connected(Place(0, len(devices)), store=store, within=MEETING) as group:
                 yield group
-        for worker in workers:
-            with suppress(subprocess.TimeoutExpired):
-                worker.process.wait(PARTING)
+        _wait(workers)
     except RankLostError as error:
-        raise ProcessError(_to_blame(workers, alone.work) or str(error)) from None
+        _wait(workers)
+        for rank, worker in enumerate(workers, start=1):
+            if reason := worker.reason():
+                raise ProcessError(
+                    f"process {rank} of {len(devices)} ended before {alone.work.name} did: "
+                    f"{reason}; {alone.work.advice}"
+                ) from None
+        raise ProcessError(str(error)) from None
     finally:
         for worker in workers:
             worker.kill()
 
 
-def _met(workers: "list[_Worker]", *, devices: Sequence[str], work: Work) -> TCPStore:
-    """The store of the processes, which are started and added to `workers`; all are there.
+def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[str]) -> TCPStore:
+    """The store of all processes; those that are started for it are added to `workers`.
 
     Raises:
         RankLostError: one of them has ended.
     """
-    server = socket.create_server((ADDRESS, 0))
+    server, size = socket.create_server((ADDRESS, 0)), len(devices)
     port = server.getsockname()[1]
     store = TCPStore(
         *(ADDRESS, port),
@@ -105,14 +110,23 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], work: Work) -> TCP
         wait_for_workers=False,
         master_listen_fd=server.detach(),
     )
-    for rank in range(1, len(devices)):
-        command = (*work.command, "--device", devices[rank])
-        workers.append(_Worker(Place(rank, len(devices), rank), command, port=port))
+    for rank, device in enumerate(devices[1:], start=1):
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, PORT: port}
+        workers.append(_Worker((*command, "--device", device), environment=place))
     while store.add(READY, 0) < len(workers):
         if any(worker.process.poll() is not None for worker in workers):
-            raise RankLostError(f"{work.name} could not start: one of its processes ended")
+            raise RankLostError("a process ended before it had met the others; start it again")
         time.sleep(MOMENT)
     return store
+
+
+def _wait(workers: "Sequence[_Worker]") -> None:
+    """Give them time to end by themselves, until one tells a reason that is its own."""
+    give_up = time.monotonic() + PARTING
+    while time.monotonic() < give_up and not any(worker.reason() for worker in workers):
+        if all(worker.process.poll() is not None for worker in workers):
+            break
+        time.sleep(MOMENT)
 
 
 @contextmanager
@@ -131,24 +145,21 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 class _Worker:
     """A process that this one has started."""
 
-    def __init__(self, place: Place, command: Sequence[str], *, port: int) -> None:
-        self.place = place
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, int]) -> None:
         # A file without a name: a pipe that nobody reads before the end may fill, and stop it.
         self.stderr = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `kill`
-        told = {"RANK": place.rank, "LOCAL_RANK": place.local_rank, "WORLD_SIZE": place.size}
-        told |= {PORT: port}
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", PROGRAM.format(path=sys.path), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.stderr,
-            env={**os.environ, **{name: str(value) for name, value in told.items()}},
+            env={**os.environ, **{name: str(value) for name, value in environment.items()}},
         )
 
     def reason(self) -> str:
-        """Why it ended; empty if it did for want of the others, and as long as it has not."""
+        """Why it ended before its time; empty if it did not, or for want of the others."""
         status = self.process.poll()
-        if status is None or status == LOST:
+        if status in (None, 0, LOST):
             return ""
         if status < 0:
             return f"it was killed by {signal.Signals(-status).name}"
@@ -162,18 +173,3 @@ class _Worker:
         self.process.kill()
         self.process.wait()
         self.stderr.close()
-
-
-def _to_blame(workers: Sequence[_Worker], work: Work) -> str:
-    """The process that ended first, and why; empty if all end for want of another, or none does."""
-    give_up, are_gone = time.monotonic() + PARTING, False
-    while not are_gone and time.monotonic() < give_up:
-        are_gone = all(worker.process.poll() is not None for worker in workers)
-        for worker in workers:
-            if reason := worker.reason():
-                return (
-                    f"process {worker.place.rank} of {worker.place.size} ended before {work.name} "
-                    f"did: {reason}; {work.advice}"
-                )
-        time.sleep(MOMENT)
-    return ""

@@ -14,15 +14,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from charlm.errors import ConfigError, DataError
+from charlm.processes.command import First, Machine, run_command
 from charlm.processes.crew import Crew
-from charlm.processes.devices import asked_devices, own_device, threads_of_each
 from charlm.processes.group import EVALUATION, Group
-from charlm.processes.launch import joined, launched
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import autocast, pick_device, pick_precision, place_of_process, set_threads
+from charlm.runtime import autocast, pick_device, pick_precision
 from charlm.scoring.block_nll import BlockReader, Blocks
 from charlm.scoring.log_z import MeteredOutput
 from charlm.scoring.nll import FormVectors, Nlls
@@ -91,33 +91,31 @@ def evaluate(
         DataError: a text or run that is not what was expected; a model that gives no numbers.
         ProcessError: another process ended.
     """
-    with joined(Group(work=EVALUATION)) as group:
-        if not group.is_first:
-            return _followed(group, device=device)
+
+    def lead(first: First[Group]) -> tuple[Evaluation, ...]:
         states = _states(state)
-        files = [files] if isinstance(files, str | Path) else files
-        paths = _paths(files, data=data, split=split)
-        devices = asked_devices(gpus, processes, device=device)
-        threads = threads_of_each(threads, len(devices))
-        set_threads(threads)
-        where = pick_device(place_of_process().device_name(devices[0]))
+        texts = [files] if isinstance(files, str | Path) else files
+        paths = _paths(texts, data=data, split=split)
+        where = pick_device(first.device)
         number_format = pick_precision(precision, where)
         run = load_run(which_run(model), device=where)
         speller = OpenVocabulary.of_run(run) if open_vocabulary else None
         job = _Job(
-            run, states, raw, "" if files else split or "test", number_format, speller, on_sentence
+            run, states, raw, "" if texts else split or "test", number_format, speller, on_sentence
         )
-        told = _Told(run.path, number_format, threads)
-        with launched(devices, alone=group) as all_of_them:
-            all_of_them.from_first(lambda: told)
-            crew = Crew(all_of_them, _reader(run, number_format))
-            results = []
-            for path in paths:
-                results.append(_evaluated(path, Blocks(crew, states), job=job))
-                if on_text is not None:
-                    on_text(results[-1])
-            crew.dismiss()
-            return all_of_them.from_first(lambda: tuple(results))
+        group = first.start_others()
+        group.from_first(lambda: _Told(run.path, number_format))
+        crew = Crew(group, _reader(run, number_format))
+        results = []
+        for path in paths:
+            results.append(_evaluated(path, Blocks(crew, states), job=job))
+            if on_text is not None:
+                on_text(results[-1])
+        crew.dismiss()
+        return tuple(results)
+
+    machine = Machine(device, gpus, processes, threads)
+    return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
 
 
 class _Told(NamedTuple):
@@ -125,17 +123,12 @@ class _Told(NamedTuple):
 
     run: Path
     precision: str
-    threads: int | None
 
 
-def _followed(group: Group, *, device: str) -> tuple[Evaluation, ...]:
-    """Help the first process with sentences until it ends; what it found."""
-    told: _Told = group.told()
-    set_threads(told.threads)
-    run = load_run(told.run, device=own_device(device))
+def _follow(group: Group, told: _Told, *, device: torch.device) -> None:
+    """Help the first process with sentences until it ends."""
+    run = load_run(told.run, device=device)
     Crew(group, _reader(run, told.precision)).follow()
-    found: tuple[Evaluation, ...] = group.told()
-    return found
 
 
 def _reader(run: LoadedRun, precision: str) -> BlockReader:

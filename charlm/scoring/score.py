@@ -13,8 +13,8 @@ from charlm.nbest.contract import OnNan
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.metrics import MetricName
 from charlm.nbest.scorer import Scorer
+from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group
-from charlm.processes.launch import joined
 from charlm.scoring.lattice_lists import LatticeWishes
 from charlm.scoring.list_job import Job
 from charlm.scoring.memory import RECORDING
@@ -29,7 +29,7 @@ from charlm.scoring.score_job import (
     as_names,
     as_paths,
 )
-from charlm.scoring.score_processes import Machine, Models, follow, with_models
+from charlm.scoring.score_processes import Models, follow, with_models
 from charlm.scoring.score_result import ScoreResult, result_of
 from charlm.scoring.score_run import Task
 from charlm.scoring.scorers import Scorers, Wanted
@@ -113,10 +113,8 @@ def score(
         DataError: FILE:LINE of a list that is not what was expected; a broken run or model.
         ProcessError: another process ended.
     """
-    with joined(Group(work=SCORING)) as group:
-        if not group.is_first:
-            found: ScoreResult = follow(group, device=device)
-            return found
+
+    def lead(first: First[Group]) -> ScoreResult:
         began = time.perf_counter()
         paths = (lists, tune, refs, test_refs, weights)
         asked = Asked(*paths, out, write, explain, serve, sort, dedup)
@@ -149,9 +147,11 @@ def score(
         )
         tuning = asked.tuning(as_names(tuned), ranges, restarts=restarts, folds=folds, seed=seed)
         task = Task(asked, tuning, allow_test_tuning)
-        machine = Machine(device, gpus, processes, threads)
         run = partial(_run, job=job, task=task, began=began)
-        return with_models(Models(wanted, old_lm), run, machine=machine, group=group)
+        return with_models(Models(wanted, old_lm), run, first=first)
+
+    machine = Machine(device, gpus, processes, threads)
+    return run_command(Group(work=SCORING), machine=machine, lead=lead, follow=follow)
 
 
 def _rules(max_line: int) -> LineRules:

@@ -7,28 +7,27 @@ that folder; the corpus they need not.
 from dataclasses import replace
 
 import numpy as np
+import torch
 
 from charlm.errors import DataError
 from charlm.run.folder import ENCODED, VOCABULARY
-from charlm.runtime import pick_device, place_of_process, set_threads
+from charlm.runtime import set_threads
 from charlm.text.inventory import load_inventory
-from charlm.training.loop import Trainer
 from charlm.training.ranks import Ranks
 from charlm.training.recipe import build_recipe
 from charlm.training.session import Begun, train_on, trainer_of
 from charlm.training.watcher import Silence
 
 
-def follow(ranks: Ranks, *, device: str) -> tuple[Trainer, Begun]:
+def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
     """Train beside the first process until it ends.
 
     Raises:
         DataError: this machine does not see the run directory.
         RankLostError: another process is gone; the first one says why.
     """
-    begun: Begun = ranks.told()
-    plan = replace(begun.plan, device=pick_device(place_of_process().device_name(device)))
-    set_threads(plan.threads)
+    plan = replace(begun.plan, device=device)
+    set_threads(plan.threads)  # which may be those of a run that is gone on with
     texts = {}
     for split, text in begun.texts.items():
         path = (plan.folder / ENCODED / split).with_suffix(".ids")
@@ -42,4 +41,3 @@ def follow(ranks: Ranks, *, device: str) -> tuple[Trainer, Begun]:
     recipe, _ = build_recipe(plan.settings["recipe"])
     trainer, _ = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
     train_on(trainer, begun, check_lock=lambda: None, deadline=None, watcher=Silence())
-    return trainer, begun

@@ -52,7 +52,6 @@ class Request:
     device: str
     precision: str
     init: Path | None = None  # the run to begin with
-    n_processes: int = 1  # of this machine, which share its cores
 
     @property
     def folder(self) -> Path:
@@ -109,7 +108,7 @@ def settled(request: Request) -> Plan:
         vocab=request.vocab,
         max_tokens=stored.corpus["max_tokens"] if stored else request.max_tokens,
         seed=stored.seed if stored else seed,
-        threads=set_threads(request.threads or _known_threads(request, stored)),
+        threads=set_threads(request.threads or (stored.threads if stored else None)),
         device=device,
         precision=pick_precision(precision, device),
         stored=stored,
@@ -124,13 +123,6 @@ def _init(request: Request, stored: RunInfo | None) -> Path | None:
     if stored.init is None or (request.folder / RESUME).is_file():
         return None
     return request.init or Path(stored.init["run"])
-
-
-def _known_threads(request: Request, stored: RunInfo | None) -> int | None:
-    """The run's threads, else this process's share of what torch would take; None: all of it."""
-    if stored or request.n_processes == 1:
-        return stored.threads if stored else None
-    return max(1, set_threads(None) // request.n_processes)
 
 
 def _check_request(request: Request) -> None:

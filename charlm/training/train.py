@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import TrainingError
-from charlm.processes.devices import asked_devices
-from charlm.processes.launch import joined, launched
+from charlm.processes.command import First, Machine, run_command
 from charlm.run.card import kept
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
-from charlm.runtime import place_of_process
 from charlm.text.corpus import split_path
 from charlm.text.folders import make_folder
 from charlm.training.following import follow
@@ -97,14 +95,8 @@ def train(
         ProcessError: another process ended.
     """
     deadline = time.monotonic() + parse_time(max_time) if max_time else None
-    with joined(ALONE) as ranks:
-        if not ranks.is_first:
-            trainer, begun = follow(ranks, device=device)
-            return _result(trainer, begun.plan.folder)
-        devices = asked_devices(gpus, processes, device=device)
-        changes = requested_changes(
-            overrides, epochs=epochs, batch_size=batch_size, bptt=bptt, lr=lr
-        )
+
+    def lead(first: First[Ranks]) -> TrainResult:
         request = Request(
             data=Path(data),
             arch=arch,
@@ -113,12 +105,13 @@ def train(
             vocab=Path(vocab) if vocab else None,
             max_tokens=max_tokens,
             resume=resume,
-            changes=changes,
+            changes=requested_changes(
+                overrides, epochs=epochs, batch_size=batch_size, bptt=bptt, lr=lr
+            ),
             seed=seed,
             threads=threads,
-            device=place_of_process().device_name(devices[0]),
+            device=first.device,
             precision=precision,
-            n_processes=len(devices),
         )
         asked = SpellerRequest(
             is_asked=speller or spellings is not None,
@@ -127,21 +120,19 @@ def train(
             max_tokens=max_tokens,
         )
         return _trained(
-            request,
-            asked,
-            devices=devices,
-            ranks=ranks,
-            deadline=deadline,
-            watcher=watcher or Silence(),
+            request, asked, first=first, deadline=deadline, watcher=watcher or Silence()
         )
+
+    # How many threads a run that is gone on with has is not known yet.
+    machine = Machine(device, gpus, processes, threads=None)
+    return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 
 
 def _trained(
     request: Request,
     asked: SpellerRequest,
     *,
-    devices: Sequence[str],
-    ranks: Ranks,
+    first: First[Ranks],
     deadline: float | None,
     watcher: Watcher,
 ) -> TrainResult:
@@ -152,7 +143,7 @@ def _trained(
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
     recipe, _ = build_recipe(plan.settings.get("recipe"))
-    check_batch_size(recipe.batch_size, max(len(devices), ranks.size))
+    check_batch_size(recipe.batch_size, first.size)
     asked = replace(asked, max_tokens=plan.max_tokens)
     to_spell = wanted_spellings(asked, inventory, folder=plan.folder, stored=plan.stored)
     make_folder(plan.folder)
@@ -161,16 +152,15 @@ def _trained(
             raise TrainingError(
                 f"{plan.folder}: another process began this run meanwhile; call again"
             )
-        with launched(devices, alone=ranks) as all_ranks:
-            trainer = run_session(
-                plan,
-                inventory,
-                check_lock=check_lock,
-                to_spell=to_spell,
-                deadline=deadline,
-                watcher=watcher,
-                ranks=all_ranks,
-            )
+        trainer = run_session(
+            plan,
+            inventory,
+            check_lock=check_lock,
+            to_spell=to_spell,
+            deadline=deadline,
+            watcher=watcher,
+            ranks=first.start_others(),
+        )
     return _result(trainer, plan.folder)
 
 

@@ -56,6 +56,24 @@ def test_a_process_that_does_not_start_is_named_with_its_reason(
     )
 
 
+def test_a_process_that_ends_as_if_all_were_done_is_not_waited_for(starting: Starting) -> None:
+    starting("exit 0")
+    with pytest.raises(ProcessError) as caught, launched(["cpu", "cpu"], alone=Group()):
+        raise AssertionError("it is alone")
+    assert str(caught.value) == "a process ended before it had met the others; start it again"
+
+
+def test_the_reason_is_told_while_others_are_still_starting(
+    starting: Starting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starting('test "$RANK" = 1 && exec sleep 60; echo no room >&2; exit 1')
+    began = time.monotonic()
+    told = pytest.raises(ProcessError, match="^process 2 of 3 ended .*: no room; ")
+    with told, launched(["cpu"] * 3, alone=Group()):
+        raise AssertionError("it is alone")
+    assert time.monotonic() - began < 5
+
+
 def test_a_started_process_imports_what_this_one_does_whatever_lies_beside_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Processes that `charlm train` starts by itself: which are asked for, and what ends them."""
+"""Processes that `charlm train` starts by itself: what they must see, and what ends them."""
 
 import json
 import os
@@ -6,9 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,32 +18,8 @@ from charlm.run.folder import LOG, MODEL
 from charlm.text.corpus import EncodedText
 from charlm.training.following import follow
 from charlm.training.ranks import Ranks
-from charlm.training.request import Plan, Request, settled
+from charlm.training.request import Plan
 from charlm.training.session import Begun
-
-
-@pytest.mark.parametrize(("n_processes", "threads"), [(1, 6), (2, 3), (4, 1), (9, 1)])
-def test_processes_of_one_machine_share_its_cores(
-    n_processes: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    n_threads = [6]
-    monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads[-1])
-    monkeypatch.setattr(torch, "set_num_threads", n_threads.append)
-    request = Request(
-        data=tmp_path,
-        arch=None,
-        out=tmp_path / "run",
-        vocab=None,
-        max_tokens=0,
-        resume=False,
-        changes={},
-        seed=None,
-        threads=None,
-        device="cpu",
-        precision="fp32",
-        n_processes=n_processes,
-    )
-    assert settled(request).threads == threads
 
 
 def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None:
@@ -63,12 +38,9 @@ def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None
     )
     text = EncodedText(np.empty(0, np.int32), (), 1, "")
 
-    class Elsewhere(Ranks):
-        def from_first(self, make: Callable[[], Any]) -> Any:
-            return Begun(plan, {"train": text}, is_resumed=False)
-
+    begun = Begun(plan, {"train": text}, is_resumed=False)
     with pytest.raises(DataError) as caught:
-        follow(Elsewhere(1, 2), device="cpu")
+        follow(Ranks(1, 2), begun, device=torch.device("cpu"))
     assert str(caught.value) == (
         f"{tmp_path / 'run' / 'encoded' / 'train.ids'}: process 1 of 2 does not see it; expected "
         "the run directory that the first process writes; give an --out that all machines share"

@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from charlm.api import Model, SentenceScore, load
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
-    from charlm.insight.neighbours import neighbours
     from charlm.insight.report.make import report
-    from charlm.loaded import Model, SentenceScore, load
+    from charlm.insight.vectors.neighbours import neighbours
     from charlm.nbest.scorer import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
-    from charlm.scoring.comparison.compare import compare_kn
-    from charlm.scoring.evaluation import evaluate
+    from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
+    from charlm.scoring.evaluation.evaluate import evaluate
+    from charlm.scoring.evaluation.mix import mix
     from charlm.scoring.export.export import export
-    from charlm.scoring.mix import mix
-    from charlm.scoring.sampling import sample
-    from charlm.scoring.score import score
-    from charlm.text.prep import prepare
-    from charlm.text.vocabulary import build_vocabulary
+    from charlm.scoring.likelihood.sampling import sample
+    from charlm.scoring.rescoring.score import score
+    from charlm.text.corpus.prepare import prepare
+    from charlm.text.vocabulary.build_vocabulary import build_vocabulary
     from charlm.training.train import train
     from charlm.version import __version__
 
@@ -57,22 +57,22 @@ _HOMES = {
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
     "FunctionScorer": "charlm.nbest.scorer",
-    "Model": "charlm.loaded",
-    "SentenceScore": "charlm.loaded",
+    "Model": "charlm.api",
+    "SentenceScore": "charlm.api",
     "TrainingError": "charlm.errors",
-    "build_vocabulary": "charlm.text.vocabulary",
-    "compare_kn": "charlm.scoring.comparison.compare",
-    "evaluate": "charlm.scoring.evaluation",
+    "build_vocabulary": "charlm.text.vocabulary.build_vocabulary",
+    "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
+    "evaluate": "charlm.scoring.evaluation.evaluate",
     "export": "charlm.scoring.export.export",
     "info": "charlm.insight.info",
-    "load": "charlm.loaded",
-    "mix": "charlm.scoring.mix",
-    "neighbours": "charlm.insight.neighbours",
+    "load": "charlm.api",
+    "mix": "charlm.scoring.evaluation.mix",
+    "neighbours": "charlm.insight.vectors.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
-    "prepare": "charlm.text.prep",
+    "prepare": "charlm.text.corpus.prepare",
     "report": "charlm.insight.report.make",
-    "sample": "charlm.scoring.sampling",
-    "score": "charlm.scoring.score",
+    "sample": "charlm.scoring.likelihood.sampling",
+    "score": "charlm.scoring.rescoring.score",
     "train": "charlm.training.train",
     "__version__": "charlm.version",
 }

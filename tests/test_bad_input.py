@@ -16,7 +16,7 @@ import torch
 from typer.testing import CliRunner
 
 from charlm.cli import app
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.stored_weights import read_tensors, write_tensors
 
 UTF_8 = (
     "expected UTF-8 text; convert the file, or let `charlm prep --invalid replace` or `drop` "

@@ -13,21 +13,21 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.model.outputs.class_files import read_classes
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats import FORMATS, reading
 from charlm.nbest.lattices.kaldi import read_symbols
-from charlm.nbest.lattices.reading import read_lattices
+from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.references import read_references
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.text.blocks import read_blocks
-from charlm.text.corpus import read_sentences
-from charlm.text.inventory import Inventory
-from charlm.text.lines import LONGEST, LineRules
-from charlm.text.normalise import Normalisation
-from charlm.text.prep import prepare
-from charlm.text.reading import ReadText
-from charlm.text.segmenters import segmenter_of
-from charlm.text.word_scores import read_word_scores
+from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.line_blocks import read_blocks
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.sentences import read_sentences
+from charlm.text.io.lines import LONGEST, LineRules
+from charlm.text.perplexity.score_streams import read_word_scores
+from charlm.text.vocabulary.segmenters import segmenter_of
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Read = Callable[[Path], object]
 Files = Mapping[str, str]

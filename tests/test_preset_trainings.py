@@ -17,11 +17,11 @@ import pytest
 import charlm
 from charlm.presets import PRESETS
 from charlm.run.folder import MODEL, RESUME
-from charlm.run.weights import read_tensors
+from charlm.run.stored_weights import read_tensors
 from charlm.settings import Settings
-from charlm.text.files import write_bytes
+from charlm.text.io.files import write_bytes
 from charlm.training import session
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
 # Who runs is told by what he eats; the ends of words tell their kind.

@@ -9,8 +9,8 @@ from charlm.errors import ConfigError
 from charlm.model.build import build_model
 from charlm.presets import PRESETS, preset
 from charlm.presets.kim import CHAR_SMALL
-from charlm.text.inventory import N_MARKERS, Inventory
-from charlm.text.morphs import MorphModel
+from charlm.text.vocabulary.morphs import MorphModel
+from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
 
 N_MORPHS = 5_000
 

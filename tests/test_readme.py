@@ -19,13 +19,13 @@ from charlm.model.forms import Forms, FormTable
 from charlm.model.outputs import OUTPUTS
 from charlm.presets import PRESETS
 from charlm.settings import Dim, Family, build_part
-from charlm.text.inventory import Inventory
-from charlm.training.averaging import AVERAGINGS
-from charlm.training.batching import BATCHINGS
-from charlm.training.criteria import CRITERIA
-from charlm.training.initialisation import INITIALISATIONS
-from charlm.training.optimisers import OPTIMISERS
-from charlm.training.schedules import SCHEDULES
+from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.recipe.averaging import AVERAGINGS
+from charlm.training.recipe.batching import BATCHINGS
+from charlm.training.recipe.criteria import CRITERIA
+from charlm.training.recipe.initialisation import INITIALISATIONS
+from charlm.training.recipe.optimisers import OPTIMISERS
+from charlm.training.recipe.schedules import SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

@@ -20,10 +20,10 @@ from charlm.errors import ConfigError, DataError
 from charlm.presets import preset
 from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
-from charlm.training.batches import Batch
-from charlm.training.loop import Trainer
-from charlm.training.loss import batch_loss
-from charlm.training.recipe import build_recipe
+from charlm.training.loop.objective import batch_loss
+from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.recipe import build_recipe
 
 MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps
 RANGES = {"words": (3, 10_000_000), "letters": (1, 50), "tokens": (1, 1_000_000_000)}

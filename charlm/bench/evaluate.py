@@ -21,11 +21,12 @@ from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.run.store import load_run
 from charlm.runtime import pick_device, set_threads
-from charlm.scoring.nll import FormVectors, streams_nll, validation_perplexity
-from charlm.scoring.streams import Streams, as_words
-from charlm.text.corpus import EncodedText, Ids, split_path
-from charlm.text.encoded import encode_text
-from charlm.text.inventory import Inventory
+from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
+from charlm.scoring.likelihood.streams import Streams, as_words
+from charlm.text.corpus.sentences import split_path
+from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.encoding import EncodedText, Ids
+from charlm.text.vocabulary.vocabulary import Inventory
 
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once
 

@@ -17,7 +17,7 @@ from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import Forms
 from charlm.model.language_model import LanguageModel
 from charlm.model.outputs.softmax import Softmax
-from charlm.text.inventory import PAD
+from charlm.text.vocabulary.vocabulary import PAD
 
 TRAINING = 3  # forward, and one product of that size for each of its two operands
 

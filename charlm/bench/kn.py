@@ -18,7 +18,7 @@ from charlm.ngram.kenlm_model import has_kenlm
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
 from charlm.ngram.load import NgramModel, load_ngram
 from charlm.ngram.source import Plan, estimated, parse_pruning
-from charlm.text.corpus import read_sentences, split_path
+from charlm.text.corpus.sentences import read_sentences, split_path
 
 MADE_TOKENS = 1_000_000
 ESTIMATE, LMPLZ = "estimate", "lmplz"

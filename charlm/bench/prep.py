@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
-from charlm.text.corpus import split_path
-from charlm.text.counting import count_file
-from charlm.text.encoded import encode_text
-from charlm.text.inventory import Inventory, inventory_of
-from charlm.text.prep import prepare
+from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.sentences import split_path
+from charlm.text.vocabulary.counting import count_file
+from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 MADE_TOKENS = 1_000_000
 PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"

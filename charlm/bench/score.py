@@ -13,20 +13,20 @@ import numpy.typing as npt
 
 from charlm.bench.timing import Timing, in_turns
 from charlm.errors import DataError
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import NbestList
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
-from charlm.scoring.form_cache import FormCache
-from charlm.scoring.hypothesis_text import HypothesisText
-from charlm.scoring.neural_scorer import NeuralScorer
-from charlm.scoring.nll import FormVectors, sentence_nlls
-from charlm.scoring.paths import Walker
-from charlm.scoring.score_job import as_names
-from charlm.text.corpus import Ids
-from charlm.text.inventory import END
+from charlm.scoring.likelihood.form_cache import FormCache
+from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
+from charlm.scoring.likelihood.walker import Walker
+from charlm.scoring.rescoring.hypothesis_text import HypothesisText
+from charlm.scoring.rescoring.score_job import as_names
+from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.encoding import Ids
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from charlm.text.files import atomic_write
-from charlm.text.inventory import UNK_WORD
+from charlm.text.corpus.tokens import UNK_WORD
+from charlm.text.io.files import atomic_write
 
 N_WORDS = 10_000
 UNK_RANK = 2  # of PTB's words, `<unk>` is the third most frequent

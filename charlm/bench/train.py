@@ -20,12 +20,12 @@ from charlm.model.build import build_model
 from charlm.presets import preset
 from charlm.runtime import Precision, pick_device, pick_precision, set_threads
 from charlm.settings import Settings
-from charlm.text.corpus import corpus_normalisation, read_sentences, split_path
-from charlm.text.encoded import encode_text
-from charlm.text.inventory import inventory_of
-from charlm.training.batches import Batch
-from charlm.training.loop import Trainer
-from charlm.training.recipe import build_recipe
+from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
+from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.vocabulary import inventory_of
+from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.recipe import build_recipe
 
 OURS, NAIVE = "charlm", "naive"
 MADE_TOKENS = 400_000  # so that steps end before the words that stand at its end

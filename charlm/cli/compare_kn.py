@@ -14,10 +14,10 @@ from charlm.cli import options, output
 from charlm.cli.ngram import fallback_warning
 
 if TYPE_CHECKING:
-    from charlm.scoring.comparison.bands import Band
-    from charlm.scoring.comparison.bootstrap import Difference
-    from charlm.scoring.comparison.standings import Group, Question, System
-    from charlm.scoring.comparison.standings import State as StateName
+    from charlm.scoring.evaluation.comparison.bootstrap import Difference
+    from charlm.scoring.evaluation.comparison.frequency_bands import Band
+    from charlm.scoring.evaluation.comparison.results import Group, Question, System
+    from charlm.scoring.evaluation.comparison.results import State as StateName
 
 Models = Annotated[
     list[Path] | None,
@@ -81,7 +81,7 @@ def compare_kn(
     charlm compare-kn --data corpus --model exp/first --order 5
     """
     chosen = {name: value for name, value in locals().items() if name != "as_json"}
-    from charlm.scoring.comparison.compare import compare_kn as compare
+    from charlm.scoring.evaluation.comparison.compare_kn import compare_kn as compare
 
     chosen["model"] = model or ()
     result = compare(**chosen, on_stage=output.say)

@@ -53,7 +53,7 @@ def eval_command(
     """
     chosen = {k: v for k, v in locals().items() if k not in perplexities.PRESENTATION}
     from charlm.run.which import which_run
-    from charlm.scoring.evaluation import evaluate
+    from charlm.scoring.evaluation.evaluate import evaluate
 
     if is_first():
         perplexities.refuse_contradictions(layout, debug=debug, as_json=as_json)

@@ -12,7 +12,7 @@ import typer
 from charlm.cli import options, output
 
 if TYPE_CHECKING:
-    from charlm.scoring.mix import Mixture
+    from charlm.scoring.evaluation.mix import Mixture
 
 Streams = Annotated[
     list[Path],
@@ -85,7 +85,7 @@ def mix(
     charlm mix exp/first kn5.arpa --data corpus
     """
     chosen = {name: value for name, value in locals().items() if name not in ("as_json", "streams")}
-    from charlm.scoring.mix import mix as mixed
+    from charlm.scoring.evaluation.mix import mix as mixed
 
     result = mixed(streams, **chosen, on_stage=output.say)
     if as_json:

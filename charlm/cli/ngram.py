@@ -128,7 +128,7 @@ def ngram(
 
     chosen["files"] = files or ()
     if speller is not None:
-        from charlm.scoring.open_vocabulary import OpenVocabulary
+        from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
         chosen["speller"] = OpenVocabulary.at(speller)
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(layout, debug=debug)

@@ -13,9 +13,9 @@ import typer
 from charlm.cli import nn_measures, options, output
 
 if TYPE_CHECKING:
-    from charlm.insight.analogies import Analogy
-    from charlm.insight.neighbours import Neighbourhood
-    from charlm.insight.vectors_search import Neighbour
+    from charlm.insight.vectors.analogies import Analogy
+    from charlm.insight.vectors.neighbours import Neighbourhood
+    from charlm.insight.vectors.search import Neighbour
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
@@ -125,7 +125,7 @@ def _check_question(words: list[str] | None, instead: Mapping[str, object]) -> N
 def _tell_neighbours(
     words: list[str], *, k: int, at: list[str] | None, as_json: bool, common: nn_measures.Common
 ) -> None:
-    from charlm.insight.neighbours import neighbours
+    from charlm.insight.vectors.neighbours import neighbours
 
     results = neighbours(words, k=k, at=at, tell=output.say, **common)
     if as_json:
@@ -146,7 +146,7 @@ def _tell_neighbours(
 def _tell_analogy(
     expression: str, *, k: int, at: list[str] | None, as_json: bool, common: nn_measures.Common
 ) -> None:
-    from charlm.insight.analogies import analogy
+    from charlm.insight.vectors.analogies import analogy
 
     results = analogy(expression, k=k, at=at, tell=output.say, **common)
     if as_json:
@@ -164,7 +164,7 @@ def _tell_analogy(
 def _write(
     path: Path, words: list[str], *, at: list[str] | None, as_json: bool, common: nn_measures.Common
 ) -> None:
-    from charlm.insight.vectors_text import write_vectors
+    from charlm.insight.vectors.word2vec import write_vectors
 
     result = write_vectors(path, words, at=at, **common)
     if as_json:
@@ -227,7 +227,7 @@ def _lines(block: Sequence["Neighbourhood | Analogy"]) -> list[list[str]]:
 
 
 def _head(each: "Neighbourhood | Analogy") -> str:
-    from charlm.insight.analogies import Analogy
+    from charlm.insight.vectors.analogies import Analogy
 
     if isinstance(each, Analogy):
         return each.expression

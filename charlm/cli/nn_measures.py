@@ -13,10 +13,10 @@ import typer
 from charlm.cli import output
 
 if TYPE_CHECKING:
-    from charlm.insight.analogies_files import AnalogyScore, Answers
-    from charlm.insight.similarity import Similarity as SimilarityResult
-    from charlm.insight.table6 import SpellingDistance
-    from charlm.insight.text_normalisation import NormalisationScore
+    from charlm.insight.vectors.analogies_files import AnalogyScore, Answers
+    from charlm.insight.vectors.noisy_words import NormalisationScore
+    from charlm.insight.vectors.similarity import Similarity as SimilarityResult
+    from charlm.insight.vectors.spelling_distance import SpellingDistance
 
 NONE = "-"
 
@@ -80,7 +80,7 @@ def measure(
     """Ask one measure, of its files or of its number of words, and print the answer."""
     results: Sequence[Result]
     if isinstance(asked, int):
-        from charlm.insight.table6 import spelling_distance
+        from charlm.insight.vectors.spelling_distance import spelling_distance
 
         where, device = common["model"], common["device"]
         results = spelling_distance(asked, model=where, k=k, at=at, device=device, tell=output.say)
@@ -97,14 +97,14 @@ def _ask_files(
     name: str, files: Sequence[Path], *, at: list[str] | None, common: Common
 ) -> Sequence[Result]:
     if name == "similarity":
-        from charlm.insight.similarity import word_similarity
+        from charlm.insight.vectors.similarity import word_similarity
 
         return word_similarity(files, at=at, **common)
     if name == "normalise":
-        from charlm.insight.text_normalisation import text_normalisation
+        from charlm.insight.vectors.noisy_words import text_normalisation
 
         return text_normalisation(files, at=at, tell=output.say, **common)
-    from charlm.insight.analogies_files import analogy_accuracy
+    from charlm.insight.vectors.analogies_files import analogy_accuracy
 
     return analogy_accuracy(files, at=at, tell=output.say, **common)
 

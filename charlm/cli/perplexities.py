@@ -13,8 +13,8 @@ from charlm.cli import output
 from charlm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from charlm.text.perplexity import Evaluation, Perplexity, ScoredSentence
-    from charlm.text.spelling import Spelling
+    from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
+    from charlm.text.perplexity.spelled_words import Spelling
 
 Layout = Annotated[
     Literal["srilm", "kenlm", "jsonl"],
@@ -49,7 +49,7 @@ def printers(
     layout: str, *, debug: int
 ) -> tuple[Callable[["ScoredSentence"], None] | None, Callable[["Evaluation"], None]]:
     """What to do with a sentence, and with a text when it is finished."""
-    from charlm.text import layouts
+    from charlm.text.perplexity import layouts
 
     alone = bool(debug) or layout != "srilm"  # whether stdout belongs to the layout
 
@@ -117,7 +117,7 @@ def _figures(shown: Iterable[str], over: str) -> str:
 
 
 def _remarks(result: "Evaluation") -> list[str]:
-    from charlm.text.perplexity import share
+    from charlm.text.corpus.tokens import share
 
     counts = result.counts
     remarks = [

@@ -11,7 +11,7 @@ import typer
 from charlm.cli import options, output
 
 if TYPE_CHECKING:
-    from charlm.text.prep import PrepResult
+    from charlm.text.corpus.prepare import PrepResult
 
 Raw = Annotated[
     list[Path] | None,
@@ -111,7 +111,7 @@ def prep(
     chosen = locals()  # the library's function has the same options, as a test makes sure
     chosen["raw"] = chosen["raw"] or ()
     del chosen["as_json"]
-    from charlm.text.prep import prepare
+    from charlm.text.corpus.prepare import prepare
 
     result = prepare(**chosen)
     if as_json:

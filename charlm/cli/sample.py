@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.scoring.sample_options import SampleOptions
+from charlm.scoring.likelihood.sample_options import SampleOptions
 
 if TYPE_CHECKING:
-    from charlm.scoring.sampling import SampledSentence
+    from charlm.scoring.likelihood.sampling import SampledSentence
 
 
 @command(SampleOptions)
@@ -26,7 +26,7 @@ def sample(options: SampleOptions, *, as_json: bool) -> None:
     charlm sample -n 3 --temperature 0.8 --prefix "the company" --seed 7
     """
     from charlm.run.which import which_run
-    from charlm.scoring.sampling import sample as draw
+    from charlm.scoring.likelihood.sampling import sample as draw
 
     model = which_run(options.model)
     if options.model is None:

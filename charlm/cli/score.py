@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from charlm.cli import options, output, rescoring
+from charlm.cli import options, output, score_output
 from charlm.cli import score_options as asked
 from charlm.cli.voices import is_first, one_voice
 
@@ -79,7 +79,7 @@ def score(
     charlm score lists.tsv --model exp/first --write ranked --out ranked.tsv
     """
     chosen = {name: value for name, value in locals().items() if name != "as_json"}
-    from charlm.scoring.score import score as score_lists
+    from charlm.scoring.rescoring.score import score as score_lists
 
     has_lists = (serve or lists is not None) and explain is None and write != "none"
     to_stdout = has_lists and str(out) == "-"
@@ -95,14 +95,14 @@ def score(
         result = score_lists(**chosen)
     if not is_first():
         return
-    for line in rescoring.warnings(result):
+    for line in score_output.warnings(result):
         output.say(line)
     if as_json:
         output.write_json(result.to_dict())
     elif result.explanation is not None:
-        rescoring.tell_why(result.explanation)
+        score_output.tell_why(result.explanation)
     else:
-        rescoring.tell(result, output.say if to_stdout else output.write)
+        score_output.tell(result, output.say if to_stdout else output.write)
 
 
 def _stdout(line_buffered: bool) -> Callable[[str], None]:

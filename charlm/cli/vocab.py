@@ -11,7 +11,7 @@ import typer
 from charlm.cli import options, output
 
 if TYPE_CHECKING:
-    from charlm.text.vocabulary import VocabularyResult
+    from charlm.text.vocabulary.build_vocabulary import VocabularyResult
 
 ONLY_MARKS = 2  # </s> and <unk>
 NO_WORD = "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all"
@@ -82,7 +82,7 @@ def vocab(
     """
     chosen = locals()  # the library's function has the same options, as a test makes sure
     del chosen["as_json"]
-    from charlm.text.vocabulary import build_vocabulary
+    from charlm.text.vocabulary.build_vocabulary import build_vocabulary
 
     result = build_vocabulary(**chosen)
     if result.n_words == ONLY_MARKS:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.insight.encoding import (
+from charlm.insight.encoded_pieces import (
     Piece,
     encoded_pieces,
     lacking,

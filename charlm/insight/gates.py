@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charlm.insight.encoding import (
+from charlm.insight.encoded_pieces import (
     lacking,
     part_of,
     require_numbers,
@@ -23,7 +23,7 @@ from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import Forms
 from charlm.run.store import LoadedRun
-from charlm.text.inventory import UNK
+from charlm.text.corpus.tokens import UNK
 
 N_BINS = 40
 FREQUENT = 1000  # words of which Miyamoto and Cho tell the norms

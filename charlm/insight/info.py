@@ -11,15 +11,16 @@ from typing import Any
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.info_choice import Choice, choice
-from charlm.insight.vectors import Vectors
+from charlm.insight.vectors.taps import Vectors
 from charlm.run.card import kept
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.store import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
-from charlm.text.inventory import END_WORD, N_MARKERS, Inventory
-from charlm.text.signature import HASH_DIGITS, joined_signature, normalisation_name
+from charlm.text.corpus.tokens import END_WORD
+from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
+from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
 
 N_PUBLISHED_MARKERS = N_MARKERS - 1  # the papers have no unknown character
 LICENCE_KEYS = ("licence", "license")

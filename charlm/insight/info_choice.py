@@ -10,7 +10,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.run.folder import ENCODED, LOG, MODEL, RUN, RUNS, load_info
 from charlm.run.which import VARIABLE, which_run
-from charlm.text.lines import read_lines
+from charlm.text.io.lines import read_lines
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ import numpy as np
 
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.source import Plan
-from charlm.ngram.words import END
-from charlm.scoring.comparison.baseline import KneserNey, baseline_name, kneser_ney
-from charlm.scoring.comparison.contenders import Contender, scores_of
-from charlm.scoring.comparison.remarks import remarks_on_text, remarks_on_training
-from charlm.scoring.comparison.scores import Scores
-from charlm.scoring.comparison.standings import Question, Split, State
-from charlm.text.corpus import split_path
-from charlm.text.reading import ReadText
+from charlm.ngram.word_ids import END
+from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
+from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
+from charlm.scoring.evaluation.comparison.results import Question, Split, State
+from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
+from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.sentences import split_path
 
 ORDER = 5  # of Kneser–Ney
 STATES: tuple[State, ...] = get_args(State)

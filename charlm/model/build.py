@@ -15,7 +15,7 @@ from charlm.model.encoders import ENCODERS
 from charlm.model.language_model import LanguageModel
 from charlm.model.outputs import OUTPUTS
 from charlm.settings import Family, Settings, build_part, shown
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 ENCODER = Family("encoder", Encoder, ENCODERS)
 CONTEXT = Family("context", Context, CONTEXTS)

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.text.inventory import UNK, Inventory
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.vocabulary import Inventory
 
 LEAST_ROWS = 64  # of padded forms
 WIDTH_STEP = 8

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
-from charlm.model.rows import spread
+from charlm.model.kernels.sparse_rows import spread
 
 
 class LanguageModel(nn.Module):

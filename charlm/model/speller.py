@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.settings import Dim, Family
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 MARK, ESCAPE = 0, 1  # fed in, MARK is the start of a word, predicted its end
 N_SPECIAL = 2

@@ -13,7 +13,7 @@ import numpy as np
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.load import NgramModel
-from charlm.ngram.words import UNK
+from charlm.ngram.word_ids import UNK
 
 
 class NgramScorer:

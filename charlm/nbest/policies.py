@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, log, nan
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import FEATURE, OnNan, Source
+from charlm.nbest.format import FEATURE, OnNan, Source
 from charlm.nbest.hypotheses import LARGEST, Hypothesis, Unmarked
-from charlm.nbest.notices import WORST, Filling, Notices
-from charlm.text.lines import split_words
-from charlm.text.marks import without_marks
+from charlm.nbest.repairs import WORST, Filling, Notices
+from charlm.text.corpus.tokens import without_marks
+from charlm.text.io.lines import split_words
 
 LN10 = log(10)
 NUMBER = re.compile(

@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.notices import Notices
+from charlm.nbest.repairs import Notices
 from charlm.settings import shown
-from charlm.text.files import display_name, parse_json
-from charlm.text.lines import PLAIN, LineRules, read_lines, split_words
+from charlm.text.io.files import display_name, parse_json
+from charlm.text.io.lines import PLAIN, LineRules, read_lines, split_words
 
 References = Mapping[str, tuple[str, ...]]
 ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]

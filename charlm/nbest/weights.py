@@ -17,7 +17,7 @@ from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import LARGEST, NbestList, Rescored
 from charlm.settings import shown
-from charlm.text.files import read_json, write_json
+from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
 

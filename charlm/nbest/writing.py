@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Piece
+from charlm.nbest.format import Piece
 from charlm.nbest.policies import CONTROL
-from charlm.text.folders import make_folder
-from charlm.text.packing import packed_write
+from charlm.text.io.packing import packed_write
+from charlm.text.io.paths import make_folder
 
 MAX_OPEN = 64  # files of a folder at a time; systems allow 256 and more
 

@@ -16,10 +16,10 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
-from charlm.ngram.words import CAPITAL_UNK, MARKS, Ids
-from charlm.text.files import Digest, display_name, open_bytes
-from charlm.text.inventory import UNK_WORD
-from charlm.text.lines import LineRules, raw_lines
+from charlm.ngram.word_ids import CAPITAL_UNK, MARKS, Ids
+from charlm.text.corpus.tokens import UNK_WORD
+from charlm.text.io.files import Digest, display_name, open_bytes
+from charlm.text.io.lines import LineRules, raw_lines
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.words import CAPITAL_UNK, START
-from charlm.text.packing import packed_write
+from charlm.ngram.word_ids import CAPITAL_UNK, START
+from charlm.text.io.packing import packed_write
 
 Start = Literal["lmplz", "srilm"]
 STARTS: dict[str, float] = {"lmplz": 0.0, "srilm": -np.inf}  # how they write the log10 of p(<s>)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.ngram.counting import Keys, Rows
-from charlm.ngram.words import START, Ids, WordIds, encode
+from charlm.ngram.ngram_counts import Keys, Rows
+from charlm.ngram.word_ids import START, Ids, WordIds, encode
 
 Log10s = npt.NDArray[np.float64]
 Lengths = npt.NDArray[np.int8]

@@ -11,13 +11,12 @@ from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import Start
-from charlm.ngram.evaluation import evaluate_ngram
-from charlm.ngram.keeping import LMPLZ, Place, place_of
 from charlm.ngram.kenlm_binary import convert_to_binary, neighbour_folder
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.load import Engine as Reader
 from charlm.ngram.load import NgramModel, is_pipe
+from charlm.ngram.saving import LMPLZ, Place, place_of
 from charlm.ngram.source import (
     ModelInfo,
     Plan,
@@ -27,12 +26,13 @@ from charlm.ngram.source import (
     loaded_for_arpa,
     parse_pruning,
 )
-from charlm.text.apart import keeps_inputs
-from charlm.text.corpus import split_path
-from charlm.text.folders import stream_of
-from charlm.text.inventory import Inventory, vocabulary_at
-from charlm.text.perplexity import Evaluation, ScoredSentence
-from charlm.text.spelling import Spells
+from charlm.ngram.text_perplexity import evaluate_ngram
+from charlm.text.corpus.sentences import split_path
+from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.paths import stream_of
+from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
+from charlm.text.perplexity.spelled_words import Spells
+from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 
 Engine = Literal["auto", "charlm", "kenlm", "lmplz"]
 ENGINES = ("auto", "charlm", "kenlm", "lmplz")

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.counting import Counted, Counts, Keys, count_ngrams
 from charlm.ngram.discounts import Discounts, discounts_of
-from charlm.ngram.words import END, MARKS, START, Ids
+from charlm.ngram.ngram_counts import Counted, Counts, Keys, count_ngrams
+from charlm.ngram.word_ids import END, MARKS, START, Ids
 
 MAX_ORDER = 6
 NO_PRUNING = (0,)

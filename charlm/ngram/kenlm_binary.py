@@ -14,8 +14,8 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
-from charlm.text.files import atomic_write
-from charlm.text.folders import working_folder_of
+from charlm.text.io.files import atomic_write
+from charlm.text.io.paths import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")
 PACKED = (".gz", ".bz2", ".xz")

@@ -18,9 +18,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import ArpaHead, read_arpa_head
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import TokenScores, require_probabilities
-from charlm.ngram.words import MARKS, UNK, WordIds
-from charlm.text.files import COMPRESSED, open_bytes
-from charlm.text.inventory import END_WORD, UNK_WORD
+from charlm.ngram.word_ids import MARKS, UNK, WordIds
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.files import COMPRESSED, open_bytes
 
 HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 BINARY_MAGIC = b"mmap lm http://kheafield.com/code"

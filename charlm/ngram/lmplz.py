@@ -21,11 +21,11 @@ from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import Start, capital_unk
-from charlm.ngram.words import CAPITAL_UNK
-from charlm.text.files import scratch_file
-from charlm.text.folders import working_folder_of
-from charlm.text.inventory import UNK_WORD, is_spelled_unk
-from charlm.text.packing import packed_write
+from charlm.ngram.word_ids import CAPITAL_UNK
+from charlm.text.corpus.tokens import UNK_WORD, is_spelled_unk
+from charlm.text.io.files import scratch_file
+from charlm.text.io.packing import packed_write
+from charlm.text.io.paths import working_folder_of
 
 PROGRAM = "lmplz"
 HOW_TO_GET_IT = "build it from KenLM's source with cmake and Boost, and name it with --lmplz PATH"

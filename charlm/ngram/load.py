@@ -14,7 +14,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import TokenScores
 from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
-from charlm.text.files import Digest, display_name
+from charlm.text.io.files import Digest, display_name
 
 Engine = Literal["auto", "charlm", "kenlm"]
 ENGINES = ("auto", "charlm", "kenlm")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.closure import Closure, Kept
-from charlm.ngram.words import START
+from charlm.ngram.ngram_set import Closure, Kept
+from charlm.ngram.word_ids import START
 
 
 def worth_keeping(closure: Closure, model: BackoffModel, *, threshold: float) -> list[Kept]:

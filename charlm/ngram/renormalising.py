@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.closure import Closure
-from charlm.ngram.words import START
+from charlm.ngram.ngram_set import Closure
+from charlm.ngram.word_ids import START
 
 # The largest share of a context that its n-grams may have, while any word is left to back off to.
 MOST = 0.999

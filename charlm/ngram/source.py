@@ -19,11 +19,11 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
 from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
-from charlm.ngram.words import MARKS, WordIds, encode, mapped, words_of
-from charlm.text.files import display_name, sha256_of
-from charlm.text.inventory import Inventory
-from charlm.text.reading import ReadText
-from charlm.text.signature import HASH_DIGITS
+from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, words_of
+from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.io.files import display_name, sha256_of
+from charlm.text.perplexity.signature import HASH_DIGITS
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Counts = npt.NDArray[np.int64]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from charlm.run.folder import CARD, MODEL, RunInfo
 from charlm.run.history import best_record, shown_ppl, total_seconds
-from charlm.run.weights import read_meta
-from charlm.text.files import write_bytes
-from charlm.text.inventory import Inventory
+from charlm.run.stored_weights import read_meta
+from charlm.text.io.files import write_bytes
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 def save_card(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.run.history import best_record, shown_ppl
-from charlm.text.files import write_bytes
+from charlm.text.io.files import write_bytes
 
 WIDE = 1e4  # times the lowest perplexity
 LONGEST_TITLE = 80  # characters; more runs out of the picture

@@ -15,14 +15,14 @@ from typing import Any
 
 from charlm.errors import DataError, TrainingError
 from charlm.settings import Settings
-from charlm.text import inventory
-from charlm.text.files import read_json, write_json
+from charlm.text.io.files import read_json, write_json
+from charlm.text.vocabulary import vocabulary
 
 FORMAT = 1
 RUNS = Path("exp")  # where runs lie that nobody named a place for
 MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
-VOCABULARY = inventory.VOCABULARY  # which n-gram models look for, too
+VOCABULARY = vocabulary.VOCABULARY  # which n-gram models look for, too
 SPELLER_WEIGHTS = "speller.safetensors"
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from charlm.errors import DataError
 from charlm.run.folder import LOG
-from charlm.run.weights import read_meta
-from charlm.text.files import parse_json
-from charlm.text.lines import read_lines
+from charlm.run.stored_weights import read_meta
+from charlm.text.io.files import parse_json
+from charlm.text.io.lines import read_lines
 
 # What is read of a record; a number without a fraction may stand as a whole one.
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}

@@ -13,10 +13,10 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
-from charlm.run.weights import load_weights, tensor_bytes
+from charlm.run.stored_weights import load_weights, tensor_bytes
 from charlm.settings import Settings
-from charlm.text.files import sha256_of, write_bytes
-from charlm.text.inventory import Inventory, load_inventory
+from charlm.text.io.files import sha256_of, write_bytes
+from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, RESUME
 from charlm.run.store import save_best
-from charlm.run.weights import check_header, check_values, read_tensors, write_tensors
-from charlm.text.files import write_bytes
-from charlm.training.loop import Trainer
-from charlm.training.position import Position
+from charlm.run.stored_weights import check_header, check_values, read_tensors, write_tensors
+from charlm.text.io.files import write_bytes
+from charlm.training.loop.progress import Position
+from charlm.training.loop.trainer import Trainer
 
 MAX_COUNT = (1 << 63) - 1
 MAX_FLOAT = sys.float_info.max

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.run.folder import ENCODED
-from charlm.text.corpus import EncodedText, split_path
-from charlm.text.encoded import reopen_text
-from charlm.text.inventory import Inventory
-from charlm.training.request import Plan
+from charlm.text.corpus.sentences import split_path
+from charlm.text.vocabulary.encoded_text import reopen_text
+from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.plan import Plan
 from charlm.training.watcher import Watcher
 
 

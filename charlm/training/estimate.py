@@ -15,8 +15,8 @@ from itertools import islice, repeat
 
 import torch
 
-from charlm.training.graphs import WARM_UPS
-from charlm.training.loop import Trainer
+from charlm.training.loop.graphs import WARM_UPS
+from charlm.training.loop.trainer import Trainer
 
 PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
 

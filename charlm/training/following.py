@@ -12,9 +12,9 @@ import torch
 from charlm.errors import DataError
 from charlm.run.folder import ENCODED, VOCABULARY
 from charlm.runtime import set_threads
-from charlm.text.inventory import load_inventory
+from charlm.text.vocabulary.vocabulary import load_inventory
 from charlm.training.ranks import Ranks
-from charlm.training.recipe import build_recipe
+from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import Begun, train_on, trainer_of
 from charlm.training.watcher import Silence
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from charlm.errors import ConfigError
-from charlm.model.rows import can_be_sparse
+from charlm.model.kernels.sparse_rows import can_be_sparse
 from charlm.processes.group import Group
 
 BUCKET = 1 << 22  # gradients that are sent at once: a copy of 16 MB

@@ -21,21 +21,22 @@ from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import versions
 from charlm.settings import Settings
-from charlm.text.corpus import EncodedText, corpus_normalisation
-from charlm.text.inventory import Inventory
-from charlm.text.signature import normalisation_name
-from charlm.text.split import SUMMARY
-from charlm.training.beginning import begin_from
+from charlm.text.corpus.sentences import corpus_normalisation
+from charlm.text.corpus.split import SUMMARY
+from charlm.text.perplexity.signature import normalisation_name
+from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.encoded_texts import encoded_texts, remove_encoded
 from charlm.training.estimate import estimate
-from charlm.training.loop import Trainer, unigrams
+from charlm.training.init_from_run import begin_from
+from charlm.training.loop.trainer import Trainer, unigrams
+from charlm.training.plan import Plan, check_texts
 from charlm.training.ranks import ALONE, Ranks
-from charlm.training.recipe import Recipe, build_recipe
-from charlm.training.request import Plan, check_texts
-from charlm.training.speller import Spellings, with_speller
+from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.temperature import set_temperature
-from charlm.training.vocabulary import beginning_of
+from charlm.training.train_speller import Spellings, with_speller
 from charlm.training.watcher import Watcher
 from charlm.version import __version__
 

@@ -17,11 +17,11 @@ from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL
 from charlm.run.history import shown_ppl
 from charlm.run.store import load_run, save_best
-from charlm.run.weights import read_tensors
-from charlm.scoring.nll import Nlls, validation_perplexity
-from charlm.text.corpus import Ids
-from charlm.training.loop import Trainer
-from charlm.training.validation import validation_chunks
+from charlm.run.stored_weights import read_tensors
+from charlm.scoring.likelihood.nll import Nlls, validation_perplexity
+from charlm.text.vocabulary.encoding import Ids
+from charlm.training.loop.trainer import Trainer
+from charlm.training.loop.validation import validation_chunks
 
 # 1/T from 1/2 to 2: what the words cost is nearly a parabola over it, as it is not over T or log T.
 STEP = 1 / 6

@@ -14,22 +14,22 @@ from charlm.processes.command import First, Machine, run_command
 from charlm.run.card import kept
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
-from charlm.text.corpus import split_path
-from charlm.text.folders import make_folder
+from charlm.text.corpus.sentences import split_path
+from charlm.text.io.paths import make_folder
+from charlm.training.checked_vocabulary import inventory_for
 from charlm.training.following import follow
-from charlm.training.loop import Trainer
-from charlm.training.ranks import ALONE, Ranks, check_batch_size
-from charlm.training.recipe import build_recipe
-from charlm.training.request import (
+from charlm.training.loop.trainer import Trainer
+from charlm.training.plan import (
     Request,
     existing_run,
     parse_time,
     requested_changes,
     settled,
 )
+from charlm.training.ranks import ALONE, Ranks, check_batch_size
+from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import run_session
-from charlm.training.speller import SpellerRequest, wanted_spellings
-from charlm.training.vocabulary import inventory_for
+from charlm.training.train_speller import SpellerRequest, wanted_spellings
 from charlm.training.watcher import Silence, Watcher
 
 __all__ = ["Silence", "TrainResult", "Watcher", "train"]

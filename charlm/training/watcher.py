@@ -6,7 +6,7 @@ A watcher is called between steps, in the first process alone; what it raises en
 from typing import Any, Protocol, runtime_checkable
 
 from charlm.training.estimate import Estimate
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 
 
 @runtime_checkable

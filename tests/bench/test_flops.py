@@ -7,7 +7,7 @@ from charlm.bench.flops import encoder_flops, forward_flops
 from charlm.errors import ConfigError
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
-from charlm.text.inventory import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 SETTINGS = {
     "encoder": {

@@ -11,7 +11,7 @@ from charlm.bench.train import trainer_on
 from charlm.errors import ConfigError
 from charlm.presets import preset
 from charlm.settings import Settings, merged
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 
 SMALL: Settings = {
     "encoder": {"encoder": {"dim": 4, "widths": [1, 2, 3], "filters": [4, 4, 8]}},

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from charlm.bench.text import N_WORDS, corpus, sentences, spellings
-from charlm.text.corpus import read_sentences
-from charlm.text.inventory import inventory_of
+from charlm.text.corpus.sentences import read_sentences
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 
 def test_a_seed_gives_the_same_sentences_and_another_others() -> None:

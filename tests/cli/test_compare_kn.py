@@ -15,11 +15,11 @@ from charlm.cli.boundary import Commands
 from charlm.cli.compare_kn import compare_kn, shown_interval
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.weights import write_tensors
-from charlm.scoring.comparison import compare as comparison
-from charlm.scoring.comparison.bootstrap import Difference
-from charlm.text.files import sha256_of
-from charlm.text.inventory import inventory_of
+from charlm.run.stored_weights import write_tensors
+from charlm.scoring.evaluation.comparison import compare_kn as comparison
+from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 TRAIN = "a a a b b <unk>\n"
 SETTINGS = {

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.run.folder import MODEL
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.stored_weights import read_tensors, write_tensors
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from charlm.cli.boundary import Commands
 from charlm.cli.eval import eval_command
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.weights import write_tensors
-from charlm.text.inventory import inventory_of
-from charlm.text.normalise import Normalisation
+from charlm.run.stored_weights import write_tensors
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
 TEXT = "a B\nzz\n"

@@ -14,11 +14,11 @@ from charlm.cli.boundary import Commands
 from charlm.cli.mix import mix
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.estimation import estimate
-from charlm.ngram.words import WordIds, encode, words_of
+from charlm.ngram.word_ids import WordIds, encode, words_of
 from charlm.run.folder import VOCABULARY
-from charlm.scoring.mix import mix as mixed
-from charlm.text.corpus import read_sentences
-from charlm.text.inventory import load_inventory
+from charlm.scoring.evaluation.mix import mix as mixed
+from charlm.text.corpus.sentences import read_sentences
+from charlm.text.vocabulary.vocabulary import load_inventory
 
 # Two streams of which each is twice as good at one of four tokens, and a token that none knows.
 X = """\

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
-from charlm.text.inventory import inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 TRAIN = "a b\nb c\n"
 TEST = "a b\nc zz\n"

@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
-from charlm.insight import analogies_files, similarity, table6, text_normalisation
-from charlm.insight.analogies_files import AnalogyScore, Answers
-from charlm.insight.similarity import Similarity
-from charlm.insight.table6 import SpellingDistance
-from charlm.insight.text_normalisation import NormalisationScore
+from charlm.insight.vectors import analogies_files, noisy_words, similarity, spelling_distance
+from charlm.insight.vectors.analogies_files import AnalogyScore, Answers
+from charlm.insight.vectors.noisy_words import NormalisationScore
+from charlm.insight.vectors.similarity import Similarity
+from charlm.insight.vectors.spelling_distance import SpellingDistance
 
 ANALOGIES = """\
 q.txt at highway
@@ -62,7 +62,7 @@ def test_similarities_stand_a_file_and_tap_a_line(monkeypatch: pytest.MonkeyPatc
 
 def test_normalisations_show_what_accuracy_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     score = NormalisationScore("n", "highway", 100, 10, 40, 50, 5, {1: 25, 5: 40, 10: 50})
-    monkeypatch.setattr(text_normalisation, "text_normalisation", lambda *_, **__: (score,))
+    monkeypatch.setattr(noisy_words, "text_normalisation", lambda *_, **__: (score,))
     result = ask("--normalise", "n")
     assert result.stdout == NORMALISATIONS
     assert "unread ones count as wrong" in result.stderr
@@ -73,7 +73,7 @@ def test_edit_distances_stand_a_tap_a_line(monkeypatch: pytest.MonkeyPatch) -> N
         SpellingDistance("char-cnn", 1000, 10, 2.6184, 0.3722),
         SpellingDistance("highway", 1000, 10, 3.5999, 0.5108),
     )
-    monkeypatch.setattr(table6, "spelling_distance", lambda *_, **__: results)
+    monkeypatch.setattr(spelling_distance, "spelling_distance", lambda *_, **__: results)
     result = ask("--edit-distance", "1000")
     assert result.stdout == DISTANCES
     assert result.stderr == (

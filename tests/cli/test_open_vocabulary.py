@@ -13,10 +13,10 @@ import charlm
 from charlm.cli import app
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.speller import SpellerInfo, empty_speller, save_speller
-from charlm.run.weights import write_tensors
-from charlm.scoring.open_vocabulary import known_mass
-from charlm.text.inventory import inventory_of
+from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
+from charlm.run.stored_weights import write_tensors
+from charlm.scoring.likelihood.open_vocabulary import known_mass
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
 SETTINGS = {

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from charlm.cli import app
-from charlm.text.files import open_bytes
+from charlm.text.io.files import open_bytes
 
 LISTS = "id\tam\ttext\nu\t-1\tthe cat\nu\t-2\tthe mat\nv\t-1\ta dog\nv\t-2\ta log\n"
 REFS = "u\tthe cat\nv\ta dog\n"

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.cli.prep import prep
-from charlm.text.prep import prepare
+from charlm.text.corpus.prepare import prepare
 
 runner = CliRunner()
 
@@ -135,7 +135,8 @@ def test_an_unknown_tokeniser_is_a_usage_error(raw: Path) -> None:
 
 def test_prep_reads_a_pipe_and_loads_neither_torch_nor_numpy() -> None:
     program = (
-        "import sys; from charlm.text.prep import prepare; prepare(['-'], out='c', dedup=True);"
+        "import sys; from charlm.text.corpus.prepare import prepare;"
+        "prepare(['-'], out='c', dedup=True);"
         "assert {'torch', 'numpy'}.isdisjoint(sys.modules)"
     )
     root = str(Path(__file__).parents[2])

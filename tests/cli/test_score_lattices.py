@@ -62,7 +62,7 @@ def test_lattices_that_mislead_a_decoder_are_told(
     at_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("a.lat").write_text("utt\n0\t1\tthe\t1,10\n0\t1\ta\t2,11\n1\n\n")
-    monkeypatch.setattr("charlm.scoring.lattice_lists._is_misjudged", lambda found, item: True)
+    monkeypatch.setattr("charlm.scoring.rescoring.lattices._is_misjudged", lambda found, item: True)
     result = ask("a.lat", "--model", "exp/first", "--out", "new.lat")
     assert (
         "but another one in 1 of them, whose histories were merged: a larger --recombine merges "

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from charlm.cli import app
 from charlm.cli.train import ProgressBar
-from charlm.text.files import write_bytes
-from charlm.training import loop, session
-from charlm.training.position import Position
+from charlm.text.io.files import write_bytes
+from charlm.training import session
+from charlm.training.loop import trainer
+from charlm.training.loop.progress import Position
 
 runner = CliRunner(env={"COLUMNS": "200"})
 SIZES = [
@@ -89,13 +90,13 @@ def test_the_time_that_is_told_holds_the_validation(
 ) -> None:
     now = 0.0
 
-    def slow_validation(_: loop.Trainer) -> float:
+    def slow_validation(_: trainer.Trainer) -> float:
         nonlocal now
         now += 50.0
         return 9.0
 
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: now)
-    monkeypatch.setattr(loop.Trainer, "validate", slow_validation)
+    monkeypatch.setattr(trainer.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(trainer.Trainer, "validate", slow_validation)
     result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
     assert result.stdout.startswith("r: finished after 2 epochs, 2 min\n")
     assert [line.split("  ")[-1] for line in result.stderr.splitlines()[2:]] == ["50 s", "50 s"]

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from charlm.cli import app
 from charlm.errors import DataError, ProcessError
 from charlm.runtime import LOST
-from charlm.scoring import evaluation, score
+from charlm.scoring.evaluation import evaluate
+from charlm.scoring.rescoring import score
 
 COMMANDS = {
     "eval": ["eval", "--model", "run", "--data", "corpus", "--json"],
@@ -24,7 +25,7 @@ def run_as(
 
     for name, number in (("RANK", rank), ("WORLD_SIZE", 2), ("LOCAL_RANK", rank)):
         monkeypatch.setenv(name, str(number))
-    monkeypatch.setattr(evaluation, "evaluate", do)
+    monkeypatch.setattr(evaluate, "evaluate", do)
     monkeypatch.setattr(score, "score", do)
     monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
     done = CliRunner().invoke(app, command)
@@ -62,7 +63,7 @@ def test_another_process_tells_what_only_it_runs_into(
 def test_a_stream_that_is_not_divided_is_noted(
     options: list[str], is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "evaluate", lambda *_, **__: ())
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: ())
     monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
     done = CliRunner().invoke(app, [*COMMANDS["eval"], *options])
     note = "note: one stream is read by one process; --state sentence is divided\n"
@@ -73,7 +74,7 @@ def test_a_stream_that_is_not_divided_is_noted(
 def test_results_are_the_first_ones(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in (("RANK", rank), ("WORLD_SIZE", 2), ("LOCAL_RANK", rank)):
         monkeypatch.setenv(name, str(number))
-    monkeypatch.setattr(evaluation, "evaluate", lambda *_, **__: ())
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: ())
     monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
     done = CliRunner().invoke(app, COMMANDS["eval"])
     assert (done.exit_code, done.stdout != "") == (0, rank == 0)

@@ -8,9 +8,9 @@ import torch
 
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.weights import write_tensors
-from charlm.text.inventory import Inventory
-from charlm.text.normalise import Normalisation
+from charlm.run.stored_weights import write_tensors
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.vocabulary import Inventory
 
 MakeRun = Callable[..., Path]
 

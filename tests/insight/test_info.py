@@ -12,8 +12,8 @@ from charlm.errors import DataError
 from charlm.insight.info import RunFacts, facts_of, info
 from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.report.tables import curves_as_json
-from charlm.text.files import sha256_of
-from charlm.text.inventory import load_inventory
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.vocabulary import load_inventory
 
 
 @pytest.fixture

@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.bands import by_frequency, by_position, position_bands, position_systems
+from charlm.insight.perplexity_bands import (
+    by_frequency,
+    by_position,
+    position_bands,
+    position_systems,
+)
 from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.surprisal import TextReading, extreme_sentences
-from charlm.ngram.words import END
+from charlm.ngram.word_ids import END
 from charlm.run.folder import LOG
-from charlm.scoring.comparison.compare import compare_kn
-from charlm.scoring.comparison.scores import Scores
-from charlm.text.perplexity import Counts, Log10Sums, Perplexity
+from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
+from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity
 from charlm.training.train import train
 
 

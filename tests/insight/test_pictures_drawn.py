@@ -20,7 +20,7 @@ from charlm.insight.pictures.canvas import DOTS_PER_INCH, Drawn, require_format,
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.pictures.words import named
-from charlm.insight.projection import Plane, WordMap
+from charlm.insight.vectors.projection import Plane, WordMap
 from charlm.run.curve import TRAINING, VALIDATION
 from charlm.training.train import train
 

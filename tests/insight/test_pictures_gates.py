@@ -13,7 +13,7 @@ from charlm.insight.gates import gate_profile, rank_correlation, transform_gates
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
 from charlm.run.store import LoadedRun
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 WORDS = ("</s>", "<unk>", "ab", "ba", "aa")
 CNN = {"type": "char-cnn", "dim": 2, "widths": [1, 2], "filters": [1, 2]}

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.encoding import character_encoder, pieces_of, shown, tap_names, words_at
-from charlm.insight.projection import ngram_map, principal_plane, word_map
+from charlm.insight.encoded_pieces import character_encoder, pieces_of, shown, tap_names, words_at
+from charlm.insight.vectors.projection import ngram_map, principal_plane, word_map
 from charlm.model.build import build_model
 from charlm.model.forms import Forms
 from charlm.run.folder import RunInfo
 from charlm.run.store import LoadedRun, load_run
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 BRACES = {"{": 1, "}": 2}
 
@@ -96,7 +96,7 @@ def test_an_ngram_with_a_hyphen_is_hyphenated_wherever_it_stands(
     run: LoadedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "charlm.insight.projection.shown", lambda piece, inventory: "-" * len(piece)
+        "charlm.insight.vectors.projection.shown", lambda piece, inventory: "-" * len(piece)
     )
     assert set(ngram_map(run).kinds) == {"hyphenated"}
 
@@ -119,7 +119,7 @@ def test_ngrams_of_the_most_words_come_first_and_the_rest_is_counted(
     run: LoadedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = ngram_map(run)
-    monkeypatch.setattr("charlm.insight.projection.MOST_NGRAMS", 10)
+    monkeypatch.setattr("charlm.insight.vectors.projection.MOST_NGRAMS", 10)
     cut = ngram_map(run)
     assert cut.ngrams == whole.ngrams[:10]
     assert list(whole.n_words) == sorted(whole.n_words, reverse=True)

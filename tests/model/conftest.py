@@ -9,8 +9,8 @@ from torch import nn
 
 from charlm.model.forms import Forms, FormTable
 from charlm.settings import Family, build_part
-from charlm.text.inventory import Inventory
-from charlm.text.morphs import MorphModel
+from charlm.text.vocabulary.morphs import MorphModel
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., nn.Module]
 Spell = Callable[[Sequence[str]], Forms]

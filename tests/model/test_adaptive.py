@@ -11,7 +11,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import OUTPUT
 from charlm.model.outputs.adaptive import AdaptiveSoftmax, chosen_cutoffs
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 DIM = 16
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from charlm.model.encoders.highway import HighwayLayer
-from charlm.model.tiles import TILE, WIDE
+from charlm.model.kernels.tiles import TILE, WIDE
 
 FORMS = 7
 # bf16 keeps 8 bits, and a number is rounded some three times on its way.

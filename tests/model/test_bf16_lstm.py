@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts import bf16_lstm
 from charlm.model.contexts.recurrence import run_fused
+from charlm.model.kernels import bf16_lstm
 
 STEPS, STREAMS, INPUT, DIM = 5, 3, 10, 6
 TOLERANCE = 8e-3  # bf16 keeps 8 bits; errors of several products add up

@@ -20,7 +20,7 @@ from charlm.model.outputs import OUTPUTS
 from charlm.model.outputs.softmax import Softmax
 from charlm.presets import PRESETS
 from charlm.settings import options_of
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 TINY: dict[str, Any] = {
     "encoder": {"type": "word", "dim": 4},
@@ -157,7 +157,7 @@ LOADS_NO_COMPILER = """
 import sys
 from charlm.model.build import build_model, without_memory
 from charlm.presets import PRESETS
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 for name in ("char-small", "miyamoto-gate", "nnlm-5gram", "word-char-tensor"):
     with without_memory():
         model, _ = build_model(PRESETS[name], Inventory(("</s>", "<unk>"), (1, 1), ("a",)))

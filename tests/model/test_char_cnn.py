@@ -11,7 +11,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import ENCODER
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.forms import Forms
-from charlm.text.inventory import PAD, WORD_END, WORD_START, Inventory
+from charlm.text.vocabulary.vocabulary import PAD, WORD_END, WORD_START, Inventory
 
 Build = Callable[..., CharCNN]
 Spell = Callable[[Sequence[str]], Forms]

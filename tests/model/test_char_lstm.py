@@ -10,7 +10,7 @@ from torch import Tensor
 from charlm.model.build import ENCODER
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.forms import Forms
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., CharLSTM]
 Spell = Callable[[Sequence[str]], Forms]

@@ -11,7 +11,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import ENCODER
 from charlm.model.encoders.char_ngram import CharNgrams
 from charlm.model.forms import Forms, FormTable
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., CharNgrams]
 Spell = Callable[[Sequence[str]], Forms]

@@ -12,7 +12,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import OUTPUT
 from charlm.model.outputs.class_based import ClassSoftmax, by_mass
 from charlm.settings import build_part, shown
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 DIM = 2
 

@@ -19,8 +19,8 @@ from charlm.model.language_model import LanguageModel
 from charlm.model.outputs import vocabulary
 from charlm.model.outputs.composed import ComposedSoftmax
 from charlm.model.outputs.softmax import Softmax
-from charlm.run.weights import load_weights, write_tensors
-from charlm.text.inventory import Inventory
+from charlm.run.stored_weights import load_weights, write_tensors
+from charlm.text.vocabulary.vocabulary import Inventory
 
 CNN = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 4]}
 WORD = {"type": "word", "dim": 6}

@@ -12,7 +12,7 @@ from charlm.model.contract import Encoder
 from charlm.model.encoders import ENCODERS
 from charlm.model.forms import Forms
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Spell = Callable[[Sequence[str]], Forms]
 

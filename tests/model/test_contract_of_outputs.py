@@ -14,9 +14,9 @@ from charlm.model.contract import Encoder, Output
 from charlm.model.outputs import OUTPUTS
 from charlm.model.outputs.adaptive import AdaptiveSoftmax
 from charlm.model.outputs.mixture import MixtureOfSoftmaxes
-from charlm.run.weights import load_weights, write_tensors
+from charlm.run.stored_weights import load_weights, write_tensors
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 INPUT_DIM = 6
 WORDS = torch.tensor([3, 0, -1, 12, 3, -1, 7, 1])

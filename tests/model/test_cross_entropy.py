@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.outputs.cross_entropy import bf16_cross_entropy
+from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
+from charlm.model.kernels.tiles import WIDE
 from charlm.model.outputs.softmax import Softmax
-from charlm.model.tiles import WIDE
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 POSITIONS, WORDS = 70, 700
 TOLERANCE = 4e-3  # bf16 keeps 8 bits: half a unit is 2⁻⁹ = 2e-3 of a number

@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from charlm.model.forms import Forms, FormTable
-from charlm.text.inventory import (
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
+from charlm.text.vocabulary.vocabulary import (
     END_LETTER,
-    UNK,
     UNK_LETTER,
     UNKNOWN_LETTER,
     WORD_END,
     WORD_START,
     Inventory,
 )
-from charlm.text.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
 
 A, B, C = 6, 7, 8  # behind the six markers
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts import fp16_lstm
 from charlm.model.contexts.recurrence import run_fused
+from charlm.model.kernels import fp16_lstm
 from charlm.runtime import FAST_GPU
 
 STEPS, STREAMS, INPUT, DIM = 5, 3, 10, 6

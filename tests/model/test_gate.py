@@ -12,7 +12,7 @@ from charlm.model.build import ENCODER
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.forms import Forms
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., GateEncoder]
 Spell = Callable[[Sequence[str]], Forms]

@@ -12,7 +12,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import OUTPUT
 from charlm.model.outputs.hierarchical import HierarchicalSoftmax
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., HierarchicalSoftmax]
 DIM = 5

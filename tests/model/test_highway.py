@@ -11,7 +11,7 @@ from charlm.model.build import ENCODER
 from charlm.model.contract import Encoder
 from charlm.model.encoders.highway import HighwayLayer
 from charlm.model.forms import Forms
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., Encoder]
 Spell = Callable[[Sequence[str]], Forms]

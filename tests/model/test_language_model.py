@@ -6,7 +6,7 @@ from charlm.model.build import build_model
 from charlm.model.contract import merge_states, state_leaves
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 SETTINGS = {
     "encoder": {"type": "word", "dim": 3},

@@ -12,7 +12,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import ENCODER, OUTPUT
 from charlm.model.outputs import mixture
 from charlm.model.outputs.mixture import MixtureOfSoftmaxes
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 DIM = 6
 

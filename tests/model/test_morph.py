@@ -14,8 +14,9 @@ from charlm.model.encoders.morph import MorphEncoder
 from charlm.model.forms import Forms, FormTable
 from charlm.runtime import autocast
 from charlm.settings import build_part
-from charlm.text.inventory import UNK, Inventory
-from charlm.text.morphs import END_MORPH, N_MORPH_MARKERS, PAD_MORPH, UNKNOWN_MORPH
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.morphs import END_MORPH, N_MORPH_MARKERS, PAD_MORPH, UNKNOWN_MORPH
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Spell = Callable[[Sequence[str]], Forms]
 Build = Callable[..., MorphEncoder]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from charlm.model.encoders.responses import strongest_responses
+from charlm.model.kernels.max_pooling import strongest_responses
 
 FORMS, LETTERS, DIM, WIDTH, FILTERS = 5, 9, 3, 4, 6
 

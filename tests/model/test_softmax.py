@@ -8,10 +8,10 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from charlm.model.build import OUTPUT
+from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
 from charlm.model.outputs import table
-from charlm.model.outputs.cross_entropy import bf16_cross_entropy
 from charlm.model.outputs.softmax import Softmax
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 DIM = 6
 

@@ -9,8 +9,8 @@ import torch
 
 from charlm.model import speller as module
 from charlm.model.speller import ESCAPE, MARK, N_SPECIAL, Speller
-from charlm.text.inventory import Inventory
-from charlm.training.speller import train_speller
+from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.train_speller import train_speller
 
 INVENTORY = Inventory(("</s>", "<unk>", "ab"), (3, 1, 2), ("a", "b"))
 N_OTHERS = 1_112_064 - 2  # Unicode's scalar values less a and b

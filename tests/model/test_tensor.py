@@ -11,7 +11,7 @@ from charlm.model.build import ENCODER
 from charlm.model.encoders.tensor import TensorEncoder
 from charlm.model.forms import Forms
 from charlm.settings import build_part
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., TensorEncoder]
 Spell = Callable[[Sequence[str]], Forms]

@@ -9,7 +9,7 @@ import torch
 from charlm.model.build import ENCODER
 from charlm.model.encoders.type_dropout import TypeDropout
 from charlm.model.forms import Forms
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., TypeDropout]
 Spell = Callable[[Sequence[str]], Forms]

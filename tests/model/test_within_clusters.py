@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from charlm.model import rows
+from charlm.model.kernels import sparse_rows
 from charlm.model.outputs import two_level
 from charlm.model.outputs.two_level import TwoLevel
 
@@ -53,7 +53,7 @@ def test_gradients_are_those_of_the_sums_over_all_words(
     at_once: int, large: int, levels: TwoLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(two_level, "NUMBERS_AT_ONCE", at_once)
-    monkeypatch.setattr(rows, "LARGE", large)
+    monkeypatch.setattr(sparse_rows, "LARGE", large)
     h_NH, words_N = positions(levels)
     nll_N = levels.nll(h_NH, words_N)
     own_N = levels.log_probs(h_NH).gather(1, words_N.clamp(min=0)[:, None])[:, 0]
@@ -68,7 +68,7 @@ def test_gradients_are_those_of_the_sums_over_all_words(
 def test_the_gradient_of_a_large_table_holds_the_words_of_the_clusters_met_once_each(
     levels: TwoLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "LARGE", 1)
+    monkeypatch.setattr(sparse_rows, "LARGE", 1)
     h_NH, words_N = positions(levels)
     levels.nll(h_NH, words_N).sum().backward()
     gradient = levels.words.weight.grad

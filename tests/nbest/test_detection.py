@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Sample, Source
+from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats import FORMATS, detect, format_of, reading
 
 

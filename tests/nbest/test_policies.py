@@ -6,8 +6,8 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Unmarked
-from charlm.nbest.notices import Notices
 from charlm.nbest.policies import is_number, number, plain_words, safe_name, settled
+from charlm.nbest.repairs import Notices
 
 
 @pytest.mark.parametrize("text", ["1", "-1.", "+.5", "1e-3", "nan", "-INF", "Infinity"])

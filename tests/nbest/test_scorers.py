@@ -11,7 +11,7 @@ from charlm.nbest.mixed_scorer import MixedScorer
 from charlm.nbest.ngram_scorer import NgramScorer
 from charlm.nbest.scorer import FunctionScorer, Words
 from charlm.ngram.estimation import estimate
-from charlm.ngram.words import WordIds, encode
+from charlm.ngram.word_ids import WordIds, encode
 
 TEXT = [["a", "b", "a"], ["b", "a"], ["a"], ["b", "b", "a", "a"]]
 

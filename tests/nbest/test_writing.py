@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Piece
+from charlm.nbest.format import Piece
 from charlm.nbest.writing import write_file, write_folder, write_stream
 
 

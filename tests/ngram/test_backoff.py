@@ -16,7 +16,7 @@ from charlm.ngram.backoff import (
     rows_of_contexts,
 )
 from charlm.ngram.estimation import estimate
-from charlm.ngram.words import MARKS, WordIds, encode
+from charlm.ngram.word_ids import MARKS, WordIds, encode
 
 Ngram = tuple[str, ...]
 Entries = tuple[dict[Ngram, float], dict[Ngram, float]]

@@ -10,7 +10,7 @@ from charlm import ConfigError, DataError, ngram_baseline
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import ModelInfo, Plan, estimated
-from charlm.text.inventory import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 LMPLZ_THAT_SAYS_NO = "#!/bin/sh\ncat > /dev/null\necho it broke >&2\nexit 1\n"
 

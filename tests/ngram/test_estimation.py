@@ -10,7 +10,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import Estimate, estimate
-from charlm.ngram.words import MARKS, WordIds, encode
+from charlm.ngram.word_ids import MARKS, WordIds, encode
 
 Sentences = list[list[str]]
 Entries = tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], float]]

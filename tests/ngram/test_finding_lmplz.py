@@ -13,7 +13,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import Estimate, estimate
 from charlm.ngram.lmplz import LmplzResult, estimate_with_lmplz, find_lmplz
-from charlm.ngram.words import WordIds, encode
+from charlm.ngram.word_ids import WordIds, encode
 
 LMPLZ = os.environ.get("CHARLM_LMPLZ") or shutil.which("lmplz")
 live = pytest.mark.skipif(LMPLZ is None, reason="no lmplz on the PATH or at $CHARLM_LMPLZ")

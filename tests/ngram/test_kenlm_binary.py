@@ -10,7 +10,7 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
 from charlm.ngram.load import load_ngram
-from charlm.ngram.words import WordIds, encode
+from charlm.ngram.word_ids import WordIds, encode
 
 COPIES = '#!/bin/sh\n[ "$1" = -s ] || exit 3\n{ echo binary; cat "$2"; } > "$3"\n'
 FAILS = '#!/bin/sh\necho reading >&2\necho "no space" >&2\nexit 7\n'

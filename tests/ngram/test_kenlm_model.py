@@ -14,7 +14,7 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
 from charlm.ngram.load import Engine, load_ngram
-from charlm.ngram.words import UNK, WordIds, encode
+from charlm.ngram.word_ids import UNK, WordIds, encode
 
 HOW = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 TEXT = [line.split() for line in ("the cat sat", "the dog sat on the mat", "a cat", "", "the cat")]

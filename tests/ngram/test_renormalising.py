@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.closure import Closure, spread, union
 from charlm.ngram.estimation import estimate
+from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
 from charlm.ngram.renormalising import MOST, renormalised
-from charlm.ngram.words import END, MARKS, START, encode
-from charlm.ngram.words import WordIds as Ids
+from charlm.ngram.word_ids import END, MARKS, START, encode
+from charlm.ngram.word_ids import WordIds as Ids
 
 WORDS = (*MARKS, "a", "b", "c", "d")
 ONE = ["a b c", "a b d", "b a", "a b c a", "", "d d d"]

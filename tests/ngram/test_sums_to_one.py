@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import estimate
-from charlm.ngram.words import MARKS, START, WordIds, encode
+from charlm.ngram.word_ids import MARKS, START, WordIds, encode
 
 LETTERS = "abcdef"
 UNSEEN = ("owl", "fox", "emu")

@@ -6,7 +6,7 @@ import pytest
 
 from charlm.run.card import save_card
 from charlm.run.folder import RunInfo
-from charlm.text.inventory import inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 CARD = """\
 # char-small on ptb

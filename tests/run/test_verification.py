@@ -19,12 +19,12 @@ from charlm.run.folder import (
     SPELLER_WEIGHTS,
     VOCABULARY,
 )
-from charlm.run.speller import SpellerInfo, empty_speller
+from charlm.run.stored_speller import SpellerInfo, empty_speller
+from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.run.verification import FileCheck, verified
-from charlm.run.weights import read_tensors, write_tensors
-from charlm.text.files import sha256_of
-from charlm.text.inventory import load_inventory
-from charlm.training.speller import SETTINGS
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.training.train_speller import SETTINGS
 
 Damage = Callable[[Path], object]
 

@@ -10,11 +10,11 @@ import torch
 import charlm
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo, load_info
-from charlm.run.speller import SpellerInfo, empty_speller, save_speller
-from charlm.run.weights import write_tensors
-from charlm.scoring.open_vocabulary import known_mass
-from charlm.text.inventory import Inventory, inventory_of, load_inventory
-from charlm.text.normalise import Normalisation
+from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
+from charlm.run.stored_weights import write_tensors
+from charlm.scoring.likelihood.open_vocabulary import known_mass
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
 SETTINGS = {

@@ -7,7 +7,7 @@ import pytest
 
 import charlm
 from charlm.nbest.scorer import Words
-from charlm.text.lines import MIB
+from charlm.text.io.lines import MIB
 
 
 @pytest.fixture

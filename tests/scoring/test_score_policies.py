@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import charlm
-from charlm.nbest.notices import ZERO, Filling
+from charlm.nbest.repairs import ZERO, Filling
 from charlm.nbest.scorer import Words
 from charlm.nbest.weights import load_weights
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.inventory import load_inventory, vocabulary_at
+from charlm.text.vocabulary.vocabulary import load_inventory, vocabulary_at
 
 
 def test_a_run_json_is_no_vocabulary(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.text import files, neighbour
-from charlm.text.files import atomic_write, read_json, scratch_file, write_bytes, write_json
-from charlm.text.neighbour import open_neighbour
+from charlm.text.io import atomic, files
+from charlm.text.io.atomic import open_neighbour
+from charlm.text.io.files import atomic_write, read_json, scratch_file, write_bytes, write_json
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -76,7 +76,7 @@ def test_a_neighbour_that_another_writer_saw_before_it_was_locked_is_left_to_him
         opened.append(name)
         return file
 
-    monkeypatch.setattr(neighbour, "open", seen, raising=False)
+    monkeypatch.setattr(atomic, "open", seen, raising=False)
     write_bytes(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert [name.name for name in opened] == [".file.partial", ".file.partial1"]
@@ -138,9 +138,9 @@ def broken(call: str) -> Iterator[None]:
     """A disk on which one system call fails."""
     with pytest.MonkeyPatch.context() as patch:
         if call == "write":
-            patch.setattr(neighbour, "open", _FullDisk, raising=False)
+            patch.setattr(atomic, "open", _FullDisk, raising=False)
         elif call == "open":
-            patch.setattr(neighbour, "open", fail, raising=False)
+            patch.setattr(atomic, "open", fail, raising=False)
         else:
             patch.setattr(os, call, fail)
         yield

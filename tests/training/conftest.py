@@ -11,7 +11,7 @@ import pytest
 from safetensors import safe_open
 
 from charlm.run.folder import LOG, MODEL, RESUME, RunInfo, load_info
-from charlm.text.files import write_bytes
+from charlm.text.io.files import write_bytes
 from charlm.training import session
 from charlm.training.train import TrainResult, train
 

@@ -10,7 +10,7 @@ import torch
 
 from charlm.errors import DataError, TrainingError
 from charlm.run.folder import LOG, MODEL, RESUME, RUN
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import checkpoint
 from charlm.training.train import Silence
 

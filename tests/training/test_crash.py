@@ -21,8 +21,8 @@ import pytest
 
 from charlm.run.folder import LOG, MODEL, load_info
 from charlm.run.store import load_run
-from charlm.text import neighbour
-from charlm.text.files import sha256_of
+from charlm.text.io import atomic
+from charlm.text.io.files import sha256_of
 from charlm.training import session
 
 Mode = Literal["full", "killed"]
@@ -91,7 +91,7 @@ class Disk:
 
         real_unlink = Path.unlink
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(neighbour, "open", opened, raising=False)
+            patch.setattr(atomic, "open", opened, raising=False)
             patch.setattr(os, "fsync", fsync)
             patch.setattr(os, "replace", replace)
             patch.setattr(Path, "unlink", unlink)

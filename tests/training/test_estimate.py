@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from charlm.scoring import nll
+from charlm.scoring.likelihood import nll
 from charlm.training import estimate as estimating
-from charlm.training import session, validation
+from charlm.training import session
 from charlm.training.estimate import Estimate, estimate, peak_memory
-from charlm.training.loop import Trainer
+from charlm.training.loop import validation
+from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
 

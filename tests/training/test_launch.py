@@ -15,10 +15,10 @@ import torch
 
 from charlm.errors import DataError
 from charlm.run.folder import LOG, MODEL
-from charlm.text.corpus import EncodedText
+from charlm.text.vocabulary.encoding import EncodedText
 from charlm.training.following import follow
+from charlm.training.plan import Plan
 from charlm.training.ranks import Ranks
-from charlm.training.request import Plan
 from charlm.training.session import Begun
 
 

@@ -18,12 +18,13 @@ from torch import Tensor
 
 from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY
-from charlm.text.corpus import EncodedText
-from charlm.text.inventory import END, inventory_of, load_inventory
-from charlm.training.batches import Batch
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 from charlm.training.checkpoint import save_epoch
-from charlm.training.loop import Trainer
-from charlm.training.recipe import build_recipe
+from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.recipe import build_recipe
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]
 WORD = {"type": "word", "dim": 3}

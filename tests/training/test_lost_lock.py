@@ -10,7 +10,7 @@ import pytest
 from charlm.errors import TrainingError
 from charlm.run.folder import LOCK, RUN, locked
 from charlm.training import session
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]

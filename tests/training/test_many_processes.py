@@ -17,18 +17,18 @@ import torch
 from torch import Tensor
 
 from charlm.run.folder import LOG, MODEL, RESUME
-from charlm.run.weights import read_tensors
+from charlm.run.stored_weights import read_tensors
 from charlm.training.train import Silence
 
 PROGRAM = """
 import json, os, sys
 import torch
 from torch import distributed
-from charlm.model import rows
+from charlm.model.kernels import sparse_rows
 from charlm.training import session
 from charlm.training.train import train
 
-rows.LARGE = 1  # gradients are row-sparse where they can be, and in one process they are not
+sparse_rows.LARGE = 1  # gradients are row-sparse where they can be, and in one process they are not
 session.save_curve = lambda *_, **__: None  # which takes longer than the rest
 os.fsync = lambda descriptor: None
 rank, folder = int(sys.argv[1]), sys.argv[2]

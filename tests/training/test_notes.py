@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError
-from charlm.text.inventory import inventory_of
-from charlm.text.normalise import Normalisation
-from charlm.text.prep import prepare
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.prepare import prepare
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.train import Silence
 
 

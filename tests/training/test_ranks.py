@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, distributed, nn
 
 from charlm.errors import ConfigError
-from charlm.model import rows
+from charlm.model.kernels import sparse_rows
 from charlm.processes.group import RankLostError
-from charlm.text.corpus import EncodedText, FormIds, encode_sentences
-from charlm.text.inventory import inventory_of
+from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import ranks as module
-from charlm.training.batches import Batch, Source
-from charlm.training.batching import SentenceBatching, StreamBatching
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
+from charlm.training.recipe.batches import Batch, Source
+from charlm.training.recipe.batching import SentenceBatching, StreamBatching
 
 FIRST, SECOND = Ranks(0, 2), Ranks(1, 2)
 SENTENCES = [words.split() for words in ("a b c", "d e", "a", "c d e a b", "e e b")]
@@ -222,7 +222,7 @@ def test_the_gradient_of_a_large_table_is_row_sparse_where_no_process_has_a_dens
             tensor.add_(torch.cat([theirs.flatten(), torch.tensor([float(other != "none")])]))
 
     monkeypatch.setattr(distributed, "all_reduce", all_reduce)
-    monkeypatch.setattr(rows, "LARGE", 8)
+    monkeypatch.setattr(sparse_rows, "LARGE", 8)
     table = nn.Parameter(torch.zeros(4, 2))
     mine = sparse([2, 0, 2], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     table.grad = {"none": None, "rows": mine, "dense": mine.to_dense()}[own]

@@ -13,10 +13,10 @@ import torch
 
 from charlm.errors import DataError, TrainingError
 from charlm.run.folder import LOG, MODEL, RESUME, RUN, VOCABULARY
-from charlm.run.weights import read_tensors, write_tensors
+from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import session
 from charlm.training import train as command
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]

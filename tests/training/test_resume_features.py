@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from charlm.run.folder import MODEL, RESUME
-from charlm.run.weights import read_meta
+from charlm.run.stored_weights import read_meta
 from charlm.training import session
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]

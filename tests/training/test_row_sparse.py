@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from charlm.model import rows
 from charlm.model.build import build_model
-from charlm.text.corpus import EncodedText, FormIds, encode_sentences
-from charlm.text.inventory import Inventory, inventory_of
-from charlm.training import loop
-from charlm.training.gradients import settled
-from charlm.training.loop import Trainer
-from charlm.training.recipe import build_recipe
+from charlm.model.kernels import sparse_rows
+from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.training.loop import trainer
+from charlm.training.loop.gradients import settled
+from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.recipe import build_recipe
 
 N_STEPS = 30
 SENTENCES = [
@@ -119,8 +119,8 @@ def test_thirty_clipped_steps_equal_those_of_dense_gradients(
         left.update(row_sparse(parameters))
         return numbers
 
-    monkeypatch.setattr(loop, "settled", seen)
-    monkeypatch.setattr(rows, "LARGE", 1)
+    monkeypatch.setattr(trainer, "settled", seen)
+    monkeypatch.setattr(sparse_rows, "LARGE", 1)
     found = trained(inventory, settings, recipe)
     assert came == {tuple(found[name].shape) for name in (TABLE, *its_tables)}
     assert left == (came if stays_sparse else set())

@@ -16,14 +16,14 @@ from charlm.model.outputs.softmax import Softmax
 from charlm.run import store
 from charlm.run.folder import CARD, MODEL, RESUME
 from charlm.run.store import load_run
-from charlm.run.weights import read_tensors, write_tensors
-from charlm.scoring.nll import validation_perplexity
-from charlm.text.inventory import inventory_of
+from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.scoring.likelihood.nll import validation_perplexity
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import session, temperature
-from charlm.training.loop import Trainer
+from charlm.training.loop.trainer import Trainer
+from charlm.training.loop.validation import validation_chunks
 from charlm.training.temperature import STEP, TRIED, TrialOutput, set_temperature
 from charlm.training.train import Silence
-from charlm.training.validation import validation_chunks
 
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]

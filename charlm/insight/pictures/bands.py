@@ -3,7 +3,7 @@
 A line's points do not average to its perplexity; their logarithms do, by share of tokens.
 """
 
-from charlm.insight.bands import by_frequency
+from charlm.insight.perplexity_bands import by_frequency
 from charlm.insight.pictures.canvas import Drawn
 from charlm.insight.pictures.lines import draw_bands
 from charlm.insight.pictures.subject import Subject

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
 from charlm.run.curve import drawable
-from charlm.text.files import write_bytes
+from charlm.text.io.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

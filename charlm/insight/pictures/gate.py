@@ -20,7 +20,7 @@ from charlm.insight.pictures.canvas import (
     set_title,
 )
 from charlm.insight.pictures.subject import Subject
-from charlm.text.inventory import UNK_WORD
+from charlm.text.corpus.tokens import UNK_WORD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

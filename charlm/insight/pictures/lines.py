@@ -16,8 +16,8 @@ from charlm.insight.pictures.canvas import (
     style_of,
 )
 from charlm.insight.surprisal import TextReading
-from charlm.scoring.comparison.bands import Band
-from charlm.text.inventory import END_WORD, UNK_WORD
+from charlm.scoring.evaluation.comparison.frequency_bands import Band
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

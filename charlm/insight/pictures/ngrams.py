@@ -6,7 +6,7 @@ lies below, for it is most of all.
 
 from charlm.insight.pictures.canvas import BLUE, GREY, ORANGE, VERMILION, Drawn, blank
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.projection import KINDS, Kind
+from charlm.insight.vectors.projection import KINDS, Kind
 
 # Colour, marker, size, opacity, and the name in the legend.
 LOOKS: dict[Kind, tuple[str, str, float, float, str]] = {

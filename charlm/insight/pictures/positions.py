@@ -4,11 +4,11 @@ Kneser–Ney knows nothing before the first word, nor does the first run where i
 on its own; with its state carried, it remembers the sentence before.
 """
 
-from charlm.insight.bands import by_position, position_systems
+from charlm.insight.perplexity_bands import by_position, position_systems
 from charlm.insight.pictures.canvas import Drawn
 from charlm.insight.pictures.lines import draw_bands
 from charlm.insight.pictures.subject import Subject
-from charlm.text.inventory import END_WORD
+from charlm.text.corpus.tokens import END_WORD
 
 
 def draw(subject: Subject) -> Drawn:

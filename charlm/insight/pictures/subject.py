@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.encoding import character_encoder, require_tap
+from charlm.insight.encoded_pieces import character_encoder, require_tap
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
-from charlm.insight.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.insight.surprisal import ORDER, TextReading, read_text
+from charlm.insight.vectors.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
 from charlm.run.store import LoadedRun, load_run
 from charlm.runtime import pick_device, set_threads
-from charlm.scoring.comparison.baseline import baseline_name
-from charlm.scoring.comparison.contenders import Contender, contenders
-from charlm.scoring.comparison.standings import Split
-from charlm.text.corpus import split_path
+from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
+from charlm.scoring.evaluation.comparison.results import Split
+from charlm.scoring.evaluation.comparison.runs import Contender, contenders
+from charlm.text.corpus.sentences import split_path
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from charlm.insight.pictures.canvas import Drawn, blank
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.projection import Floats
+from charlm.insight.vectors.projection import Floats
 from charlm.run.curve import drawable
 
 MOST_NAMED = 80

@@ -6,12 +6,12 @@ two models can be laid side by side; else words of the vocabulary, frequent and 
 
 from collections.abc import Sequence
 
-from charlm.insight.encoding import require_words
-from charlm.insight.neighbours import neighbours_in
+from charlm.insight.encoded_pieces import require_words
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import short
+from charlm.insight.vectors.neighbours import neighbours_in
 from charlm.run.store import LoadedRun
-from charlm.text.inventory import UNK
+from charlm.text.corpus.tokens import UNK
 
 Json = dict[str, object]
 

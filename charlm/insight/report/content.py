@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.bands import by_frequency, by_position, position_systems
+from charlm.insight.perplexity_bands import by_frequency, by_position, position_systems
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.chosen import neighbour_table
 from charlm.insight.report.maps import ngrams_as_json, words_as_json

@@ -14,9 +14,9 @@ from charlm.insight.pictures.subject import Subject, Wanted
 from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.run.which import which_run
-from charlm.text.apart import keeps_inputs
-from charlm.text.files import write_bytes
-from charlm.text.folders import make_folder, require_place
+from charlm.text.io.files import write_bytes
+from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.paths import make_folder, require_place
 
 PAGE = Path("report.html")
 

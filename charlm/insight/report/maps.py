@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.projection import KINDS, Floats, Plane
+from charlm.insight.vectors.projection import KINDS, Floats, Plane
 
 Json = dict[str, object]
 

@@ -16,9 +16,9 @@ from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
 from charlm.run.card import kept
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
-from charlm.scoring.comparison.bands import Band
-from charlm.scoring.comparison.scores import Scores
-from charlm.text.lines import read_lines
+from charlm.scoring.evaluation.comparison.frequency_bands import Band
+from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.text.io.lines import read_lines
 
 Json = dict[str, object]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
@@ -21,7 +22,6 @@ from charlm.model.contexts.recurrence import (
     norms_for,
     run_cell,
 )
-from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
+from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
@@ -23,7 +24,6 @@ from charlm.model.contexts.recurrence import (
     run_cell,
     run_fused,
 )
-from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from charlm.model.contexts.history import History, Order
+from charlm.model.contexts.layers import Start, dropped
 from charlm.model.contexts.recurrence import drawn
-from charlm.model.contexts.stack import Start, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Probability
 

@@ -13,6 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
+from charlm.model.contexts.layers import (
+    InitialState,
+    LastDim,
+    OutputDropout,
+    Start,
+    Wiring,
+)
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
@@ -24,13 +31,6 @@ from charlm.model.contexts.recurrence import (
     norms_for,
     run_cell,
     run_fused,
-)
-from charlm.model.contexts.stack import (
-    InitialState,
-    LastDim,
-    OutputDropout,
-    Start,
-    Wiring,
 )
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
@@ -22,7 +23,6 @@ from charlm.model.contexts.recurrence import (
     norms_for,
     run_cell,
 )
-from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts import bf16_lstm, fp16_lstm
+from charlm.model.kernels import bf16_lstm, fp16_lstm
 
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]

@@ -6,6 +6,7 @@ There is no candidate beside the state, hence no recurrent dropout.
 from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
@@ -20,7 +21,6 @@ from charlm.model.contexts.recurrence import (
     run_cell,
     run_fused,
 )
-from charlm.model.contexts.stack import InitialState, LastDim, OutputDropout, Start, Wiring
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
 

@@ -13,12 +13,12 @@ from torch.nn import functional
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
-from charlm.model.encoders.responses import strongest_responses
 from charlm.model.forms import Forms
-from charlm.model.rows import spread
-from charlm.model.tiles import is_bf16_on_cpu, rounded_up
+from charlm.model.kernels.max_pooling import strongest_responses
+from charlm.model.kernels.sparse_rows import spread
+from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import MAX_LIST, Dim, Range
-from charlm.text.inventory import PAD, Inventory
+from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
 Widths = Annotated[tuple[int, ...], Range(1, 64)]
 FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536)]

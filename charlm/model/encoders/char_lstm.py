@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
 from charlm.settings import Dim
-from charlm.text.inventory import PAD, Inventory
+from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
 # Groups of forms of like length, each padded to its longest, one call a direction and group. The
 # 306 forms of 700 tokens of PTB, 200 wide, one thread, forward and backward, fp32 / bf16: padded

@@ -14,7 +14,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
 from charlm.settings import Dim, Range
-from charlm.text.inventory import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
+from charlm.text.vocabulary.vocabulary import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
 
 Order = Annotated[int, Range(1, 12)]
 FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits

@@ -9,7 +9,7 @@ from torch import Tensor, cat
 from charlm.model.contract import Encoder, Side
 from charlm.model.encoders.sides import Sides
 from charlm.model.forms import Forms
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ConcatEncoder(Encoder):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from charlm.model.contract import Encoder, Side
 from charlm.model.encoders.sides import Sides, equal_width
 from charlm.model.forms import Forms
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ConvexEncoder(Encoder):

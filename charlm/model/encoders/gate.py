@@ -14,7 +14,7 @@ from charlm.model.contract import Encoder, Side
 from charlm.model.encoders.sides import Sides, equal_width
 from charlm.model.forms import Forms
 from charlm.settings import Range
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 Share = Annotated[float, Range(0.0, 1.0)]
 

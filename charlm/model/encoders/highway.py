@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.contract import Encoder, with_taps
-from charlm.model.encoders.bf16_highway import Bf16Highway
 from charlm.model.forms import Forms
-from charlm.model.tiles import is_bf16_on_cpu, rounded_up
+from charlm.model.kernels.bf16_highway import Bf16Highway
+from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
 from charlm.settings import Layers
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 CARRY_BIAS = -2.0  # Kim et al. (2016), section 3.1: the gate starts by carrying
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
 from charlm.settings import Layers
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class MLPEncoder(Encoder):

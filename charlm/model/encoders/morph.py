@@ -9,8 +9,8 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
 from charlm.settings import Dim
-from charlm.text.inventory import Inventory
-from charlm.text.morphs import PAD_MORPH
+from charlm.text.vocabulary.morphs import PAD_MORPH
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class MorphEncoder(Encoder):

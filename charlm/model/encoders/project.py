@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
 from charlm.settings import Dim
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ProjectEncoder(Encoder):

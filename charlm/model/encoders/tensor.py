@@ -14,7 +14,7 @@ from charlm.model.contract import Encoder, Side
 from charlm.model.encoders.sides import Sides
 from charlm.model.forms import Forms
 from charlm.settings import Dim, Range
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 MAX_FULL = 2**24  # weights of a full tensor: 64 MB
 

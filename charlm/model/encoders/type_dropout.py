@@ -11,7 +11,7 @@ from torch.nn import functional
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
 from charlm.settings import Probability
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class TypeDropout(Encoder):

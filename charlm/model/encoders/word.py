@@ -4,9 +4,9 @@ from torch import Tensor, nn
 
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
-from charlm.model.rows import rows_of
+from charlm.model.kernels.sparse_rows import rows_of
 from charlm.settings import Dim
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class WordLookup(Encoder):

@@ -15,7 +15,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.table import WordTable
 from charlm.settings import Range, Settings
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 SHARES = (80, 95)  # per cent of the text in the words before the first tail, and before the second
 Cutoffs = Annotated[tuple[int, ...], Range(1, 1_000_000_000)]

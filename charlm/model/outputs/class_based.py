@@ -17,7 +17,7 @@ from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.class_files import classes_of_words
 from charlm.model.outputs.two_level import UNKNOWN, TwoLevel
 from charlm.settings import STORED, Count, InputFile, Settings
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ClassSoftmax(Output):

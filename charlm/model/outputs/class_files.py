@@ -7,8 +7,8 @@ word TAB count`); SRILM's class definitions (`CLASS [probability] word`).
 from collections.abc import Callable, Sequence
 
 from charlm.errors import DataError
-from charlm.text.inventory import END_WORD, UNK_WORD
-from charlm.text.lines import read_lines, split_words
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.lines import read_lines, split_words
 
 Pair = tuple[str, str]  # a word and its class
 EXPECTED = {

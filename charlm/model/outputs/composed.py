@@ -11,7 +11,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.table import WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class ComposedSoftmax(Output):

@@ -14,7 +14,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.two_level import TwoLevel
 from charlm.settings import Count
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class HierarchicalSoftmax(Output):

@@ -17,7 +17,7 @@ from charlm.model.outputs.softmax import DimOrNone
 from charlm.model.outputs.table import WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Layers, Probability
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
 SCORES_KEPT = 1 << 27  # for the gradients, instead of a third more time; 256 MB in bf16

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.table import WordTable
 from charlm.settings import Range
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 DimOrNone = Annotated[int, Range(0, 65_536)]
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.outputs.cross_entropy import bf16_cross_entropy
-from charlm.model.rows import rows_of
+from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
+from charlm.model.kernels.sparse_rows import rows_of
 
 SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
 

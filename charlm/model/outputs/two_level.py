@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import DataError
-from charlm.model.outputs.within_clusters import Block, WithinClusters
+from charlm.model.kernels.within_clusters import Block, WithinClusters
 
 NUMBERS_AT_ONCE = 1 << 21  # of vectors in one product: 8 MB, so that a cache can hold them
 UNKNOWN = -1  # the cluster of a word whose cluster is yet to be loaded

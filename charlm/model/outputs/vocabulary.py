@@ -17,7 +17,7 @@ from charlm.model.contract import Encoder
 from charlm.model.encoders.type_dropout import TypeDropout
 from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import Forms, FormTable
-from charlm.text.inventory import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
 FORMS_AT_ONCE = 2048  # in evaluation, where memory must not grow with the vocabulary's letters
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Format, Sample, Source
+from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats.cued import CuedFormat
 from charlm.nbest.formats.espnet import EspnetFormat
 from charlm.nbest.formats.espnet1 import Espnet1Format
@@ -27,8 +27,8 @@ from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.lines import opened
-from charlm.text.files import display_name
+from charlm.nbest.list_lines import opened
+from charlm.text.io.files import display_name
 
 FORMATS: dict[str, type[Format]] = {
     "kaldi": KaldiFormat,

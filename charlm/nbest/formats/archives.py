@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Source
-from charlm.nbest.lines import Line, Lines
+from charlm.nbest.format import Source
+from charlm.nbest.list_lines import Line, Lines
 
 LINE = re.compile(r"([^ \t]+)(.*)", re.DOTALL)
 SHOWN = 3  # keys in a message

@@ -5,12 +5,12 @@ recogniser had: only with the same base for both does the toolkit's scale mean w
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
-from charlm.nbest.formats.beside import BesideFormat
-from charlm.nbest.formats.frames import Loose, Row
-from charlm.nbest.lines import Line
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.score_files import BesideFormat
+from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import LN10, is_number, number, plain_words
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 
 class CuedFormat(BesideFormat):

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.nbest.contract import FEATURE, Format, Piece, Sample, Source
+from charlm.nbest.format import FEATURE, Format, Piece, Sample, Source
 from charlm.nbest.formats.archives import Archive, Value, check_left, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.lines import Lines, names_in, open_lines
-from charlm.nbest.notices import filled
+from charlm.nbest.list_lines import Lines, names_in, open_lines
 from charlm.nbest.policies import (
     ids_once,
     number,
@@ -27,6 +26,7 @@ from charlm.nbest.policies import (
     settled,
     written,
 )
+from charlm.nbest.repairs import filled
 
 TEXT = re.compile(r"(?:(.*)/)?([1-9][0-9]{0,3})best_recog/text")
 TENSOR = re.compile(r"tensor\(([^,()]*)(?:,.*)?\)")

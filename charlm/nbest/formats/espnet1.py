@@ -7,7 +7,7 @@ bonus for length); its parts are not written. The whole file is in memory, since
 import re
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
 from charlm.nbest.formats.json_records import Entry, Record, first_keys, keyed, scores_of, words_in
 from charlm.nbest.formats.json_text import Json, elements, members

@@ -6,7 +6,7 @@ texts (`tokenizer.batch_decode`), not ids.
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat
 from charlm.nbest.formats.json_records import Record, first_keys, words_in
 from charlm.nbest.formats.json_text import Span, elements, members

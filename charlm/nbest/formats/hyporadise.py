@@ -5,7 +5,7 @@ is one array and in memory as a whole; objects on lines of their own are read on
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat
 from charlm.nbest.formats.json_records import Record, first_keys, words_in
 from charlm.nbest.formats.json_text import Json, Span, elements, members

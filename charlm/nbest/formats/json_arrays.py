@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import FEATURE, Format, Piece, Source
+from charlm.nbest.format import FEATURE, Format, Piece, Source
 from charlm.nbest.formats.json_records import Record, Records, running_id, score_in, single
 from charlm.nbest.formats.json_text import Span, elements, members, with_member
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.lines import lines_of
-from charlm.nbest.notices import WITHOUT_HYPOTHESIS
+from charlm.nbest.list_lines import lines_of
 from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
+from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
 
 MAX_PENALTY = 10
 MAX_LENGTH = 1e9  # of a text, in tokens

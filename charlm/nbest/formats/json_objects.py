@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.contract import FEATURE, Piece, Source
-from charlm.nbest.formats.frames import Frame, FramedFormat, by_rank
+from charlm.nbest.format import FEATURE, Piece, Source
 from charlm.nbest.formats.json_records import Entry, Record, Records, single
 from charlm.nbest.formats.json_text import Json, Span, with_member
+from charlm.nbest.formats.templates import Frame, FramedFormat, by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.lines import lines_of
-from charlm.nbest.notices import WITHOUT_HYPOTHESIS
+from charlm.nbest.list_lines import lines_of
 from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
+from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
 
 
 class Candidate(NamedTuple):

@@ -12,9 +12,9 @@ from math import nan
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.nbest.contract import FEATURE
+from charlm.nbest.format import FEATURE
 from charlm.nbest.formats.json_text import Json, Span, elements, numeric, pairs, parsed, string
-from charlm.nbest.lines import Line, Lines
+from charlm.nbest.list_lines import Line, Lines
 from charlm.nbest.policies import plain_words
 
 JsonObject = dict[str, Json]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from charlm.errors import DataError
-from charlm.text.files import TOO_DEEP, is_too_deep
+from charlm.text.io.files import TOO_DEEP, is_too_deep
 
 Json = dict[str, "Json"] | list["Json"] | str | float | bool | None
 BLANK = re.compile(r"[ \t\n\r]*")

@@ -10,8 +10,7 @@ from itertools import chain
 from math import nan
 
 from charlm.errors import DataError
-from charlm.nbest.contract import FEATURE, Piece, Sample, Source
-from charlm.nbest.formats.frames import Frame, FramedFormat, Gathering, Loose, Row, by_rank
+from charlm.nbest.format import FEATURE, Piece, Sample, Source
 from charlm.nbest.formats.json_text import (
     Json,
     Span,
@@ -22,8 +21,9 @@ from charlm.nbest.formats.json_text import (
     string,
     with_member,
 )
+from charlm.nbest.formats.templates import Frame, FramedFormat, Gathering, Loose, Row, by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.lines import Line, lines_of
+from charlm.nbest.list_lines import Line, lines_of
 from charlm.nbest.policies import ids_once, only, plain_words, refuse_twice, settled, written
 
 NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are none

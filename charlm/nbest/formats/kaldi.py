@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import FEATURE, Piece, Sample, Source
+from charlm.nbest.format import FEATURE, Piece, Sample, Source
 from charlm.nbest.formats.archives import (
     Archive,
     Value,
@@ -21,11 +21,11 @@ from charlm.nbest.formats.archives import (
     some_of,
     split_line,
 )
-from charlm.nbest.formats.frames import Frame, FramedFormat, Gathering, Loose, Row, frame_of
+from charlm.nbest.formats.templates import Frame, FramedFormat, Gathering, Loose, Row, frame_of
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
-from charlm.nbest.lines import Lines, lines_of, names_in, open_lines
-from charlm.nbest.notices import filled
+from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
 from charlm.nbest.policies import number, only, plain_words, refuse_twice, written
+from charlm.nbest.repairs import filled
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
 TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several

@@ -6,7 +6,7 @@ Scores are natural logs of the recogniser. The whole file is in memory, since it
 import re
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
 from charlm.nbest.formats.json_records import (
     Entry,

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 
 from charlm.errors import DataError
-from charlm.nbest.contract import FEATURE, Sample, Source
-from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.format import FEATURE, Sample, Source
+from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.lines import Line, lines_of
+from charlm.nbest.list_lines import Line, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 BAR = "|||"
 

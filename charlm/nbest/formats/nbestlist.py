@@ -8,12 +8,12 @@ the times of the word before, or are called like `ih-1`: SRILM's rule, kept as i
 from typing import ClassVar
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
-from charlm.nbest.formats.beside import UtteranceFormat, first_lines
-from charlm.nbest.formats.frames import Loose, Row
-from charlm.nbest.lines import Line
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
+from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import number, plain_words
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 NATS = 1024 / 10000.5  # of a bytelog
 MARKS = {1: "(", 2: "st:", 4: "et:", 6: "g:", 8: "a:", 10: ")"}  # places within a word's fields

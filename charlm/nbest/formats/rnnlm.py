@@ -4,12 +4,12 @@ An id that changes begins a new list; an id alone is a hypothesis without words.
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
-from charlm.nbest.formats.beside import BesideFormat
-from charlm.nbest.formats.frames import Loose, Row
-from charlm.nbest.lines import Line
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.score_files import BesideFormat
+from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 
 class RnnlmFormat(BesideFormat):

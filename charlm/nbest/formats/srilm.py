@@ -4,12 +4,12 @@ The number of words is SRILM's, which leaves out pauses and noise; it is kept an
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
-from charlm.nbest.formats.beside import UtteranceFormat, first_lines
-from charlm.nbest.formats.frames import Loose, Row
-from charlm.nbest.lines import Line
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
+from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import LN10, is_number, number, plain_words
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 
 class SrilmFormat(UtteranceFormat):

@@ -1,11 +1,11 @@
 """Plain sentences: each line is a list of its own with one hypothesis, called by its number."""
 
-from charlm.nbest.contract import Sample
-from charlm.nbest.formats.beside import BesideFormat
-from charlm.nbest.formats.frames import Loose, Row
-from charlm.nbest.lines import Line
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.score_files import BesideFormat
+from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
-from charlm.text.lines import split_words
+from charlm.text.io.lines import split_words
 
 
 class TextFormat(BesideFormat):

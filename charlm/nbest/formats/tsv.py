@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from math import log
 
 from charlm.errors import CharlmError, ConfigError, DataError
-from charlm.nbest.contract import FEATURE, Sample, Source
-from charlm.nbest.formats.frames import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.format import FEATURE, Sample, Source
+from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.lines import Line, Lines, OpenSource, lines_of
+from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
 
 IDS = ("id", "utt", "utt_id", "utterance")

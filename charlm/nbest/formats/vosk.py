@@ -5,7 +5,7 @@ be tuned. Results come one after another, on one line or on many; an utterance h
 """
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
 from charlm.nbest.formats.json_records import Record, first_keys, running_id, scores_of, words_in
 from charlm.nbest.formats.json_text import elements, members

@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.options import GRAPH, OLD, REST, LatticeOptions, Weighing, feature_names
+from charlm.nbest.lattices.lattice_options import (
+    GRAPH,
+    OLD,
+    REST,
+    LatticeOptions,
+    Weighing,
+    feature_names,
+)
 
 Answers = tuple[float, ...]  # log-probabilities in nats, one a model
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Arc, Lattice
-from charlm.nbest.lines import Line, Lines
-from charlm.text.files import display_name
-from charlm.text.lines import PLAIN, LineRules, read_lines, split_words
+from charlm.nbest.list_lines import Line, Lines
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import PLAIN, LineRules, read_lines, split_words
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"

@@ -11,7 +11,7 @@ import re
 from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.new_scores import NewScores
-from charlm.nbest.lines import Line
+from charlm.nbest.list_lines import Line
 
 FIELD = re.compile(r"[^ \t]+")
 

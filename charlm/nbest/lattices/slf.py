@@ -12,8 +12,8 @@ from charlm.errors import DataError
 from charlm.nbest.lattices.labels import SILENT
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
-from charlm.nbest.lines import Line, Lines
-from charlm.text.lines import split_words
+from charlm.nbest.list_lines import Line, Lines
+from charlm.text.io.lines import split_words
 
 E = 2.718281828459045
 NULL = "!NULL"

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from charlm.errors import DataError
-from charlm.nbest.lines import Line
+from charlm.nbest.list_lines import Line
 
 # A field is its name, `=`, and a value: in quotes up to a blank, or whatever holds no blank.
 FIELD = re.compile(

@@ -11,7 +11,7 @@ from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf import FURTHER, SlfOriginal
 from charlm.nbest.lattices.slf_fields import Fields, fields_of
-from charlm.nbest.lines import Line
+from charlm.nbest.list_lines import Line
 
 SCALES = {"lmscale": 1.0, "acscale": 1.0, "prscale": 1.0, "wdpenalty": 0.0}
 # What counts of durations and further scores, SRILM's, is in the language scores.

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.closure import Closure, context_rows, extended, spread, union
-from charlm.ngram.counting import Keys, Rows
 from charlm.ngram.estimation import estimate
+from charlm.ngram.ngram_counts import Keys, Rows
+from charlm.ngram.ngram_set import Closure, context_rows, extended, spread, union
 from charlm.ngram.pruning import worth_keeping
 from charlm.ngram.renormalising import renormalised
-from charlm.ngram.words import words_of
-from charlm.scoring.export.averaging import Averages
-from charlm.scoring.export.walking import (
+from charlm.ngram.word_ids import words_of
+from charlm.scoring.evaluation.em_weights import em_weights
+from charlm.scoring.export.averages_over_text import (
     Walker,
     distributions,
     drawn_followers,
@@ -27,9 +27,9 @@ from charlm.scoring.export.walking import (
     ngram_numbers,
     sampled_text,
 )
-from charlm.scoring.mixing import em_weights
-from charlm.text.corpus import Ids
-from charlm.text.inventory import END
+from charlm.scoring.export.history_averages import Averages
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.encoding import Ids
 
 PARTS = ("train", "sample", "average")  # what is mixed, in this order
 # Beyond so many tokens of a text the model is not asked again: on PTB a million tokens of drawn

@@ -19,14 +19,15 @@ from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.export.approximation import Approximation, Approximator, ExportPlan, OnStage
-from charlm.scoring.export.walking import Walker
-from charlm.scoring.nll import FormVectors
-from charlm.scoring.streams import as_words
-from charlm.text.apart import keeps_inputs
-from charlm.text.corpus import FormIds, Ids, encode_sentences, split_path
-from charlm.text.files import display_name
-from charlm.text.folders import require_place
-from charlm.text.reading import ReadText
+from charlm.scoring.export.averages_over_text import Walker
+from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.streams import as_words
+from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.sentences import split_path
+from charlm.text.io.files import display_name
+from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.paths import require_place
+from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 PRUNE = (0, 0, 1)  # where nothing else is said
 LEAST_ORDER = 2  # words alone have no context, and KenLM refuses them

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from charlm.nbest.contract import Format
+from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.lines import Lines, OpenSource
+from charlm.nbest.list_lines import Lines, OpenSource
 
 NAME = "a.list"  # how messages call what is read
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from charlm.errors import CharlmError, ConfigError
-from charlm.nbest.contract import Format, Source
+from charlm.nbest.format import Format, Source
 from charlm.nbest.formats import format_of, reading
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 

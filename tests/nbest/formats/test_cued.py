@@ -3,7 +3,7 @@
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.cued import CuedFormat
 
 LN10 = 2.302585092994046

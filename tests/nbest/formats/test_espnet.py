@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats.espnet import EspnetFormat
 from charlm.nbest.formats.espnet1 import Espnet1Format
 from charlm.nbest.hypotheses import NbestList, Rescored

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.jsonl import JsonlFormat
-from charlm.nbest.lines import Lines, OpenSource
+from charlm.nbest.list_lines import Lines, OpenSource
 
 NESTED = (
     '{"id":"u","hyps":[{"text":"we know","am":-12.30,"lm":-4.1},{"text":"we do", "am":-12.9}],'

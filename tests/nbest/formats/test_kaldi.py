@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats.kaldi import KaldiFormat
 from charlm.nbest.hypotheses import NbestList, Rescored
 

@@ -3,7 +3,7 @@
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.moses import MosesFormat
 
 OLD = "0 ||| das ist ein haus ||| d: 0 -5.56 lm: -36.1 w: -7 ||| -9.2298 ||| 0-0 1-1\n"

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats import FORMATS, reading
 
 N_MUTATIONS = int(os.environ.get("CHARLM_MUTATIONS", "300"))

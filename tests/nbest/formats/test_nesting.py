@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.settings import MAX_NESTING
 

@@ -3,7 +3,7 @@
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.contract import Sample
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 

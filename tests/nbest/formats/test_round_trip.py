@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.formats import format_of
 from charlm.nbest.hypotheses import NbestList, Rescored
 

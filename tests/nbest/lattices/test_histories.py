@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from charlm.nbest.lattices.histories import ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.options import LatticeOptions
-from charlm.nbest.lattices.rescoring import rescore_with
+from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorer import FunctionScorer
 
 Read = Callable[..., list[Lattice]]

@@ -7,7 +7,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Arc, Lattice
-from charlm.nbest.lattices.writing import unchanged
+from charlm.nbest.lattices.lattice_writing import unchanged
 
 Read = Callable[..., list[Lattice]]
 ROW = "0 1 a 1,2,\n1\n\n"
@@ -131,7 +131,7 @@ def test_marks_blanks_and_missing_ends_stay_as_they_are(read: Read, text: str) -
 
 def test_lattices_come_before_the_next_one_is_looked_at(read: Read) -> None:
     from charlm.nbest.lattices.kaldi import read as read_kaldi
-    from charlm.nbest.lines import open_lines
+    from charlm.nbest.list_lines import open_lines
 
     read("u\n" + ROW)  # writes the file's folder
     broken = "u\n" + ROW + "v\nbroken line of more fields\n\n"

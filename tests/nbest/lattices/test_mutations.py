@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import CharlmError
-from charlm.nbest.contract import Source
+from charlm.nbest.format import Source
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.options import LatticeOptions
-from charlm.nbest.lattices.reading import FORMATS, read_lattices
-from charlm.nbest.lattices.rescoring import rescore_with
-from charlm.nbest.lattices.writing import decoder_scales, rescored_text, unchanged
+from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.lattices.lattice_reading import FORMATS, read_lattices
+from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text, unchanged
+from charlm.nbest.lattices.rescore import rescore_with
 
 N_MUTATIONS = int(os.environ.get("CHARLM_MUTATIONS", "300"))
 ODD = [

@@ -7,8 +7,8 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_writing import unchanged
 from charlm.nbest.lattices.slf_fields import Unit
-from charlm.nbest.lattices.writing import unchanged
 
 Read = Callable[..., list[Lattice]]
 HEAD = "VERSION=1.0\nUTTERANCE=u\n"

@@ -13,10 +13,10 @@ import pytest
 import charlm
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.words import START
+from charlm.ngram.word_ids import START
 from charlm.scoring.export.approximation import MOST_READ, PARTS, _begin
 from charlm.scoring.export.export import Export, export
-from charlm.text.inventory import END
+from charlm.text.corpus.tokens import END
 
 MADE = {"tokens": 600, "order": 3, "followers": 4, "device": "cpu", "threads": 1}
 VALID = ["the cat looked at the mat", "a bird sat on the log"]

@@ -1,0 +1,280 @@
+"""How `charlm score` tells what it did: rates in per cent, weights, and what was odd in the lists.
+
+It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from charlm.cli import output
+
+if TYPE_CHECKING:
+    from charlm.nbest.metrics.rates_report import Rate, RateReport
+    from charlm.nbest.tuning.tuning import Tuned
+    from charlm.scoring.rescoring.explain import Explanation
+    from charlm.scoring.rescoring.result import ScoreResult
+
+Emit = Callable[[str], None]
+
+
+def tell(result: "ScoreResult", emit: Emit) -> None:
+    """All of it, a line each, and tables."""
+    if result.tuned is not None:
+        _tell_tuned(result.tuned, emit)
+    if result.source:
+        for line in (*_read(result), *_lists(result), *_lattices(result)):
+            emit(line)
+    for line in _scorers(result):
+        emit(line)
+    if result.counts.n_choices:
+        for line in _weights(result):
+            emit(line)
+    if result.report is not None:
+        _tell_rates(result.report, emit)
+
+
+def warnings(result: "ScoreResult") -> list[str]:
+    """What was put right in the lists, or passed over: a line for each kind."""
+    lines = []
+    for where, notices in (("", result.notices), (" of --tune", result.dev_notices)):
+        if notices.n_marked:
+            lines.append(
+                f"warning: <s> or </s> at the ends of {notices.n_marked} hypotheses{where}: left "
+                "out, every sentence is scored with its end"
+            )
+        lines += [
+            f"warning: {filling.feature}{where}: {filling.cause} in {n} hypotheses, which got "
+            f"{filling.value}"
+            for filling, n in notices.filled.items()
+        ]
+        lines += [
+            f"warning: {what}{where}: {n}, passed over" for what, n in notices.passed_over.items()
+        ]
+    return lines
+
+
+def _read(result: "ScoreResult") -> list[str]:
+    """What was read, and what the models knew of it."""
+    counts, text = result.counts, result.text
+    is_text = result.format == "text"
+    what = f"{counts.n_lists}" + ("" if is_text else f", {text.n_hypotheses} hypotheses")
+    lines = [
+        f"{'sentences' if is_text else 'lists'}: {what}, {text.n_words} words; "
+        f"format {result.format}; {result.seconds:.1f} s"
+    ]
+    if result.n_errors:
+        lines.append(f"lines answered by an error: {result.n_errors}")
+    if text.n_words:
+        lines.append(
+            f"words: {_share(text.n_changed, text.n_words)} changed by the model's text rules, "
+            f"{_share(text.n_unknown, text.n_read)} unknown to the model"
+        )
+    if text.n_noise:
+        lines.append(f"labels of noise: {text.n_noise}, which no model reads")
+    if text.unknown:
+        most = ", ".join(f"{word:.60} {count}" for word, count in text.unknown.most_common(10))
+        lines.append(f"most frequent unknown: {most}")
+    if result.known_in_lower_case > 1 / 2 and 2 * text.n_unknown > text.n_read:
+        lines.append(
+            f"case: {result.known_in_lower_case:.0%} of the unknown words are known in lower case; "
+            "give --lower"
+        )
+    if counts.n_empty:
+        lines.append(f"empty hypotheses: {counts.n_empty}, scored as the end of a sentence")
+    return lines
+
+
+def _lists(result: "ScoreResult") -> list[str]:
+    """What there was to choose from; nothing of plain sentences."""
+    counts, lines = result.counts, []
+    if counts.n_recordings:
+        lines.append(f"recordings: {counts.n_recordings}, each list after those before it")
+    if not counts.n_choices:
+        return lines
+    if counts.n_duplicates:
+        together = {
+            "sum": ", ranked by the sum over them",
+            "max": ", ranked by the best of them",
+        }.get(result.dedup, "")
+        lines.append(
+            f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
+        )
+    if result.sharing is not None:
+        lines.append(f"sharing: {result.sharing:.2f} tokens a prefix")
+    lines.append(f"another hypothesis is the best one now: {counts.n_moved} lists")
+    return lines
+
+
+def _lattices(result: "ScoreResult") -> list[str]:
+    found = result.lattices
+    if found is None:
+        return []
+    lines = [
+        f"lattices: {found.n_exact} of {result.counts.n_lists} searched exactly; "
+        f"{found.n_merged} histories merged, {found.n_pruned} pruned"
+    ]
+    if found.n_useless:
+        lines.append(f"nodes on no way to the end: {found.n_useless}, left out")
+    if found.scales:
+        scales = " ".join(f"{name}={value:.9g}" for name, value in found.scales.items())
+        lines.append(f"written for decoders: they find these best paths at {scales}")
+    if found.n_misjudged:
+        lines.append(
+            f"but another one in {found.n_misjudged} of them, whose histories were merged: a "
+            "larger --recombine merges fewer, 0 none"
+        )
+    return lines
+
+
+def _scorers(result: "ScoreResult") -> list[str]:
+    lines = [f"{name}: {source}" for name, source in result.scorers.items()]
+    if result.mixture:
+        mixed = ", ".join(f"{name} {weight:.4f}" for name, weight in result.mixture.items())
+        lines.append(f"mixture, word by word: {mixed}")
+    elif len(result.scorers) > 1 and not (result.lattices and result.lattices.scales):
+        first = next(iter(result.scorers))
+        lines.append(f"written as `charlm`: {first}; --write nbest holds all, and their total")
+    if result.deviation is not None:
+        far = result.deviation
+        lines.append(
+            f"bf16: {far.n_sentences} scores differ from fp32's by {far.mean:.4f} nats on average, "
+            f"by {far.largest:.4f} at most"
+        )
+    return lines
+
+
+def _weights(result: "ScoreResult") -> list[str]:
+    if result.weights is None:
+        return []
+    values = {name: value for name, value in result.weights.values.items() if value}
+    lines = [f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"]
+    idle = [name for name in result.ignored if name not in ("words", "oov")]
+    if idle and set(values) <= set(result.scorers):
+        lines.append(
+            f"ranked by {', '.join(values) or 'nothing'} alone: {', '.join(idle)} of the list "
+            "count nothing; --tune finds weights, --weight sets one"
+        )
+    elif result.ignored:
+        lines.append(f"without a weight: {', '.join(result.ignored)}; --tune finds some")
+    if "graph" in result.counts.features:
+        lines.append(
+            "graph: language model, transitions and lexicon of the lists together, which the new "
+            "scores come on top of; --old-lm takes the old model out"
+        )
+    return lines
+
+
+def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
+    header = ["feature", "weight", "flat from", "to", ""]
+    rows = []
+    for each in tuned.details:
+        remark = "sets the scale" if each.is_fixed else ""
+        if not each.has_effect:
+            remark = "the same for all hypotheses of a list"
+        elif each.at_border:
+            remark = "at the end of its range: give it a wider --range"
+        rows.append(
+            [
+                each.feature,
+                f"{each.weight:g}",
+                f"{each.flat_low:.4g}",
+                f"{each.flat_high:.4g}",
+                remark,
+            ]
+        )
+    _table(rows, header=header, emit=emit)
+    held_out = (
+        ""
+        if tuned.held_out_error is None
+        else (f", {_percent(tuned.held_out_error)} cross-validated")
+    )
+    emit(
+        f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
+        f"{_percent(tuned.error)} tuned{held_out}; {tuned.metric}"
+    )
+    emit("flat: between what a weight alone moves the rate by at most 0.1 %")
+    if tuned.generalises is False:
+        emit(
+            "tuning does not pay: lists that it has not seen are no better ranked than they were; "
+            "the first hypotheses are as good, or there are too few lists"
+        )
+
+
+def _tell_rates(report: "RateReport", emit: Emit) -> None:
+    named = [
+        ("first-best", report.first),
+        ("rescored", report.rescored),
+        *((f"oracle of {depth}", rate) for depth, rate in report.oracles.items()),
+        ("oracle", report.oracle),
+        ("worst", report.worst),
+    ]
+    has_edits = report.first.n_tokens is not None
+    header = [
+        "",
+        "rate" if has_edits else "1 - bleu",
+        *(["sub", "del", "ins", "of"] if has_edits else []),
+    ]
+    _table([_rate_row(*each, has_edits=has_edits) for each in named], header=header, emit=emit)
+    if report.recovered is not None:
+        emit(
+            f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
+        )
+    emit(f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all")
+    significance = report.significance
+    emit(
+        f"difference: {_percent(significance.difference)}, 95 % interval "
+        f"{_percent(significance.low)} to {_percent(significance.high)}, p = {significance.p:.2g} "
+        "(matched pairs)"
+    )
+    if report.is_limited_by_lists:
+        emit(
+            f"limit: {report.share_of_lists:.0%} of the errors left are in every hypothesis of "
+            "their list"
+        )
+    emit(f"metric: {report.metric}")
+
+
+def _rate_row(name: str, rate: "Rate", *, has_edits: bool) -> list[str]:
+    edits = [rate.substitutions, rate.deletions, rate.insertions, rate.n_tokens]
+    return [name, _percent(rate.error), *(str(each) for each in edits if has_edits)]
+
+
+def tell_why(explanation: "Explanation") -> None:
+    """Two hypotheses beside each other, and what each word adds to their difference."""
+    found = explanation
+    output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
+    header, rows = found.table()
+    output.table(rows, header=header)
+    if found.knows_not:
+        output.write(f"* not in the vocabulary of {', '.join(found.knows_not)}")
+    output.write(f"\ndecided by {_decided(found)}; the difference is {found.difference:.3f}")
+
+
+def _decided(found: "Explanation") -> str:
+    """The largest part of the difference, and what it brings."""
+    if found.difference <= 0:
+        return "nothing: the totals are equal, the larger am goes first, then the list's order"
+    if found.deciding is None:
+        return f"the features, which bring {found.features_difference:+.3f}"
+    winner, other = (repr(word) if word else "nothing" for word in found.deciding.shown)
+    return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
+
+
+def _table(rows: Sequence[Sequence[str]], *, header: Sequence[str], emit: Emit) -> None:
+    """Columns two blanks apart; the first is text, the others stand to the right."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    for line in lines:
+        first, *others = (
+            cell.ljust(width) if column == 0 or not header[column] else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        emit("  ".join([first, *others]).rstrip())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / max(1, whole):.2%}"

@@ -1,0 +1,176 @@
+"""The vocabulary, or any pieces of spelling, through an encoder or a part of one, in blocks.
+
+A piece of spelling is a list of character ids and need not be a word: `{un` begins one and ends
+none. Only what reads letters can read it, so it goes into that part of an encoder alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.contract import Encoder
+from charlm.model.encoders.char_cnn import CharCNN
+from charlm.model.encoders.char_lstm import CharLSTM
+from charlm.model.encoders.char_ngram import CharNgrams
+from charlm.model.forms import Forms, FormTable
+from charlm.run.store import LoadedRun
+from charlm.scoring.likelihood.nll import FORMS_AT_ONCE, form_slices
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.vocabulary import PAD, UNKNOWN_LETTER, WORD_END, WORD_START, Inventory
+
+Part = TypeVar("Part", bound=torch.nn.Module)
+Vectors = npt.NDArray[np.float32]
+Piece = tuple[int, ...]  # character ids
+
+SHOWN = {WORD_START: "{", WORD_END: "}", UNKNOWN_LETTER: "\N{REPLACEMENT CHARACTER}"}
+
+
+def part_of(run: LoadedRun, kind: type[Part]) -> Part | None:
+    """The first part of the run's encoder that is of this kind, None without one."""
+    parts = run.model.encoder.modules()
+    return next((part for part in parts if isinstance(part, kind)), None)
+
+
+def character_encoder(run: LoadedRun) -> Encoder:
+    """The part of the run's encoder that reads letters.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for kind in (CharCNN, CharLSTM, CharNgrams):
+        part = part_of(run, kind)
+        if isinstance(part, Encoder):
+            return part
+    raise lacking(run, "a character encoder", wanted="char-cnn, char-lstm or char-ngram")
+
+
+def lacking(run: LoadedRun, what: str, *, wanted: str) -> ConfigError:
+    """The error for a run whose encoder has no such part."""
+    kind = run.settings["encoder"]["type"]
+    return ConfigError(
+        f"{run.path}: its encoder {kind!r} has no {what.removeprefix('a ')}; expected one with "
+        f"{wanted}; choose another run"
+    )
+
+
+def require_words(run: LoadedRun) -> None:
+    """Raises ConfigError where a vocabulary holds nothing that could be shown."""
+    if run.inventory.n_words <= UNK + 1:
+        raise ConfigError(
+            f"{run.path}: its vocabulary is </s> and <unk> alone; expected words beside them; "
+            "choose a run of a longer text"
+        )
+
+
+def require_numbers(run: LoadedRun, values: npt.NDArray[np.floating]) -> None:
+    """Raises DataError where a model gives something else than numbers."""
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{run.path}: the model is broken: its encoder gives NaN or infinity; expected "
+            "numbers; train it again"
+        )
+
+
+def tap_names(run: LoadedRun) -> tuple[str, ...]:
+    """The taps of the run's encoder, first to last."""
+    return tuple(taps_of(run, np.zeros(1, np.int64)))
+
+
+def require_tap(run: LoadedRun, at: str | None) -> str:
+    """`at`, or the last tap if it is None.
+
+    Raises:
+        ConfigError: no such tap.
+    """
+    names = tap_names(run)
+    if at is None:
+        return names[-1]
+    if at not in names:
+        raise ConfigError(f"at: found {at!r}; {run.path} has {', '.join(names)}; choose one")
+    return at
+
+
+def taps_of(run: LoadedRun, rows_N: npt.NDArray[np.int64]) -> dict[str, Vectors]:
+    """Words of the vocabulary at every tap of the encoder."""
+    table = FormTable(run.inventory, [run.inventory.words[row] for row in rows_N.tolist()])
+    forms = table.forms(np.arange(len(table)))._replace(words_N=torch.from_numpy(rows_N))
+    with torch.no_grad():
+        taps = run.model.encoder.eval().taps(forms.to(_device(run.model.encoder)))
+    return {name: vectors.float().cpu().numpy() for name, vectors in taps.items()}
+
+
+def vocabulary_blocks(
+    run: LoadedRun, *, part: Encoder, n_words: int | None = None
+) -> Iterator[tuple[slice, Forms]]:
+    """The first words of the vocabulary (None: all), in slices of bounded size.
+
+    They lie where `part` does, in evaluation mode.
+    """
+    words = run.inventory.words[:n_words]
+    table = FormTable(run.inventory, words)
+    rows = np.arange(len(words))
+    device = _device(part.eval())
+    for block in form_slices(table.lengths):
+        yield block, table.forms(rows[block]).to(device)
+
+
+@torch.no_grad()
+def words_at(run: LoadedRun, *, at: str, n_words: int) -> Vectors:
+    """The first words of the vocabulary at a tap of the encoder, a row each."""
+    encoder = run.model.encoder
+    blocks = vocabulary_blocks(run, part=encoder, n_words=n_words)
+    vectors = [encoder.taps(forms)[at].flatten(1).float().cpu() for _, forms in blocks]
+    return torch.cat(vectors).numpy()
+
+
+def pieces_of(inventory: Inventory, *, longest: int, shortest: int = 1) -> dict[Piece, int]:
+    """The character n-grams of the vocabulary, and in how many words each stands.
+
+    The characters that begin and end a word count as characters but are no n-gram alone.
+    `</s>` and `<unk>` have no spelling.
+    """
+    counts: dict[Piece, int] = {}
+    for word in inventory.words[UNK + 1 :]:
+        spelled = tuple(inventory.spelling(word))
+        found = {
+            spelled[first : first + length]
+            for length in range(shortest, longest + 1)
+            for first in range(len(spelled) - length + 1)
+        }
+        for piece in found - {(WORD_START,), (WORD_END,)}:
+            counts[piece] = counts.get(piece, 0) + 1
+    return counts
+
+
+def shown(piece: Piece, inventory: Inventory) -> str:
+    """A piece for people: `{` begins a word and `}` ends it, as in the paper."""
+    n_markers = inventory.n_characters - len(inventory.characters)
+    return "".join(
+        inventory.characters[letter - n_markers] if letter >= n_markers else SHOWN[letter]
+        for letter in piece
+    )
+
+
+@torch.no_grad()
+def encoded_pieces(
+    pieces: Sequence[Piece], *, by: Callable[[Forms], Tensor], device: torch.device
+) -> Vectors:
+    """What `by` makes of pieces of spelling, a row each."""
+    results = []
+    for first in range(0, len(pieces), FORMS_AT_ONCE):
+        part = pieces[first : first + FORMS_AT_ONCE]
+        letters_NL = torch.full((len(part), max(map(len, part))), PAD, dtype=torch.int64)
+        for row, piece in enumerate(part):
+            letters_NL[row, : len(piece)] = torch.tensor(piece)
+        forms = Forms(torch.full((len(part),), UNK), letters_NL).to(device)
+        results.append(by(forms).float().cpu())
+    return torch.cat(results).numpy()
+
+
+def _device(encoder: torch.nn.Module) -> torch.device:
+    return next(encoder.parameters()).device

@@ -1,0 +1,66 @@
+"""Perplexity by how frequent the predicted word is, and by where in its sentence it stands.
+
+`</s>` is a band of its own in both: it would hide what happens to the words beside it.
+"""
+
+import numpy as np
+
+from charlm.insight.surprisal import TextReading
+from charlm.ngram.backoff import Log10s
+from charlm.ngram.word_ids import END, Ids
+from charlm.scoring.evaluation.comparison.frequency_bands import Band, banded, frequency_bands
+from charlm.text.corpus.tokens import END_WORD
+
+# Where bands of positions begin: sentences end, and few tokens are left for the later ones.
+FIRSTS = (*range(1, 11), 11, 16, 21, 31)
+
+
+def by_frequency(reading: TextReading) -> tuple[Band, ...]:
+    """By occurrences in the training text, state carried, under each of the reading's systems."""
+    return frequency_bands(
+        reading.baseline_scores.targets,
+        train_counts_V=reading.baseline.train_counts,
+        log10_probs_KN=reading.log10s("carried"),
+    )
+
+
+def position_systems(reading: TextReading) -> tuple[str, ...]:
+    """The names of the rows of `by_position`: Kneser–Ney is the last."""
+    *names, baseline = reading.systems
+    return (*names, f"{names[0]}, by sentence", baseline)
+
+
+def by_position(reading: TextReading) -> tuple[Band, ...]:
+    """By place in the sentence, the first word being 1, under each of `position_systems`.
+
+    State is carried, but for the first run by sentence, which begins each from its initial state.
+    """
+    carried_KN = reading.log10s("carried")
+    by_sentence_N = reading.log10s("sentence")[0]
+    log10s_KN = np.stack([*carried_KN[:-1], by_sentence_N, carried_KN[-1]])
+    return position_bands(reading.baseline_scores.targets, log10_probs_KN=log10s_KN)
+
+
+def position_bands(word_ids_N: Ids, *, log10_probs_KN: Log10s) -> tuple[Band, ...]:
+    """The bands of positions that occur in a text, in n-gram ids, under K systems."""
+    bands_N = np.searchsorted(FIRSTS, _positions(word_ids_N), side="right") - 1
+    bands_N[word_ids_N == END] = len(FIRSTS)
+    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
+
+
+def _positions(word_ids_N: Ids) -> Ids:
+    """1 for the first token of each sentence."""
+    places = np.arange(len(word_ids_N))
+    is_first = np.concatenate([[True], word_ids_N[:-1] == END])
+    firsts = np.maximum.accumulate(np.where(is_first, places, 0))
+    return (places - firsts + 1).astype(np.int32)
+
+
+def _name(band: int) -> str:
+    if band == len(FIRSTS):
+        return END_WORD
+    first = FIRSTS[band]
+    if band + 1 == len(FIRSTS):
+        return f"{first}+"
+    last = FIRSTS[band + 1] - 1
+    return str(first) if first == last else f"{first}-{last}"

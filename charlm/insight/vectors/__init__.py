@@ -1,0 +1,1 @@
+"""Vectors of words and of any spelling: neighbours, analogies, similarity, files of them."""

@@ -1,0 +1,131 @@
+"""Word pairs with human scores, and Spearman's rho of the scores and the vectors' cosines.
+
+Which pairs are in it decides rho as much as the vectors do: a figure over the pairs whose words are
+both in the vocabulary does not compare with one over all that could be read by spelling.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from charlm.errors import DataError
+from charlm.insight.vectors.inputs import Asked, Paths, asked_of, paths_of, readings_of
+from charlm.insight.vectors.search import DECIMALS
+from charlm.insight.vectors.taps import At, Reader, Reading
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import read_lines, split_words
+
+LEAST_PAIRS = 3  # rho of two is 1 or -1 whatever they are
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """How well the cosines at one tap agree with the scores of one file."""
+
+    file: str
+    tap: str
+    n_pairs: int
+    n_known: int  # pairs of two words of the vocabulary
+    n_spelled: int  # further pairs, read with a word's spelling
+    rho_known: float | None  # over the known; None where too few or all of one score
+    rho: float | None  # over both
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    words: tuple[Reading | None, Reading | None]  # None: not one word, or not readable
+    score: float
+
+    @property
+    def is_known(self) -> bool:
+        return all(each is not None and each.is_known for each in self.words)
+
+
+def word_similarity(
+    files: Paths,
+    *,
+    model: str | Path | None = None,
+    at: At = None,
+    raw: bool = False,
+    lower: bool = False,
+    device: str = "auto",
+) -> tuple[Similarity, ...]:
+    """Spearman's rho of each file's scores and the cosines at each tap, coverage beside it.
+
+    A line is word, word, score, and more if it likes, between TABs, or between blanks where there
+    is no TAB; lines that begin with # and one heading are skipped. The rest as `neighbours`.
+
+    Raises:
+        ConfigError: as `neighbours`.
+        DataError: a file of another format.
+    """
+    paths = paths_of(files)
+    asked = asked_of(model, at=at, raw=raw, lower=lower, device=device)
+    results = []
+    for path in paths:
+        pairs = _read_pairs(path, asked.reader)
+        results += [_similarity(pairs, asked, tap=tap, name=str(path)) for tap in asked.taps]
+    return tuple(results)
+
+
+def _read_pairs(path: str | Path, reader: Reader) -> list[_Pair]:
+    name, pairs, has_heading = display_name(path), [], False
+    for number, line in read_lines(path):
+        if not line.strip(" \t") or line.startswith("#"):
+            continue
+        fields = line.split("\t") if "\t" in line else split_words(line)
+        score = _number(fields[2]) if len(fields) > 2 else None
+        if score is not None:
+            one, other = (reader.try_to_read(word) for word in fields[:2])
+            pairs.append(_Pair((one, other), score))
+        elif len(fields) < 3 or pairs or has_heading:
+            found = repr(fields[2]) if len(fields) > 2 else f"{len(fields)} fields"
+            raise DataError(f"{name}:{number}: found {found:.60}; expected word, word, score")
+        else:
+            has_heading = True
+    if not pairs:
+        raise DataError(f"{name}: no pair in it; expected word, word, score a line")
+    return pairs
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _similarity(pairs: list[_Pair], asked: Asked, *, tap: str, name: str) -> Similarity:
+    found = asked.units_of(readings_of(pair.words for pair in pairs), tap=tap)
+    readable = [pair for pair in pairs if found.has(*pair.words)]
+    known = [n for n, pair in enumerate(readable) if pair.is_known]
+    one_NE = found.of(readings_of((pair.words[0],) for pair in readable)).double()
+    other_NE = found.of(readings_of((pair.words[1],) for pair in readable)).double()
+    # Rounded: a cosine's last digits depend on the batch, and would order what is equal.
+    cosines = np.round((one_NE * other_NE).sum(dim=1).numpy(), DECIMALS)
+    scores = np.array([pair.score for pair in readable])
+    return Similarity(
+        file=name,
+        tap=tap,
+        n_pairs=len(pairs),
+        n_known=len(known),
+        n_spelled=len(readable) - len(known),
+        rho_known=_spearman(scores[known], cosines[known]),
+        rho=_spearman(scores, cosines),
+    )
+
+
+def _spearman(scores: np.ndarray, cosines: np.ndarray) -> float | None:
+    """Spearman's rho, ties at their mean rank; None where it is not defined, or says nothing."""
+    if len(scores) < LEAST_PAIRS or len(set(scores)) < 2 or len(set(cosines)) < 2:
+        return None
+    from scipy.stats import spearmanr  # loaded where it is used: it takes a second
+
+    return float(spearmanr(scores, cosines).statistic)

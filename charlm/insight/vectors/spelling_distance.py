@@ -1,0 +1,101 @@
+"""Table 6 of Kim et al. (2016) as a number: how near in spelling the nearest words are.
+
+Before the highway layers a word's neighbours look like it, behind them they mean something like it:
+the mean edit distance rises. Words of letters alone are taken, the most frequent first: numbers,
+signs and abbreviations have neighbours of their own kind at any tap.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.insight.vectors.cache import Tell
+from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in
+from charlm.insight.vectors.taps import ALL, At
+from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import pick_device
+from charlm.text.corpus.tokens import UNK
+
+
+@dataclass(frozen=True)
+class SpellingDistance:
+    """How far in spelling the nearest words are at one tap."""
+
+    tap: str
+    n_words: int
+    k: int  # nearest words of each
+    mean_distance: float  # characters to insert, delete or replace
+    mean_share: float  # the same as a share of the longer of the two words
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "at": self.tap,
+            "n_words": self.n_words,
+            "k": self.k,
+            "mean_distance": self.mean_distance,
+            "mean_share": self.mean_share,
+        }
+
+
+def spelling_distance(
+    n_words: int,
+    *,
+    model: str | Path | None = None,
+    k: int = 10,
+    at: At = None,
+    device: str = "auto",
+    tell: Tell | None = None,
+) -> tuple[SpellingDistance, ...]:
+    """The mean edit distance of the `n_words` most frequent words of letters and their neighbours.
+
+    Without `at`, at every tap but gates: char-cnn is before and highway after the highway layers.
+
+    Raises:
+        ConfigError: as `neighbours`; a number that is none.
+        DataError: a run that is not what was expected.
+    """
+    if n_words < 1:
+        raise ConfigError(f"edit_distance: found {n_words}; expected 1 or more words")
+    run = load_run(which_run(model), device=pick_device(device))
+    return spelling_distance_in(run, n_words, k=k, at=at, tell=tell)
+
+
+def spelling_distance_in(
+    run: LoadedRun, n_words: int, *, k: int = 10, at: At = None, tell: Tell | None = None
+) -> tuple[SpellingDistance, ...]:
+    """As `spelling_distance`, in a run that is loaded already."""
+    words = [word for word in run.inventory.words[UNK + 1 :] if word.isalpha()][:n_words]
+    if not words:
+        raise ConfigError(f"{run.path}: no word of letters alone; expected some in its vocabulary")
+    taps: dict[str, list[Neighbourhood]] = {}
+    for each in neighbours_in(run, words, k=k, at=ALL if at is None else at, raw=True, tell=tell):
+        taps.setdefault(each.tap, []).append(each)
+    return tuple(_distance(tap, found, k=k) for tap, found in taps.items())
+
+
+def _distance(tap: str, found: list[Neighbourhood], *, k: int) -> SpellingDistance:
+    pairs = [(each.form, near.word) for each in found for near in each.nearest]
+    distances = [edit_distance(one, other) for one, other in pairs]
+    longer = [max(map(len, pair)) for pair in pairs]
+    shares = [d / n for d, n in zip(distances, longer, strict=True)]
+    n_pairs = max(1, len(pairs))
+    return SpellingDistance(tap, len(found), k, sum(distances) / n_pairs, sum(shares) / n_pairs)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """The least number of characters to insert, delete or replace (Levenshtein)."""
+    above = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        above = list(_next_row(above, row, letter=letter, other=other))
+    return above[-1]
+
+
+def _next_row(above: list[int], row: int, *, letter: str, other: str) -> Iterator[int]:
+    left = row
+    yield left
+    for column, opposite in enumerate(other):
+        left = min(left + 1, above[column + 1] + 1, above[column] + (letter != opposite))
+        yield left

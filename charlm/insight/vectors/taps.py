@@ -1,0 +1,201 @@
+"""Words read as forms, and the vectors of forms at every tap: the encoder's points, and `output`.
+
+`output` is the word's vector in the output layer, where that has one a word: a form outside the
+vocabulary has none there. At a tap of an encoder's word side such a form has the vector of `<unk>`,
+which says nothing of the form: `Vectors.reads` says where a vector is a form's own.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.errors import ConfigError
+from charlm.model.forms import FormTable
+from charlm.run.store import LoadedRun
+from charlm.scoring.likelihood.nll import form_slices
+from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
+from charlm.text.io.lines import split_words
+
+At = str | Sequence[str] | None
+Ids = npt.NDArray[np.int64]
+
+OUTPUT = "output"
+ALL = "all"
+N_PROBES = 8
+GATES = re.compile(r"(.*\.)?(transform|gate)(\.\d+)?")  # shares between 0 and 1: no directions
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A word as it was asked, and the form that it is read as."""
+
+    word: str
+    form: str
+    number: int  # the word's id; that of `<unk>` for a form outside the vocabulary
+    is_known: bool
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What decides its vectors: `<unk>:cat` is spelled as the word `cat`, and is not it."""
+        return self.form, self.number
+
+
+class Reader:
+    """Reads words as a run does: by its text normalisation, then by its vocabulary or spelling."""
+
+    def __init__(self, run: LoadedRun, *, raw: bool = False, lower: bool = False) -> None:
+        self.run = run
+        self.raw = raw
+        self.lower = lower
+
+    def read(self, word: str) -> Reading:
+        """The word as a form.
+
+        Raises:
+            ConfigError: not one word, or one that the model cannot read.
+        """
+        tokens = self._tokens(word)
+        if len(tokens) != 1:
+            found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
+            raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
+        return self._reading(word, tokens[0])
+
+    def try_to_read(self, word: str) -> Reading | None:
+        """As `read`, and None for what cannot be read."""
+        try:
+            return self.read(word)
+        except ConfigError:
+            return None
+
+    def _tokens(self, word: str) -> list[str]:
+        line = word.replace("\n", " ")
+        line = line.lower() if self.lower else line
+        return split_words(line if self.raw else self.run.inventory.normalisation(line))
+
+    def _reading(self, word: str, token: str) -> Reading:
+        inventory = self.run.inventory
+        number = inventory.word_ids.get(token)
+        if number is not None:
+            return Reading(word, token, number, is_known=True)
+        form = form_of(token)
+        if not self.run.model.encoder.reads_spelling:
+            raise ConfigError(
+                f"word {form!r}: not in the vocabulary of {self.run.path}, which does "
+                f"not read spellings; expected one of its {inventory.n_words:,} words, or a run "
+                "with a character encoder"
+            )
+        if self._letters.isdisjoint(form):
+            raise ConfigError(
+                f"word {form!r}: the model of {self.run.path} knows none of its characters; "
+                f"expected a spelling in its {len(self._letters)} characters"
+            )
+        return Reading(word, form, UNK, is_known=False)
+
+    @cached_property
+    def _letters(self) -> frozenset[str]:
+        return frozenset(self.run.inventory.characters)
+
+
+class Vectors:
+    """The vectors of any forms at the taps of a run's model."""
+
+    def __init__(self, run: LoadedRun) -> None:
+        self.run = run
+        # Words as if they were none: where they all are what `<unk>` is, no spelling is read.
+        probe = [UNK_WORD, *run.inventory.words[UNK + 1 :][:N_PROBES]]
+        probed = self._encoded(probe, np.full(len(probe), UNK))
+        self.widths = {tap: vectors_NE.shape[1] for tap, vectors_NE in probed.items()}
+        self.last = list(self.widths)[-1]
+        self._spelled = {tap for tap, each_NE in probed.items() if (each_NE != each_NE[0]).any()}
+        if run.model.output.vector_dim:
+            self.widths[OUTPUT] = run.model.output.vector_dim
+
+    def taps(self, at: At = None, *, directed: bool = False) -> list[str]:
+        """The taps that were asked for: names, several between commas, or `all` that are no gates.
+
+        Without any, the encoder's last. `directed` refuses a tap of one number.
+
+        Raises:
+            ConfigError: no such tap, or one number where a direction is needed.
+        """
+        listed = [at] if isinstance(at, str) else list(at or [self.last])
+        chosen: dict[str, None] = {}
+        for name in (name.strip() for each in listed for name in each.split(",")):
+            if name == ALL:
+                chosen |= dict.fromkeys(t for t in self.widths if not GATES.fullmatch(t))
+            elif name in self.widths:
+                chosen[name] = None
+            else:
+                raise ConfigError(f"at: found {name!r}; expected one of {', '.join(self.widths)}")
+        for name in chosen:
+            if directed and self.widths[name] == 1:
+                raise ConfigError(
+                    f"at: {name!r} is one number a form, which has no direction; expected a tap "
+                    "of vectors; leave it out for the last"
+                )
+        return list(chosen)
+
+    def encoded(self, readings: Sequence[Reading], *, taps: Sequence[str]) -> dict[str, Tensor]:
+        """The vectors of some forms at some taps, (N, E) each, fp32, on the CPU.
+
+        Raises:
+            ConfigError: a form outside the vocabulary at `output`.
+        """
+        numbers = np.array([each.number for each in readings], np.int64)
+        result = {}
+        if set(taps) - {OUTPUT}:
+            result = self._encoded([each.form for each in readings], numbers)
+        if OUTPUT in taps:
+            for each in readings:
+                if not each.is_known:
+                    raise ConfigError(self.refusal(each, OUTPUT))
+            result[OUTPUT] = self.output_vectors[torch.from_numpy(numbers)].float().cpu()
+        return {tap: result[tap] for tap in taps}
+
+    def of_words(self, numbers: Ids, *, tap: str) -> Tensor:
+        """The vectors of words of the vocabulary at a tap, (N, E), fp32, on the CPU."""
+        if tap == OUTPUT:
+            return self.output_vectors[torch.from_numpy(numbers)].float().cpu()
+        words = self.run.inventory.words
+        return self._encoded([words[number] for number in numbers.tolist()], numbers)[tap]
+
+    def reads(self, reading: Reading, *, tap: str) -> bool:
+        """Whether a form has a vector of its own at a tap, and not that of `<unk>`."""
+        return reading.is_known or tap in self._spelled
+
+    def refusal(self, reading: Reading, tap: str) -> str:
+        """What to tell who asked for a form where it has no vector of its own."""
+        return (
+            f"word {reading.form!r}: not in the vocabulary of {self.run.path}, and {tap!r} "
+            f"reads no spellings; expected one of its {self.run.inventory.n_words:,} words, or "
+            "another tap"
+        )
+
+    @cached_property
+    def output_vectors(self) -> Tensor:
+        """The words' vectors in the output layer, (V, E)."""
+        model = self.run.model
+        with torch.no_grad():
+            h_0H = next(model.parameters()).new_empty(0, model.context.dim)
+            return model.output.expected_vectors(h_0H)[0].detach()
+
+    @torch.no_grad()
+    def _encoded(self, forms: Sequence[str], numbers: Ids) -> dict[str, Tensor]:
+        encoder = self.run.model.encoder.eval()
+        device = next(encoder.parameters()).device
+        n_words = self.run.inventory.n_words
+        # Of these forms alone: a table of the vocabulary takes seconds where words are many.
+        table = FormTable(self.run.inventory, forms, first_id=n_words)
+        blocks: list[dict[str, Tensor]] = []
+        for part in form_slices(table.lengths):
+            words_N = torch.from_numpy(numbers[part])
+            batch = table.forms(np.arange(part.start, part.stop))._replace(words_N=words_N)
+            taps = encoder.taps(batch.to(device))
+            blocks.append({tap: each.flatten(1).float().cpu() for tap, each in taps.items()})
+        return {tap: torch.cat([block[tap] for block in blocks]) for tap in blocks[0]}

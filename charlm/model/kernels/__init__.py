@@ -1,0 +1,1 @@
+"""How a processor likes parts of a model computed; each has its plain twin as the truth."""

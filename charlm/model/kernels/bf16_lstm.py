@@ -1,0 +1,211 @@
+"""The plain LSTM's training in bf16 on a CPU, one layer at a time, in one of two ways.
+
+oneDNN's own layer is the faster one where it is narrow and as wide as its input, once its widths
+are filled up to tiles. Elsewhere its backward pass takes up to twice as long as ours, which makes
+the products that do not wait for a state for all steps at once. Gates and memory are fp32 in both;
+oneDNN rounds the memory that it hands on at the end of a chunk.
+Evaluation, fp32 and other devices take torch's layer, which is the test's truth.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from charlm.model.kernels.tiles import by_thread, is_bf16_on_cpu, rounded_up, tiled_bf16, transposed
+
+Product = Callable[[Tensor], Tensor]
+ONEDNN_WIDEST = 384  # units of a layer; at 300 it takes two thirds of our time, at 650 a third more
+G = 2  # which of the four gates, i, f, g and o, is squashed to between −1 and 1
+
+
+def takes(layer: nn.RNNBase, x_TBE: Tensor) -> bool:
+    """Whether a layer is to be run here: an LSTM that learns, under bf16, on a CPU."""
+    return (
+        layer.mode == "LSTM"
+        and layer.training
+        and torch.is_grad_enabled()
+        and is_bf16_on_cpu(x_TBE)
+    )
+
+
+def run(
+    x_TBE: Tensor, state: Sequence[Tensor], *, weights: Sequence[Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """h_TBH in bf16, and the last h_BH and c_BH.
+
+    `state` is (h, c), `weights` are on the input, on the state, and a bias to each, in torch's
+    order of gates i, f, g, o.
+    """
+    width, dim = rounded_up(x_TBE.shape[2]), rounded_up(state[1].shape[1])
+    if width == dim <= ONEDNN_WIDEST and torch.backends.mkldnn.is_available():
+        return _by_onednn(x_TBE, state, weights=weights)
+    on_input, on_state, bias_x, bias_h = weights
+    h_TBH, c_BH = Bf16LSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
+        x_TBE, *state, on_input, on_state, bias_x + bias_h
+    )
+    return h_TBH, h_TBH[-1], c_BH
+
+
+def _by_onednn(
+    x_TBE: Tensor, state: Sequence[Tensor], *, weights: Sequence[Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `run`, in one call. A unit that is only there to fill a tile up has h = c = 0 for ever."""
+    dim = state[1].shape[1]
+    gates = [_filled(w.unflatten(0, (4, dim)), n_last=w.dim()).flatten(0, 1) for w in weights]
+    start = tuple(_filled(leaf)[None] for leaf in state)
+    found = torch._VF.lstm(_filled(x_TBE), start, gates, True, 1, 0.0, True, False, False)
+    h_TBH, h_1BH, c_1BH = (each[..., :dim] for each in found)
+    return h_TBH, h_1BH[0], c_1BH[0]
+
+
+def _filled(numbers: Tensor, *, n_last: int = 1) -> Tensor:
+    """As bf16, the last dimension, or two, filled up to a tile with zeros."""
+    more = [(0, rounded_up(size) - size) for size in reversed(numbers.shape[-n_last:])]
+    return functional.pad(numbers.bfloat16(), list(chain.from_iterable(more)))
+
+
+class Bf16LSTM(torch.autograd.Function):
+    """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c), for all steps of a chunk, and its gradients.
+
+    Products take bf16 and are summed in fp32; what a step adds to its gates is rounded once. With
+    g = 2 σ(2 z) − 1, which is tanh(z), one call squashes all gates: what goes into g is doubled,
+    exactly, and so is its gradient on its way out. Inside, a gate has a tile's multiple of units;
+    one that is only there to fill it up has c = h = 0 for ever.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
+        """h_TBH and the last c_BH of x_TBE, h_BH, c_BH, weight_GE, weight_GH and bias_G."""
+        x_TBE, h_BH, c_BH, weight_GE, weight_GH, bias_G = operands
+        n_steps, n_streams, ctx.input_dim = x_TBE.shape
+        dim = c_BH.shape[1]
+        wide = rounded_up(dim)
+        x_TBE, on_input = tiled_bf16(x_TBE, 1.0), _tiled(weight_GE, last_G=bias_G)
+        on_state = _tiled(weight_GH)
+        gates_TBG = functional.linear(x_TBE, on_input).float()
+        h_TBH = torch.empty(n_steps + 1, n_streams, wide, dtype=torch.bfloat16)
+        c_TBH, squashed_TBH = c_BH.new_empty(h_TBH.shape), c_BH.new_empty(h_TBH[1:].shape)
+        h_TBH[0], c_TBH[0] = (functional.pad(leaf, (0, wide - dim)) for leaf in (h_BH, c_BH))
+        times = packed(on_state, n_rows=n_streams)
+        parts = [part.unbind() for part in gates_TBG.chunk(4, dim=-1)]
+        hs, cs = h_TBH.unbind(), c_TBH.unbind()
+        rows = zip(gates_TBG.unbind(), *parts, squashed_TBH.unbind(), strict=True)
+        for t, (sums, i, f, half, o, squashed) in enumerate(rows):
+            sums.add_(times(hs[t])).sigmoid_()
+            torch.mul(f, cs[t], out=cs[t + 1]).addcmul_(i, half, value=2).sub_(i)
+            torch.mul(o, torch.tanh(cs[t + 1], out=squashed), out=hs[t + 1])
+        ctx.save_for_backward(x_TBE, h_TBH, c_TBH, squashed_TBH, gates_TBG, on_input, on_state)
+        ctx.dim = dim
+        return h_TBH[1:, :, :dim], c_TBH[-1, :, :dim]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        """Gradients of all operands, in fp32, from those of h_TBH and the last c_BH."""
+        x_TBE, h_TBH, *kept, on_input, on_state = ctx.saved_tensors
+        filled = (0, h_TBH.shape[2] - ctx.dim)
+        grad_TBH, grad_c_BH = (functional.pad(grad.float(), filled) for grad in grads)
+        sums_TBG, grad_h, grad_c = _through_time(grad_TBH, grad_c_BH, kept, on_state)
+        sums_NG, x_NE = sums_TBG.flatten(0, 1), x_TBE.flatten(0, 1)
+        sums_GN = transposed(sums_NG)
+        grad_x = by_thread(sums_NG, on_input)[:, : ctx.input_dim].float()
+        grad_input = sums_GN @ x_NE
+        return (
+            grad_x.view(*x_TBE.shape[:2], ctx.input_dim),
+            grad_h[:, : ctx.dim],
+            grad_c[:, : ctx.dim],
+            _cut(grad_input[:, : ctx.input_dim], dim=ctx.dim),
+            _cut((sums_GN @ h_TBH[:-1].flatten(0, 1))[:, : ctx.dim], dim=ctx.dim),
+            _cut(grad_input[:, ctx.input_dim], dim=ctx.dim),
+        )
+
+
+def _through_time(
+    grad_TBH: Tensor, grad_c_BH: Tensor, kept: Sequence[Tensor], on_state: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradient of the gates' sums in bf16, (T, B, G), and those of the first h and c."""
+    c_TBH, squashed_TBH, gates_TBG = kept
+    n_streams, dim = c_TBH.shape[1:]
+    to_c_TBH, factors_TBG = _factors(*kept)
+    sums_TBG = torch.empty_like(gates_TBG, dtype=torch.bfloat16)
+    times = packed(transposed(on_state), n_rows=n_streams)
+    row_BG = gates_TBG.new_empty(n_streams, 4 * dim)
+    of_c, of_h = row_BG.view(n_streams, 4, dim).split([3, 1], dim=1)
+    from_above = torch.zeros_like(grad_c_BH)
+    grad_h, grad_c = torch.empty_like(grad_c_BH), grad_c_BH.clone()
+    spread_c, spread_h = grad_c[:, None], grad_h[:, None]
+    factors_TB4H = factors_TBG.view(-1, n_streams, 4, dim)
+    by_step = (
+        grad_TBH.unbind(),
+        to_c_TBH.unbind(),
+        factors_TB4H[:, :, :3].unbind(),
+        factors_TB4H[:, :, 3:].unbind(),
+        sums_TBG.unbind(),
+        gates_TBG[..., dim : 2 * dim].unbind(),
+    )
+    for grad, to_c, factors_c, factors_h, sums, f in zip(*map(reversed, by_step), strict=True):
+        torch.add(grad, from_above, out=grad_h)
+        grad_c.addcmul_(grad_h, to_c)
+        torch.mul(spread_c, factors_c, out=of_c)
+        torch.mul(spread_h, factors_h, out=of_h)
+        from_above = times(sums.copy_(row_BG))
+        grad_c.mul_(f)
+    return sums_TBG, from_above.float(), grad_c
+
+
+def _factors(c_TBH: Tensor, squashed_TBH: Tensor, gates_TBG: Tensor) -> tuple[Tensor, Tensor]:
+    """By what the gradient of h becomes one of c, (T, B, H); and by what those of c (for i, f and
+    g) and of h (for o) become those of what was squashed, (T, B, G).
+    """
+    i, _, half, o = gates_TBG.chunk(4, dim=-1)
+    factors_TBG = torch.empty_like(gates_TBG)
+    of_i, of_f, of_half, of_o = factors_TBG.chunk(4, dim=-1)
+    torch.mul(half, 2, out=of_i).sub_(1)
+    of_f.copy_(c_TBH[:-1])
+    torch.mul(i, 2, out=of_half)
+    of_o.copy_(squashed_TBH)
+    torch.ops.aten.sigmoid_backward.grad_input(factors_TBG, gates_TBG, grad_input=factors_TBG)
+    return torch.ops.aten.tanh_backward(o, squashed_TBH), factors_TBG
+
+
+def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
+    """As bf16, with the `last` column; a gate's rows and the columns padded to tiles with zeros.
+
+    What goes into g is doubled.
+    """
+    rows_4HK: Tensor = weight_GK.unflatten(0, (4, -1))
+    _, n_rows, width = rows_4HK.shape
+    n_columns = width if last_G is None else width + 1
+    tiled = rows_4HK.new_empty(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
+    tiled[:, n_rows:] = 0
+    tiled[:, :n_rows, n_columns:] = 0
+    tiled[:, :n_rows, :width] = rows_4HK
+    if last_G is not None:
+        tiled[:, :n_rows, width] = last_G.view(4, n_rows)
+    tiled[G].mul_(2)
+    return tiled.flatten(0, 1)
+
+
+def _cut(grad: Tensor, *, dim: int) -> Tensor:
+    """The gradient of a weight or a bias from that of its tiled form, in fp32."""
+    own: Tensor = grad.unflatten(0, (4, -1))[:, :dim].float()
+    own[G].mul_(2)
+    return own.flatten(0, 1)
+
+
+def packed(weight_GH: Tensor, *, n_rows: int) -> Product:
+    """x ↦ x·Wᵀ for many small x of that many rows, with W laid out for it once, where torch can."""
+    if not torch.backends.mkldnn.is_available():
+        return lambda x_BH: functional.linear(x_BH, weight_GH)
+    tiles = torch.ops.mkldnn._reorder_linear_weight(weight_GH, n_rows)
+
+    def times(x_BH: Tensor) -> Tensor:
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x_BH, tiles, None, "none", [], "")
+        return product
+
+    return times

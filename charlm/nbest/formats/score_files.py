@@ -1,0 +1,231 @@
+"""Formats without a place for a further feature: scores stand beside the list, a log10 a line.
+
+That is what the tools that made them do: the RNNLM toolkit prints a number for each hypothesis, and
+SRILM keeps folders of scores beside the folder of lists. So with new scores such a list is written
+as its scores alone, and re-ranked as its lines in their new order; `Source.features` reads files of
+scores beside a list, those that were written here among them.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import ClassVar
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
+from charlm.nbest.policies import LN10, number, only, safe_name, written
+from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
+from charlm.text.io.files import display_name
+
+ENDINGS = (".gz", ".Z", ".bz2", ".xz", ".score", ".nbest")  # no part of an utterance's id
+
+
+class BesideFormat(FramedFormat):
+    """A format whose lines hold what its tool reads and nothing else."""
+
+    is_alone: ClassVar[bool] = False  # whether every line is a list
+
+    @abstractmethod
+    def row(self, line: Line, key: str) -> Row | Loose:
+        """What a line is; `key` is the id that the file's name gives.
+
+        Raises:
+            DataError: FILE:LINE of a line that is no hypothesis.
+        """
+
+    def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
+        """The line as it was."""
+        assert isinstance(hypothesis.original, str)
+        return hypothesis.original
+
+    def framed(self, item: Rescored, *, reranked: bool) -> str:
+        """The list as it was or in its new order; with scores and in its order, these alone."""
+        if reranked or not item.scores:
+            return super().framed(item, reranked=reranked)
+        pairs = zip(item.scores, item.nbest.hypotheses, strict=True)
+        return "".join(written(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an id; files of features hold a log10 for each hypothesis.
+
+        Raises:
+            ConfigError: names of columns, or a feature that the list has itself.
+            DataError: FILE:LINE of what is no hypothesis, or of a score too many or too few.
+        """
+        only(source, self.name, features=True)
+        with lines_of(source) as lines:
+            rows = (self.row(line, "") for line in lines)
+            yield from self._gathered(rows, source, lines.name, features=source.features)
+
+    def _gathered(
+        self,
+        rows: Iterable[Row | Loose],
+        source: Source,
+        name: str,
+        *,
+        features: Mapping[str, Path],
+        file: str = "",
+    ) -> Iterator[NbestList]:
+        with ExitStack() as stack:
+            beside = {
+                feature: stack.enter_context(open_lines(path, rules=source.rules))
+                for feature, path in features.items()
+            }
+            gathering = Gathering(source, name=name, file=file, is_alone=self.is_alone)
+            yield from gathering.lists(_with_features(rows, beside, name))
+
+
+def _with_features(
+    rows: Iterable[Row | Loose], beside: Mapping[str, Lines], name: str
+) -> Iterator[Row | Loose]:
+    """The rows, each with the next number of every file."""
+    for row in rows:
+        if isinstance(row, Row):
+            for feature, lines in beside.items():
+                if feature in row.features:
+                    raise ConfigError(
+                        f"{row.line.place}: found the feature {feature!r} in the list itself; "
+                        "expected another name for the file of scores"
+                    )
+                line = next(lines, None)
+                if line is None:
+                    raise DataError(
+                        f"{lines.name}: found no number for the hypothesis at {row.line.place}; "
+                        "expected one a line for each hypothesis"
+                    )
+                text = line.text.strip(" \t")
+                row.features[feature] = LN10 * number(text, line.place)
+        yield row
+    for lines in beside.values():
+        line = next(lines, None)
+        if line is not None:
+            raise DataError(
+                f"{line.place}: found a number more than {name} has hypotheses; expected one a "
+                "line for each hypothesis"
+            )
+
+
+class UtteranceFormat(BesideFormat):
+    """A list is a file of its own, named after its utterance; a folder holds many.
+
+    From a folder, each piece that is written bears the name of the file that was read, so that
+    scores make a folder of scores. The id is the name without `.gz`, `.score` and the like.
+    """
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list a file, by name; a file of features beside a folder is a folder too.
+
+        Raises:
+            ConfigError: names of columns, or a feature that the list has itself.
+            DataError: FILE:LINE of what is no hypothesis; an empty file, unless it may be missing;
+                two files of one utterance; a folder within the folder; scores without a list.
+        """
+        only(source, self.name, features=True)
+        if str(source.path) == "-" or not Path(source.path).is_dir():
+            with lines_of(source) as lines:
+                yield from self._one(lines, utterance_of(lines.name), source, source.features)
+            return
+        files, beside = files_of(source.path), _folders_beside(source)
+        _check_scores(files, beside, source=source)
+        for key, path in files.items():
+            features = {name: scores[key] for name, scores in beside.items() if key in scores}
+            with open_lines(path, rules=source.rules) as lines:
+                for found in self._one(lines, key, source, features, file=path.name):
+                    yield filled(found, beside, notices=source.notices)
+
+    def _one(
+        self,
+        lines: Lines,
+        key: str,
+        source: Source,
+        features: Mapping[str, Path],
+        *,
+        file: str = "",
+    ) -> Iterator[NbestList]:
+        rows = (self.row(line, key) for line in lines)
+        found = False
+        for item in self._gathered(rows, source, lines.name, features=features, file=file):
+            found = True
+            yield item
+        if found:
+            return
+        if not source.allow_missing:
+            raise DataError(
+                f"{lines.name}: found no hypothesis; expected at least one; "
+                "--allow-missing leaves the utterance out"
+            )
+        source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)
+
+
+def utterance_of(name: str) -> str:
+    """The id that a file's name gives."""
+    if name == display_name("-"):
+        return "-"
+    key = Path(name).name
+    while key.endswith(ENDINGS):
+        key = key[: key.rindex(".")]
+    return key
+
+
+def files_of(folder: str | Path) -> dict[str, Path]:
+    """The files of a folder by the ids of their utterances, sorted; hidden ones are none of it.
+
+    Raises:
+        DataError: a folder in it, two files of one utterance, a name that is no id, or nothing.
+    """
+    files: dict[str, Path] = {}
+    for path in sorted(path for path in Path(folder).iterdir() if not path.name.startswith(".")):
+        if not path.is_file():
+            raise DataError(f"{path}: is no file; expected a folder of files, one an utterance")
+        key = safe_name(utterance_of(path.name), str(folder))
+        if key in files:
+            raise DataError(f"{path}: found the id {key!r} of {files[key]} too; expected one file")
+        files[key] = path
+    if not files:
+        raise DataError(f"{folder}: found no file in this folder; expected one an utterance")
+    return files
+
+
+def first_lines(sample: Sample) -> tuple[str, ...]:
+    """The beginning of a list; of a folder of files, that of the first; empty for other folders."""
+    if not sample.names:
+        return sample.lines
+    if any("/" in name for name in sample.names):
+        return ()
+    with open_lines(Path(sample.path) / sample.names[0]) as lines:
+        return lines.sample()
+
+
+def _folders_beside(source: Source) -> dict[str, dict[str, Path]]:
+    """The files of scores of each utterance, by feature."""
+    folders = {}
+    for feature, folder in source.features.items():
+        if not Path(folder).is_dir():
+            raise DataError(f"{folder}: is no folder; expected one of scores, a file a list")
+        folders[feature] = files_of(folder)
+    return folders
+
+
+def _check_scores(
+    files: Mapping[str, Path], beside: Mapping[str, Mapping[str, Path]], *, source: Source
+) -> None:
+    """Raises DataError for lists without scores, and scores without lists, unless they may be."""
+    for feature, scores in beside.items():
+        missing = [key for key in files if key not in scores]
+        surplus = [key for key in scores if key not in files]
+        if source.allow_missing:
+            source.notices.pass_over(f"files of {feature!r} without a list", len(surplus))
+        elif missing or surplus:
+            names = ", ".join((missing or surplus)[:3])
+            names += ", ..." if len(missing or surplus) > 3 else ""
+            found = f"no {feature!r} for {len(missing)} of {len(files)} utterances"
+            if not missing:
+                found = f"{feature!r} for {len(surplus)} utterances without a list"
+            raise DataError(
+                f"{source.path}: found {found} ({names}); expected a file each; --allow-missing "
+                "does without"
+            )

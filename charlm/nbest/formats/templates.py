@@ -1,0 +1,172 @@
+"""What stands around the hypotheses of a list, so that a writer puts everything back as it was.
+
+Hypotheses are pieces of text with gaps between them: a byte order mark, line ends, comments, the
+braces of a JSON object. Re-ranking moves the pieces and leaves the gaps where they are, so the last
+line of a file may move up and still gets the end of line that it never had.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from charlm.errors import DataError
+from charlm.nbest.format import Format, Piece, Source
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.list_lines import Line
+from charlm.nbest.policies import ids_once, settled
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The gaps around the pieces of a list, in the order of the file; one more than hypotheses."""
+
+    gaps: tuple[str, ...]
+    slots: tuple[int, ...]  # of each hypothesis, in order of rank: which piece it is in the file
+    scored_gap: str | None = None  # the first gap, where a further feature changes it
+    file: str = ""  # the name of the list's own file, where each has one
+
+
+class Row(NamedTuple):
+    """A line that is a hypothesis, as its format understood it."""
+
+    line: Line
+    id: str
+    words: tuple[str, ...]
+    features: dict[str, float]  # NaN and infinity still in them
+    original: object  # what the format needs to write it
+    rank: int | None = None
+    recording: str = ""
+    reference: tuple[str, ...] | None = None
+
+
+class Loose(NamedTuple):
+    """A line that is none: a header, a comment, a blank line."""
+
+    line: Line
+    scored: str | None = None  # its text where there is a further feature
+
+
+class FramedFormat(Format):
+    """A format whose writer puts pieces back into their frame."""
+
+    @abstractmethod
+    def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
+        """The text of a hypothesis, with its score if there is one, where `at` stood before."""
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """A piece a list, whatever stands around its hypotheses included."""
+        kinds = set()
+        for item in lists:
+            kinds.add(bool(item.scores))
+            assert len(kinds) == 1, "some lists have scores, and some have none"  # of one table
+            yield Piece(frame_of(item).file, self.framed(item, reranked=reranked))
+
+    def framed(self, item: Rescored, *, reranked: bool) -> str:
+        """The text of a list within its frame."""
+        frame, hypotheses = frame_of(item), item.nbest.hypotheses
+        texts = [""] * len(hypotheses)
+        order = item.ranking if reranked else range(len(hypotheses))
+        for at, which in enumerate(order):
+            score = item.scores[which] if item.scores else None
+            texts[frame.slots[at]] = self.piece(hypotheses[which], score, at=hypotheses[at])
+        first = frame.gaps[0]
+        if item.scores and frame.scored_gap is not None:
+            first = frame.scored_gap
+        return first + "".join(text + gap for text, gap in zip(texts, frame.gaps[1:], strict=True))
+
+
+def frame_of(item: Rescored) -> Frame:
+    """What stands around the hypotheses of a list that a framed format read."""
+    assert isinstance(item.nbest.original, Frame)
+    return item.nbest.original
+
+
+class Gathering:
+    """Rows on their way to lists: those of one id stand together, whatever else between them.
+
+    `is_alone`: every row is a list, which is handed on at once, and its id is not kept.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        name: str,
+        ragged: bool = False,
+        file: str = "",
+        is_alone: bool = False,
+    ) -> None:
+        self._source, self._name = source, name
+        self._ragged, self._file = ragged, file
+        self._once = None if is_alone else ids_once()
+        self._rows: list[Row] = []
+        self._gaps: list[str] = []
+        self._end = ""  # of the last hypothesis' line
+        self._loose, self._loose_scored = "", ""
+        self._scored_gap: str | None = None
+
+    def lists(self, rows: Iterable[Row | Loose]) -> Iterator[NbestList]:
+        """The lists, each when the next begins, or at once.
+
+        Raises:
+            DataError: an id that comes again later, a feature without a number, no hypothesis.
+        """
+        for row in rows:
+            if isinstance(row, Loose):
+                self._loose += row.line.raw
+                text = row.line.text if row.scored is None else row.scored
+                self._loose_scored += row.line.start + text + row.line.end
+                continue
+            if self._rows and self._rows[-1].id != row.id:
+                yield self._closed()
+            self._open(row)
+            if self._once is None:
+                yield self._closed()
+        if self._rows:
+            self._end += self._loose
+            yield self._closed()
+        elif self._loose:
+            raise DataError(f"{self._name}: found no hypothesis; expected at least one")
+
+    def _open(self, row: Row) -> None:
+        if not self._rows:
+            if self._once is not None:
+                self._once(row.id, row.line.place)
+            scored = self._loose_scored
+            self._scored_gap = scored + row.line.start if scored != self._loose else None
+        self._gaps.append(self._end + self._loose + row.line.start)
+        self._rows.append(row)
+        self._end, self._loose, self._loose_scored = row.line.end, "", ""
+
+    def _closed(self) -> NbestList:
+        rows, gaps = self._rows, [*self._gaps, self._end]
+        self._rows, self._gaps, self._end = [], [], ""
+        order = by_rank([row.rank for row in rows])
+        features = settled(
+            rows[0].id,
+            [rows[i].features for i in order],
+            places=[rows[i].line.place for i in order],
+            on_nan=self._source.on_nan,
+            notices=self._source.notices,
+            ragged=self._ragged,
+        )
+        hypotheses = tuple(
+            Hypothesis(rows[i].words, found, rows[i].line.place, rows[i].original)
+            for i, found in zip(order, features, strict=True)
+        )
+        return NbestList(
+            rows[0].id,
+            hypotheses,
+            recording=rows[0].recording,
+            reference=rows[0].reference,
+            original=Frame(tuple(gaps), tuple(order), self._scored_gap, self._file),
+        )
+
+
+def by_rank(ranks: Sequence[int | None]) -> list[int]:
+    """The indices of hypotheses in order of their ranks; in that of the file where one has none."""
+    known = [rank for rank in ranks if rank is not None]
+    if len(known) < len(ranks):
+        return list(range(len(ranks)))
+    return sorted(range(len(ranks)), key=known.__getitem__)

@@ -1,0 +1,130 @@
+"""Lattices of a file, a folder or standard input, one at a time, their format known by content.
+
+An archive is never kept whole. A folder is one of HTK's files, an utterance each, in the order of
+their names; how each begins is looked at first, and what is no lattice is left out and counted.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.lattices import kaldi, slf
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.list_lines import Lines, OpenSource, lines_of, open_lines, opened
+from charlm.text.io.files import display_name, open_bytes
+
+SLF, KALDI = "slf", "kaldi-lattice"
+FORMATS = (SLF, KALDI)
+BINARY = "\0B"  # where Kaldi's binary objects begin
+CLAIMS = {SLF: slf.claims, KALDI: kaldi.claims}
+HEAD_BYTES = 4096  # of a file in a folder: its first field stands there
+MOST_NAMED = 4
+
+
+def lattice_format(sample: Sample) -> str | None:
+    """The format of what begins so; None if these are no lattices.
+
+    Raises:
+        DataError: a binary archive.
+    """
+    if sample.names:
+        names = (name for name in sample.names if "/" not in name)
+        return SLF if any(_looks_like_one(Path(sample.path) / name) for name in names) else None
+    if any(BINARY in line for line in sample.lines[:1]):
+        raise DataError(
+            f"{display_name(sample.path)}: a binary archive of Kaldi; expected text; convert it: "
+            f"lattice-copy ark:{sample.path} ark,t:-"
+        )
+    return next((name for name, claims in CLAIMS.items() if claims(sample.lines)), None)
+
+
+def read_lattices(
+    source: Source, *, form: str = "auto", words_txt: str | Path | None = None
+) -> Iterator[Lattice]:
+    """The lattices in their order, each when it is complete.
+
+    A source that is open already is read from there. `words_txt` is the symbol table of Kaldi
+    lattices whose words are numbers.
+
+    Raises:
+        ConfigError: an unknown format.
+        DataError: no lattices, or FILE:LINE and what was expected there.
+    """
+    if form not in ("auto", *FORMATS):
+        raise ConfigError(f"--format {form!r:.40}: expected auto, {' or '.join(FORMATS)}")
+    symbols = None
+    if words_txt is not None:
+        symbols = kaldi.read_symbols(words_txt, rules=source.rules)
+    with nullcontext(source) if isinstance(source, OpenSource) else opened(source) as ready:
+        sample = ready.sample
+        assert sample is not None  # an opened source knows its beginning
+        found = lattice_format(sample) if form == "auto" else form
+        if found is None:
+            raise _no_lattices(source)
+        if ready.lines is None:
+            yield from _of_folder(source, _lattices_in(source, sample, found))
+            return
+        with lines_of(ready) as lines:
+            yield from _of_file(lines, found, symbols)
+
+
+def _of_file(lines: Lines, form: str, symbols: kaldi.Symbols | None) -> Iterator[Lattice]:
+    if lines.peek() is None:
+        raise DataError(f"{lines.name}: empty; expected lattices")
+    yield from slf.read(lines) if form == SLF else kaldi.read(lines, symbols=symbols)
+
+
+def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
+    """The names of a folder's lattices; the others are counted.
+
+    Raises:
+        DataError: there is none, or an empty file, which a decoder that failed left.
+    """
+    if form != SLF:
+        raise ConfigError(
+            f"{source.path}: a folder; expected an archive of Kaldi's, or HTK's files (slf)"
+        )
+    found = {name: _is_lattice(Path(source.path) / name) for name in sample.names}
+    if not any(found.values()):
+        raise _no_lattices(source)
+    others = [name for name, is_lattice in found.items() if not is_lattice]
+    named = ", ".join([*others[:MOST_NAMED], *(["…"] if len(others) > MOST_NAMED else [])])
+    source.notices.pass_over(f"files that are no lattices ({named})", len(others))
+    return [name for name, is_lattice in found.items() if is_lattice]
+
+
+def _looks_like_one(path: Path) -> bool:
+    """As `_is_lattice`; a file of lists may be empty, or none of ours to read."""
+    with suppress(DataError, OSError):
+        return _is_lattice(path)
+    return False
+
+
+def _is_lattice(path: Path) -> bool:
+    """Whether a file begins as HTK's do.
+
+    Raises:
+        DataError: it is empty, or packed and broken.
+    """
+    if not path.is_file():  # a pipe would be waited for
+        return False
+    with open_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise DataError(f"{path}: empty; expected a lattice; remove it to leave it out")
+    return slf.claims(tuple(head.decode("utf-8-sig", "replace").split("\n")))
+
+
+def _no_lattices(source: Source) -> DataError:
+    return DataError(
+        f"{display_name(source.path)}: no lattices; expected HTK's (SLF, begins with VERSION=) or "
+        "Kaldi's as text (an utterance's id, then lines of numbers)"
+    )
+
+
+def _of_folder(source: Source, names: Iterable[str]) -> Iterator[Lattice]:
+    for name in names:
+        with open_lines(Path(source.path) / name, rules=source.rules) as lines:
+            yield from slf.read(lines, file=name)

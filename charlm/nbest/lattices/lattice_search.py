@@ -1,0 +1,264 @@
+"""Expanding a lattice over nodes and histories, level by level, with a beam and recombination.
+
+A node's level is the largest number of words before it, so a level is one question to the models.
+The search is a generator of questions: whoever runs it may ask for several lattices at once.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
+
+from charlm.nbest.lattices.expanded import (
+    Answers,
+    ExpandedArc,
+    ExpandedLattice,
+    dot,
+    language_value,
+    static_scores,
+)
+from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import LatticeOptions, weighing
+from charlm.nbest.lattices.pairs import Pair, chosen, useful_nodes
+
+TYPICAL_LOG_PROB = -6.0  # nats of a word, where nothing stands in for a model in the future
+
+
+class Question(NamedTuple):
+    """What a search wants to know, and what it may go on from later."""
+
+    requests: list[Request]  # each once
+    live: list[History]
+
+
+Questions = Generator[Question, LogProbs, ExpandedLattice]
+
+
+class _Move:
+    """An arc with words after a history, being asked for token by token."""
+
+    __slots__ = ("answers", "arc", "history", "pair")
+
+    def __init__(self, pair: Pair, arc: int, answers: Answers) -> None:
+        self.pair = pair
+        self.arc = arc
+        self.history = pair.history
+        self.answers = answers
+
+
+def expand(
+    lattice: Lattice, models: Sequence[str], *, options: LatticeOptions, root: History
+) -> Questions:
+    """The lattice expanded; answers to a question have a row a request and a column a model.
+
+    Raises:
+        ConfigError: weights that do not fit the lattice.
+    """
+    search = _Search(lattice, tuple(models), options)
+    search.begin(root)
+    for level, nodes in enumerate(search.levels):
+        pairs = search.prune(search.gather(nodes, level))
+        yield from search.extend(pairs, level)
+    return search.result()
+
+
+class _Search:
+    """The pairs of one lattice."""
+
+    def __init__(self, lattice: Lattice, models: tuple[str, ...], options: LatticeOptions) -> None:
+        self.lattice = lattice
+        self.models = models
+        self.options = options
+        self.weighing = weighing(lattice, models, options=options)
+        self.statics = static_scores(lattice, self.weighing, options=options)
+        self.tokens = self._tokens()
+        self.level_of, self.levels = self._levels()
+        self.ahead = self._ahead()
+        self.pending: dict[int, dict[object, Pair]] = {}
+        self.kept: list[Pair] = []
+        self.ends: dict[int, Answers] = {}
+        self.n_merged = self.n_pruned = self.n_refused = 0
+
+    def _tokens(self) -> list[tuple[str, ...]]:
+        """What each arc adds to histories; nothing where there is no model."""
+        read: dict[str, tuple[str, ...]] = {}
+        for word in {arc.word for arc in self.lattice.arcs}:
+            read[word] = self.options.steps(word) if self.models else ()
+        return [read[arc.word] for arc in self.lattice.arcs]
+
+    def _levels(self) -> tuple[dict[int, int], list[list[int]]]:
+        lattice = self.lattice
+        level_of = dict.fromkeys(lattice.order, 0)
+        for node in lattice.order:
+            for number in lattice.arcs_of[node]:
+                target = lattice.arcs[number].target
+                if target in level_of:
+                    step = 1 if self.tokens[number] else 0
+                    level_of[target] = max(level_of[target], level_of[node] + step)
+        levels: list[list[int]] = [[] for _ in range(max(level_of.values()) + 1)]
+        for node in lattice.order:
+            levels[level_of[node]].append(node)
+        return level_of, levels
+
+    def _ahead(self) -> dict[int, float]:
+        """The best score from each node to an end, the old model standing in for the new ones."""
+        lattice, weight = self.lattice, sum(self.weighing.models)
+        knows = any(language_value(lattice, arc.values) for arc in lattice.arcs)
+
+        def stand_in(values: Answers, n_tokens: int) -> float:
+            value = language_value(lattice, values) if knows else n_tokens * TYPICAL_LOG_PROB
+            return weight * value
+
+        ahead: dict[int, float] = {}
+        for node in reversed(lattice.order):
+            best = []
+            if node in lattice.finals:
+                values = lattice.finals[node]
+                best.append(dot(self.weighing.own, values) + stand_in(values, 1))
+            for number in lattice.arcs_of[node]:
+                arc = lattice.arcs[number]
+                if arc.target in ahead:
+                    n_tokens = len(self.tokens[number])
+                    future = stand_in(arc.values, n_tokens) if n_tokens else 0.0
+                    best.append(self.statics[number] + future + ahead[arc.target])
+            ahead[node] = max(best)
+        return ahead
+
+    def begin(self, root: History) -> None:
+        """The start, before anything."""
+        self.pending[self.lattice.start] = {None: Pair(self.lattice.start, root, 0.0)}
+
+    def gather(self, nodes: list[int], level: int) -> list[Pair]:
+        """The pairs of a level, those behind arcs without words included."""
+        pairs = []
+        for node in nodes:
+            own = list(self.pending.pop(node, {}).values())
+            pairs += own
+            for number in self._silent_arcs(node):
+                if self.level_of[self.lattice.arcs[number].target] == level:
+                    for pair in own:
+                        self._arrive(pair, number, pair.history, self._nothing)
+        return pairs
+
+    @property
+    def _nothing(self) -> Answers:
+        return (0.0,) * len(self.models)
+
+    def _silent_arcs(self, node: int) -> list[int]:
+        arcs = self.lattice.arcs
+        return [
+            number
+            for number in self.lattice.arcs_of[node]
+            if not self.tokens[number] and arcs[number].target in self.level_of
+        ]
+
+    def _arrive(self, pair: Pair, number: int, history: History, answers: Answers) -> None:
+        node = self.lattice.arcs[number].target
+        score = pair.score + self.statics[number] + dot(self.weighing.models, answers)
+        n_words = self.options.recombine
+        key: object = history.tail(n_words) if n_words else history
+        known = self.pending.setdefault(node, {})
+        target = known.get(key)
+        if target is None:
+            target = known[key] = Pair(node, history, score)
+            target.came_from = pair
+        else:
+            self.n_merged += target.history is not history
+            if score > target.score:
+                target.history, target.score, target.came_from = history, score, pair
+        target.arrivals.append((pair, number, answers))
+
+    def prune(self, pairs: list[Pair]) -> list[Pair]:
+        """The pairs of a level that go on, in their order."""
+        hopes = [pair.score + self.ahead[pair.node] for pair in pairs]
+        beam = self.options.beam * self.weighing.language
+        within, refused, kept = chosen(
+            pairs, hopes, beam=beam, at_most=self.options.max_pairs, is_open=self._is_open
+        )
+        self.n_pruned += len(pairs) - within
+        self.n_refused += refused
+        for number, pair in enumerate(kept, len(self.kept)):
+            pair.number = number
+        self.kept += kept
+        return kept
+
+    def _is_open(self, pair: Pair) -> bool:
+        """Whether paths end here or go on to a later level."""
+        if pair.node in self.lattice.finals:
+            return True
+        level, arcs = self.level_of[pair.node], self.lattice.arcs_of[pair.node]
+        return any(self.level_of.get(self.lattice.arcs[a].target, -1) > level for a in arcs)
+
+    def extend(self, pairs: list[Pair], level: int) -> Generator[Question, LogProbs, None]:
+        """Ask for the words behind a level's pairs and let them arrive at later ones."""
+        moves = [
+            _Move(pair, number, self._nothing)
+            for pair in pairs
+            for number in self.lattice.arcs_of[pair.node]
+            if self.tokens[number] and self.lattice.arcs[number].target in self.level_of
+        ]
+        final = [pair for pair in pairs if pair.node in self.lattice.finals]
+        live = [pair.history for pair in pairs]
+        live += [pair.history for known in self.pending.values() for pair in known.values()]
+        ending = [(pair.history, END_WORD) for pair in final] if self.models else []
+        asking = moves
+        for step in range(max((len(self.tokens[move.arc]) for move in moves), default=1)):
+            asking = [move for move in asking if len(self.tokens[move.arc]) > step]
+            wanted = [(move.history, self.tokens[move.arc][step]) for move in asking]
+            found = yield from _answers([*wanted, *ending], live)
+            for move, (history, token), answers in zip(asking, wanted, found, strict=False):
+                move.answers = _sum(move.answers, answers)
+                move.history = history.then(token)
+            if not step:
+                own = found[len(wanted) :] if ending else [()] * len(final)
+                self.ends.update((pair.number, end) for pair, end in zip(final, own, strict=True))
+                ending = []
+        for move in moves:
+            self._arrive(move.pair, move.arc, move.history, move.answers)
+        for pair in pairs:
+            for number in self._silent_arcs(pair.node):
+                if self.level_of[self.lattice.arcs[number].target] > level:
+                    self._arrive(pair, number, pair.history, self._nothing)
+
+    def result(self) -> ExpandedLattice:
+        """What is on whole paths."""
+        arcs = [
+            ExpandedArc(source.number, pair.number, number, answers)
+            for pair in self.kept
+            for source, number, answers in pair.arrivals
+            if source.number >= 0
+        ]
+        useful = useful_nodes(arcs, self.ends)
+        renamed = {number: new for new, number in enumerate(sorted(useful))}
+        arcs.sort(key=lambda arc: arc[:3])
+        return ExpandedLattice(
+            lattice=self.lattice,
+            models=self.models,
+            options=self.options,
+            weighing=self.weighing,
+            nodes=tuple(self.kept[number].node for number in renamed),
+            arcs=tuple(
+                ExpandedArc(renamed[arc.source], renamed[arc.target], arc.arc, arc.answers)
+                for arc in arcs
+                if arc.source in useful and arc.target in useful
+            ),
+            ends={renamed[node]: end for node, end in self.ends.items() if node in useful},
+            n_merged=self.n_merged,
+            n_pruned=self.n_pruned,
+            n_refused=self.n_refused,
+        )
+
+
+def _answers(
+    requests: list[Request], live: list[History]
+) -> Generator[Question, LogProbs, list[Answers]]:
+    """The answers to requests, each asked once."""
+    if not requests:
+        return []
+    rows = {request: row for row, request in enumerate(dict.fromkeys(requests))}
+    answers = yield Question(list(rows), live)
+    found: list[Answers] = [tuple(row) for row in answers.tolist()]
+    return [found[rows[request]] for request in requests]
+
+
+def _sum(one: Answers, other: Answers) -> Answers:
+    return tuple(a + b for a, b in zip(one, other, strict=True))

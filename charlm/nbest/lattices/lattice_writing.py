@@ -1,0 +1,53 @@
+"""Lattices as text: as they were read, or with the scores that rescoring gave them."""
+
+from charlm.nbest.format import Piece
+from charlm.nbest.lattices import kaldi_writing, slf_writing
+from charlm.nbest.lattices.expanded import RescoredLattice
+from charlm.nbest.lattices.kaldi import KaldiOriginal
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.new_scores import NewScores
+from charlm.nbest.lattices.slf import SlfOriginal
+
+
+def unchanged(lattice: Lattice) -> Piece:
+    """The lattice, byte for byte; of a folder its own file."""
+    original = lattice.original
+    assert isinstance(original, (KaldiOriginal, SlfOriginal))
+    name = original.file if isinstance(original, SlfOriginal) else ""
+    return Piece(name, "".join(line.raw for line in original.lines))
+
+
+def rescored_text(rescored: RescoredLattice) -> Piece:
+    """The expanded lattice with new language scores: its best path at `decoder_scales` is ours.
+
+    Raises:
+        ConfigError: weights that no scales of a decoder say.
+        DataError: a lattice of probabilities, which cannot hold such scores.
+    """
+    expanded = rescored.expanded
+    scores = NewScores(expanded)
+    original = expanded.lattice.original
+    if isinstance(original, KaldiOriginal):
+        return Piece("", kaldi_writing.written(expanded, scores))
+    assert isinstance(original, SlfOriginal)
+    text = slf_writing.written(expanded, scores, note=how_it_was_made(rescored))
+    return Piece(original.file, text)
+
+
+def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
+    """The scales at which a decoder reads what `rescored_text` writes, as its options name them."""
+    if isinstance(rescored.lattice.original, SlfOriginal):
+        return dict(slf_writing.SCALES)
+    return kaldi_writing.decoder_scales(NewScores(rescored.expanded))
+
+
+def how_it_was_made(rescored: RescoredLattice) -> str:
+    """Models, recombination, beam and weights, in a line."""
+    expanded = rescored.expanded
+    options = expanded.options
+    weights = " ".join(f"{name}={value:.6g}" for name, value in expanded.weighing.weights.items())
+    return (
+        f"charlm: {' '.join(expanded.models)} recombine={options.recombine} "
+        f"beam={options.beam:g} merged={expanded.n_merged} "
+        f"pruned={expanded.n_pruned + expanded.n_refused} weights: {weights}"
+    )

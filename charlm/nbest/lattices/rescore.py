@@ -1,0 +1,166 @@
+"""Lattices to rescored lattices: the search, the best hypotheses, and their own scores.
+
+Several lattices ask their models together, since one lattice's questions are few. Where histories
+were merged, the best hypotheses are asked again along their own before they are given back.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.lattices.best_paths import BestPath, best_paths
+from charlm.nbest.lattices.expanded import ExpandedLattice, RescoredLattice, dot
+from charlm.nbest.lattices.histories import (
+    END_WORD,
+    Histories,
+    History,
+    LogProbs,
+    ReadHistories,
+    Request,
+    asked,
+)
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
+from charlm.nbest.lattices.lattice_search import Question, expand
+
+LATTICES_AT_ONCE = 64
+ARCS_AT_ONCE = 50_000  # of lattices that are searched together
+LIVE_AT_ONCE = 10_000  # histories that they may go on from; beyond it the first ones go on alone
+
+Job = Generator[Question, LogProbs, RescoredLattice]
+
+
+def rescore_with(
+    lattices: Iterable[Lattice],
+    models: Mapping[str, Histories],
+    *,
+    options: LatticeOptions | None = None,
+    at_once: int = LATTICES_AT_ONCE,
+) -> Iterator[RescoredLattice]:
+    """Each lattice rescored, in their order; `models` name the new features.
+
+    Lattices are read `at_once` before the first comes out: 1 answers each as soon as it is there.
+
+    A model called `old_lm` is the one that made Kaldi's graph scores: it is taken out of them, and
+    reads labels as they stand, noise too. Without models the lattice's own features rank its paths.
+
+    Raises:
+        ConfigError: weights that do not fit.
+        DataError: a model gives a word nothing; whatever the reader of the lattices raises.
+    """
+    options = options or LatticeOptions()
+    if OLD in models:
+        models = {
+            name: model if name == OLD else ReadHistories(model, options.read)
+            for name, model in models.items()
+        }
+        options = replace(options, by_label=True)
+    for group in _groups(lattices, at_once):
+        root = History()
+        jobs = [_job(lattice, tuple(models), options=options, root=root) for lattice in group]
+        yield from _together(jobs, models)
+
+
+def _groups(lattices: Iterable[Lattice], at_once: int) -> Iterator[list[Lattice]]:
+    group: list[Lattice] = []
+    n_arcs = 0
+    for lattice in lattices:
+        if group and (len(group) == at_once or n_arcs + len(lattice.arcs) > ARCS_AT_ONCE):
+            yield group
+            group, n_arcs = [], 0
+        group.append(lattice)
+        n_arcs += len(lattice.arcs)
+    if group:
+        yield group
+
+
+def _together(jobs: Sequence[Job], models: Mapping[str, Histories]) -> list[RescoredLattice]:
+    """What all jobs return; each round their questions are one."""
+    results: dict[int, RescoredLattice] = {}
+    questions: dict[int, Question] = {}
+
+    def go_on(number: int, answer: LogProbs | None) -> None:
+        try:
+            job = jobs[number]
+            questions[number] = next(job) if answer is None else job.send(answer)
+        except StopIteration as stopped:
+            results[number] = stopped.value
+            questions.pop(number, None)
+
+    for number in range(len(jobs)):
+        go_on(number, None)
+    while questions:
+        asking = _first_ones(questions)
+        requests = [request for question in asking.values() for request in question.requests]
+        answers = asked(models, requests)
+        start = 0
+        for number, question in asking.items():
+            go_on(number, answers[start : start + len(question.requests)])
+            start += len(question.requests)
+        live = {history for question in questions.values() for history in question.live}
+        for model in models.values():
+            model.keep(live)
+    return [results[number] for number in range(len(jobs))]
+
+
+def _first_ones(questions: Mapping[int, Question]) -> dict[int, Question]:
+    """The questions that are asked next: at least one, and the others wait while states abound."""
+    n_live = 0
+    asking: dict[int, Question] = {}
+    for number, question in questions.items():
+        n_live += len(question.live)
+        if asking and n_live > LIVE_AT_ONCE:
+            break
+        asking[number] = question
+    return asking
+
+
+def _job(
+    lattice: Lattice, models: tuple[str, ...], *, options: LatticeOptions, root: History
+) -> Job:
+    expanded = yield from expand(lattice, models, options=options, root=root)
+    paths = best_paths(expanded, options.n_best)
+    if expanded.n_merged and paths:
+        paths = yield from _asked_again(expanded, paths, root)
+    hypotheses = [
+        Hypothesis(path.words, expanded.features(path.own, path.answers), lattice.place)
+        for path in paths
+    ]
+    return RescoredLattice(
+        expanded=expanded,
+        nbest=NbestList(lattice.id, tuple(hypotheses)),
+        totals=tuple(path.total for path in paths),
+    )
+
+
+def _asked_again(
+    expanded: ExpandedLattice, paths: list[BestPath], root: History
+) -> Generator[Question, LogProbs, list[BestPath]]:
+    """The paths with the models' answers along their own histories, best first again."""
+    sentences = [[*_tokens(expanded, path), END_WORD] for path in paths]
+    sums = np.zeros((len(paths), len(expanded.models)))
+    histories = [root] * len(paths)
+    for position in range(max(map(len, sentences))):
+        going = [i for i, sentence in enumerate(sentences) if position < len(sentence)]
+        wanted = [(histories[i], sentences[i][position]) for i in going]
+        rows: dict[Request, int] = {
+            request: row for row, request in enumerate(dict.fromkeys(wanted))
+        }
+        answers = yield Question(list(rows), [histories[i] for i in going])
+        sums[going] += answers[[rows[request] for request in wanted]]
+        for i in going:
+            histories[i] = histories[i].then(sentences[i][position])
+    weights = expanded.weighing.models
+    fresh = []
+    for path, own in zip(paths, sums.tolist(), strict=True):
+        total = path.total + dot(weights, tuple(own)) - dot(weights, path.answers)
+        fresh.append(path._replace(answers=tuple(own), total=total))
+    return sorted(fresh, key=lambda path: -path.total)
+
+
+def _tokens(expanded: ExpandedLattice, path: BestPath) -> Iterator[str]:
+    """The history at the end of a path."""
+    for number in path.arcs:
+        yield from expanded.options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)

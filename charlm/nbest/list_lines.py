@@ -1,0 +1,165 @@
+"""Lines of a list: numbered, looked at before they are taken, and put back byte for byte.
+
+A list may come through a pipe, so what detection has looked at must be handed on: `opened` opens a
+source once, and `lines_of` gives its lines to whoever reads it. A byte order mark and a line's end
+belong to a place in the file, not to the text that stands there.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from charlm.errors import DataError
+from charlm.nbest.format import Sample, Source
+from charlm.text.io.files import display_name, open_bytes
+from charlm.text.io.lines import BOM, PLAIN, LineRules, pass_over_line
+
+SAMPLE_BYTES = 1 << 16
+MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
+
+
+class Line(NamedTuple):
+    """A line of a file; `raw` is what stands there."""
+
+    number: int  # from 1
+    text: str  # without what stands before and after
+    place: str  # FILE:LINE, for messages
+    start: str = ""  # a byte order mark, or nothing
+    end: str = "\n"  # LF, CRLF, or nothing at the end of the file
+
+    @property
+    def raw(self) -> str:
+        """The whole line, as the file has it."""
+        return self.start + self.text + self.end
+
+
+class Lines:
+    """The lines of one opened file, each taken once; `peek` and `sample` look ahead."""
+
+    def __init__(self, file: BinaryIO, name: str, *, rules: LineRules = PLAIN) -> None:
+        self.name = name  # how messages call the file
+        self._file = file
+        self._rules = rules
+        self._head: list[bytes] = []  # looked at and not yet taken; the first comes last
+        self._next: Line | None = None
+        self._number = 0
+        self._is_within = False  # a line that was too long, and is still to be gone past
+
+    def __iter__(self) -> Iterator[Line]:
+        return self
+
+    def __next__(self) -> Line:
+        """The next line.
+
+        Raises:
+            DataError: invalid UTF-8, a NUL byte or a line too long; it names the line. The line
+                that follows can still be taken.
+        """
+        line, self._next = self._next or self._take(), None
+        if line is None:
+            raise StopIteration
+        return line
+
+    def peek(self) -> Line | None:
+        """The next line, which stays the next; None at the end."""
+        if self._next is None:
+            self._next = self._take()
+        return self._next
+
+    def sample(self) -> tuple[str, ...]:
+        """The whole lines of the first 64 KiB; of a longer first line its beginning.
+
+        Invalid UTF-8 comes as U+FFFD here, and as an error when the line is taken. Waits for 64 KiB
+        or the end of the file. To be called before a line is taken.
+        """
+        head = self._file.read(SAMPLE_BYTES)
+        pieces = [*(piece + b"\n" for piece in head.split(b"\n")[:-1]), head.rpartition(b"\n")[2]]
+        pieces = pieces if pieces[-1] else pieces[:-1]
+        self._head = pieces[::-1]
+        if len(head) == SAMPLE_BYTES and len(pieces) > 1 and not head.endswith(b"\n"):
+            pieces = pieces[:-1]
+        if pieces:
+            pieces[0] = pieces[0].removeprefix(BOM)
+        texts = (piece.removesuffix(b"\n").removesuffix(b"\r") for piece in pieces)
+        return tuple(text.decode("utf-8", "replace") for text in texts)
+
+    def _take(self) -> Line | None:
+        if self._is_within:
+            pass_over_line(self._file)
+            self._is_within = False
+        raw = self._head.pop() if self._head else b""
+        if not self._head:  # the sample may have ended within this line
+            raw = self._rules.take(self._file, begun=raw)
+        if not raw:
+            return None
+        self._number += 1
+        place = f"{self.name}:{self._number}"
+        self._is_within = self._rules.is_long(raw) and not raw.endswith(b"\n")
+        self._rules.refuse_long(raw, where=place)
+        if b"\0" in raw:
+            raise DataError(f"{place}: found a NUL byte; expected text, not a binary file")
+        start = BOM if self._number == 1 and raw.startswith(BOM) else b""
+        text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
+        decoded = self._rules.decoded(text, where=place)
+        assert decoded is not None  # invalid lines are errors here
+        end = raw[len(start) + len(text) :].decode()
+        return Line(self._number, decoded, place, start.decode(), end)
+
+
+@dataclass(frozen=True)
+class OpenSource(Source):
+    """A source whose beginning has been looked at, so that its file is open already."""
+
+    lines: Lines | None = None  # of a folder: none
+    sample: Sample | None = None
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[OpenSource]:
+    """The source, its file open and its beginning known; for detection, then for `read`.
+
+    Raises:
+        DataError: no such file.
+    """
+    said = {item.name: getattr(source, item.name) for item in fields(Source)}
+    if str(source.path) != "-" and Path(source.path).is_dir():
+        yield OpenSource(**said, sample=Sample(source.path, (), names_in(Path(source.path))))
+        return
+    with open_lines(source.path, rules=source.rules) as lines:
+        yield OpenSource(**said, lines=lines, sample=Sample(source.path, lines.sample(), ()))
+
+
+@contextmanager
+def lines_of(source: Source) -> Iterator[Lines]:
+    """The lines of a source: those that are open already, or its file's. A reader calls it once."""
+    if isinstance(source, OpenSource) and source.lines is not None:
+        yield source.lines
+    else:
+        with open_lines(source.path, rules=source.rules) as lines:
+            yield lines
+
+
+@contextmanager
+def open_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[Lines]:
+    """The lines of a file, packed or not; `-` is standard input.
+
+    Raises:
+        DataError: no such file, a folder, or a broken compressed file.
+    """
+    with open_bytes(path) as file:
+        yield Lines(file, display_name(path), rules=rules)
+
+
+def names_in(folder: Path) -> tuple[str, ...]:
+    """What a folder holds, paths relative to it, sorted; nothing hidden, and not too deep."""
+    names: list[str] = []
+    for where, folders, files in os.walk(folder):
+        within = Path(where).relative_to(folder)
+        if len(within.parts) >= MAX_DEPTH - 1:
+            folders.clear()
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        names.extend(str(within / name) for name in files if not name.startswith("."))
+    return tuple(sorted(names))

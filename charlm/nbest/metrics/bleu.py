@@ -1,0 +1,130 @@
+"""BLEU of a corpus from the counts of its sentences, as sacrebleu has it.
+
+The mean of sentences' BLEU is another figure: here counts are added up before anything is divided.
+Some lists hold no texts to compare but each hypothesis' matches; these are enough.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.features import Floats
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
+from charlm.nbest.references import References
+
+ORDER = 4
+MATCHES = tuple(f"match{n}" for n in range(1, ORDER + 1))
+LENGTH = "hyp_len"
+COUNT = re.compile("[0-9]{1,9}")
+MOST = 999_999_999
+
+ReferenceLength = Literal["closest", "shortest"]
+
+
+class Bleu(Metric):
+    """1 − BLEU: lengths of hypothesis and reference, matches and n-grams of orders 1 to 4."""
+
+    name = "bleu"
+
+    def __init__(self, *, lower: bool = False, tokenise: str = "13a") -> None:
+        """`tokenise` is sacrebleu's: 13a, or none for texts that are tokenised.
+
+        Raises:
+            ConfigError: a tokeniser that sacrebleu has not.
+        """
+        super().__init__(lower=lower)
+        if tokenise not in BLEU.TOKENIZERS:
+            raise ConfigError(
+                f"tokeniser {tokenise!r}: expected one of sacrebleu's: {', '.join(BLEU.TOKENIZERS)}"
+            )
+        self._tokenise = tokenise
+        # Of a sentence alone, its effective order is what sacrebleu wants; the counts are the same.
+        self._bleu = BLEU(lowercase=lower, tokenize=tokenise, effective_order=True)
+
+    @property
+    def signature(self) -> str:
+        """As sacrebleu prints it."""
+        case = "lc" if self.lower else "mixed"
+        version = sacrebleu.__version__
+        return f"bleu|nrefs:1|case:{case}|eff:no|tok:{self._tokenise}|smooth:exp|version:{version}"
+
+    def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
+        """Lengths of hypothesis and reference, four counts of matches, four of n-grams."""
+        for reference, hypothesis in pairs:
+            found = self._bleu.sentence_score(hypothesis, [reference])
+            yield (found.sys_len, found.ref_len, *found.counts, *found.totals)
+
+    def errors(self, sums_NK: Ints) -> Floats:
+        """1 − BLEU of each row of sums, with sacrebleu's default smoothing (NIST's)."""
+        lengths_N, wanted_N = sums_NK[:, 0], sums_NK[:, 1]
+        matches_N4, totals_N4 = sums_NK[:, 2:6], sums_NK[:, 6:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            brevity_N = np.exp(np.minimum(0.0, 1 - wanted_N / lengths_N))
+            # Each order without a match halves the precision of those without one from there on.
+            halvings_N4 = np.cumsum(matches_N4 == 0, axis=1)
+            made_up_N4 = 0.5**halvings_N4
+            precisions_N4 = np.where(matches_N4 > 0, matches_N4, made_up_N4) / totals_N4
+            bleu_N = brevity_N * np.exp(np.log(precisions_N4).mean(axis=1))
+        has_score_N = totals_N4.all(axis=1) & matches_N4.any(axis=1)
+        errors_N: Floats = np.where(has_score_N, 1 - bleu_N, 1.0)
+        return errors_N
+
+
+class CountedBleu(Bleu):
+    """The same for lists that hold counts of matches; a reference is then its lengths.
+
+    The columns are hyp_len and match1 to match4, as in SRILM's test of nbest-optimize-bleu.
+    """
+
+    reads = (LENGTH, *MATCHES)
+
+    def __init__(self, *, length: ReferenceLength = "closest") -> None:
+        """`length`: which of several references' lengths a hypothesis is held against."""
+        super().__init__(tokenise="none")
+        self._length = length
+
+    @property
+    def signature(self) -> str:
+        """What is known of counts that somebody else made."""
+        return f"bleu|counted|length:{self._length}|eff:no|smooth:exp"
+
+    def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
+        """Counts of every hypothesis, (H, 10) a list.
+
+        Raises:
+            DataError: a list without lengths of references, or a hypothesis without counts.
+        """
+        return [self._of_list(nbest, references) for nbest in lists]
+
+    def _of_list(self, nbest: NbestList, references: References) -> Ints:
+        lengths = references.get(nbest.id, ())
+        if not lengths or not all(map(COUNT.fullmatch, lengths)):
+            raise DataError(
+                f"list {nbest.id!r}: lengths of references are {' '.join(lengths)!r:.60}; "
+                "expected whole numbers of up to 9 digits between blanks"
+            )
+        wanted = sorted(map(int, lengths))
+        return np.array([self._row(each, wanted) for each in nbest.hypotheses], np.int64)
+
+    def _row(self, hypothesis: Hypothesis, wanted: Sequence[int]) -> list[int]:
+        length, *matches = (_whole(hypothesis, name) for name in self.reads)
+        closest = min(wanted, key=lambda each: abs(each - length))  # of two as close, the shorter
+        reference_length = closest if self._length == "closest" else wanted[0]
+        totals = [max(0, length - n) for n in range(ORDER)]
+        return [length, reference_length, *matches, *totals]
+
+
+def _whole(hypothesis: Hypothesis, name: str) -> int:
+    value = hypothesis.features.get(name)
+    if value is None or not 0 <= value <= MOST or value != int(value):
+        raise DataError(
+            f"{hypothesis.place}: {name} is {value}; expected a count of up to 9 digits, "
+            f"with columns {LENGTH} and {', '.join(MATCHES)}"
+        )
+    return int(value)

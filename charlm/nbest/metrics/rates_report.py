@@ -1,0 +1,151 @@
+"""What rescoring gained, what was there to be gained, and what the lists never held.
+
+The oracle at n picks among the first n hypotheses in the order of the list, not of the rescoring.
+Errors that it still makes are the recogniser's: no language model can mend them from these lists.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from charlm.errors import DataError
+from charlm.nbest.features import Floats
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
+from charlm.nbest.metrics.oracle import DEPTHS, chosen_counts, oracle
+from charlm.nbest.metrics.significance import SAMPLES, Significance, compare
+from charlm.nbest.references import References
+
+
+@dataclass(frozen=True)
+class Rate:
+    """An error rate, a share, and what it is made of; the edits are None for BLEU."""
+
+    error: float
+    substitutions: int | None = None
+    deletions: int | None = None
+    insertions: int | None = None
+    n_tokens: int | None = None  # words or characters of the references
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RateReport:
+    """Rates of a set of lists: first-best, rescored, and the best and the worst there is."""
+
+    metric: str
+    n_lists: int
+    n_hypotheses: int
+    first: Rate
+    rescored: Rate
+    oracles: dict[int, Rate]  # by depth; those beyond the longest list are left out
+    oracle: Rate  # of whole lists
+    worst: Rate
+    recovered: float | None  # share of the gap from first to oracle; None if there is none
+    n_better: int  # lists whose choice has fewer errors than their first hypothesis
+    n_worse: int
+    n_best: int  # lists whose choice is as good as their oracle's
+    significance: Significance
+
+    @property
+    def share_of_lists(self) -> float | None:
+        """Of the errors that are left, those that every hypothesis has; None if none is left.
+
+        Nor has BLEU any: it counts what is right in other words as wrong, and no list ends that.
+        """
+        is_counted = self.oracle.n_tokens is not None and self.rescored.error > 0
+        return self.oracle.error / self.rescored.error if is_counted else None
+
+    @property
+    def is_limited_by_lists(self) -> bool:
+        """Whether most of the errors left are the lists': better weights or models mend few."""
+        share = self.share_of_lists
+        return share is not None and share > 1 / 2
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            **vars(self),
+            "first": self.first.to_dict(),
+            "rescored": self.rescored.to_dict(),
+            "oracles": {str(depth): rate.to_dict() for depth, rate in self.oracles.items()},
+            "oracle": self.oracle.to_dict(),
+            "worst": self.worst.to_dict(),
+            "significance": self.significance.to_dict(),
+            "share_of_lists": self.share_of_lists,
+            "is_limited_by_lists": self.is_limited_by_lists,
+        }
+
+
+def report(
+    lists: Sequence[NbestList],
+    rescored: Sequence[Rescored],
+    *,
+    references: References,
+    metric: Metric,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> RateReport:
+    """Rates of the lists and of what was made of them, `rescored` one for each.
+
+    Raises:
+        ConfigError: too few samples, a negative seed.
+        DataError: no lists, a list without reference.
+    """
+    if not lists:
+        raise DataError("report: no lists; expected some, with references")
+    statistics = metric.statistics(lists, references)
+    best = oracle(statistics, metric)
+    worst = oracle(statistics, metric, worst=True)
+    firsts_LK, choices_LK, bests_LK = (
+        chosen_counts(statistics, chosen)
+        for chosen in ([0] * len(lists), [each.ranking[0] for each in rescored], best)
+    )
+    first, chosen, whole = (
+        _rate(metric, each.sum(axis=0)) for each in (firsts_LK, choices_LK, bests_LK)
+    )
+    gap = first.error - whole.error
+    changes_L = _each(metric, choices_LK) - _each(metric, firsts_LK)
+    return RateReport(
+        metric=metric.signature,
+        n_lists=len(lists),
+        n_hypotheses=sum(map(len, statistics)),
+        first=first,
+        rescored=chosen,
+        oracles=_by_depth(statistics, metric),
+        oracle=whole,
+        worst=_rate(metric, chosen_counts(statistics, worst).sum(axis=0)),
+        recovered=(first.error - chosen.error) / gap if gap > 0 else None,
+        n_better=int((changes_L < 0).sum()),
+        n_worse=int((changes_L > 0).sum()),
+        n_best=int((_each(metric, choices_LK) <= _each(metric, bests_LK)).sum()),
+        significance=compare(
+            firsts_LK, choices_LK, metric=metric, lists=lists, samples=samples, seed=seed
+        ),
+    )
+
+
+def _by_depth(statistics: Sequence[Ints], metric: Metric) -> dict[int, Rate]:
+    deepest = max(map(len, statistics))
+    return {
+        depth: _rate(
+            metric, chosen_counts(statistics, oracle(statistics, metric, depth=depth)).sum(axis=0)
+        )
+        for depth in DEPTHS
+        if depth <= deepest
+    }
+
+
+def _rate(metric: Metric, sums_K: Ints) -> Rate:
+    error = float(metric.errors(sums_K[None])[0])
+    return Rate(error, *sums_K.tolist()) if isinstance(metric, ErrorRate) else Rate(error)
+
+
+def _each(metric: Metric, counts_LK: Ints) -> Ints | Floats:
+    """How bad each list's choice is by itself: edits, or 1 − BLEU of the sentence."""
+    if isinstance(metric, ErrorRate):
+        edits_L: Ints = counts_LK[:, :3].sum(axis=1)
+        return edits_L
+    return metric.errors(counts_LK)

@@ -1,0 +1,149 @@
+"""Whether one choice of hypotheses is better than another by more than chance.
+
+Both tests compare lists in pairs. If two systems were the same, each list's difference could as
+well have the other sign: p is the share of all ways to set signs that make the difference of the
+corpus at least as large. For error counts it is exact, the distribution of a sum of ±whole numbers
+being a chain of convolutions (the matched pairs of Gillick & Cox, 1989, with Fisher's exact
+distribution in place of the normal one); BLEU draws signs (approximate randomisation, Riezler &
+Maxwell, 2005). The interval comes from a bootstrap over recordings, since utterances of one speaker
+go together (Bisani & Ney, 2004); over lists where these name no recording, or all the same one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+
+from charlm.errors import ConfigError
+from charlm.nbest.features import Floats
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
+
+SAMPLES = 1000
+BLOCK = 1 << 22  # numbers in memory at a time
+OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
+LEAST_SAMPLES = 100
+
+
+Unit = Literal["recording", "list"]
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The difference of two rates, as shares: below 0 where the second system is better."""
+
+    difference: float
+    low: float  # between these in 95 % of the draws
+    high: float
+    p: float  # two-sided
+    test: str  # exact sign-flip, or how many random ones
+    unit: Unit  # what is drawn for the interval
+    n_units: int  # few of them make a poor interval
+    samples: int
+    seed: int
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+def groups_of(lists: Sequence[NbestList]) -> tuple[list[str], Unit]:
+    """What each list goes together with: its recording, or nothing where that tells none apart."""
+    recordings = [nbest.recording for nbest in lists]
+    if all(recordings) and len(set(recordings)) > 1:
+        return recordings, "recording"
+    return [nbest.id for nbest in lists], "list"
+
+
+def compare(
+    first_LK: Ints,
+    second_LK: Ints,
+    *,
+    metric: Metric,
+    lists: Sequence[NbestList],
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Significance:
+    """Of two systems by the counts of their choices in each list.
+
+    Raises:
+        ConfigError: too few draws, a negative seed.
+    """
+    if samples < LEAST_SAMPLES or seed < 0:
+        raise ConfigError(
+            f"samples {samples}, seed {seed}: expected {LEAST_SAMPLES} or more draws, and a seed "
+            "of 0 or more"
+        )
+    pair = np.stack([first_LK.sum(axis=0), second_LK.sum(axis=0)])
+    rates = metric.errors(pair)
+    groups, unit = groups_of(lists)
+    low, high = _interval(
+        first_LK, second_LK, metric=metric, groups=groups, samples=samples, seed=seed
+    )
+    if isinstance(metric, ErrorRate):
+        errors_L = (second_LK - first_LK)[:, :3].sum(axis=1)
+        p, test = sign_flip_p(errors_L), "exact"
+    else:
+        p = _random_sign_flip_p(first_LK, second_LK, metric=metric, samples=samples, seed=seed)
+        test = f"{samples} random"
+    difference = float(rates[1] - rates[0])
+    n_units = len(set(groups))
+    return Significance(difference, low, high, p, test, unit, n_units, samples, seed)
+
+
+def sign_flip_p(differences_L: Ints) -> float:
+    """The share of all 2^n settings of signs whose sum is at least as far from 0, exactly."""
+    steps = np.abs(differences_L[differences_L != 0])
+    reach = int(steps.sum())
+    shares = np.zeros(2 * reach + 1)  # of sums −reach … reach
+    shares[reach] = 1.0
+    for step in steps.tolist():
+        moved = np.zeros_like(shares)
+        moved[step:] = shares[: len(shares) - step]
+        moved[: len(shares) - step] += shares[step:]
+        shares = moved / 2
+    observed = abs(int(differences_L.sum()))
+    sums = np.arange(-reach, reach + 1)
+    return min(1.0, float(shares[np.abs(sums) >= observed].sum()))
+
+
+def _random_sign_flip_p(
+    first_LK: Ints, second_LK: Ints, *, metric: Metric, samples: int, seed: int
+) -> float:
+    generator = np.random.default_rng(seed)
+    gaps_LK = second_LK - first_LK
+    observed = abs(float(np.diff(metric.errors(np.stack([first_LK.sum(0), second_LK.sum(0)])))[0]))
+    as_far = 0
+    for _ in range(samples):
+        moved_K = gaps_LK[generator.random(len(gaps_LK)) < 1 / 2].sum(axis=0)
+        pair = np.stack([first_LK.sum(axis=0) + moved_K, second_LK.sum(axis=0) - moved_K])
+        as_far += abs(float(np.diff(metric.errors(pair))[0])) >= observed - 1e-12
+    return (as_far + 1) / (samples + 1)  # the observed setting is one of them
+
+
+def _interval(
+    first_LK: Ints,
+    second_LK: Ints,
+    *,
+    metric: Metric,
+    groups: Sequence[str],
+    samples: int,
+    seed: int,
+) -> tuple[float, float]:
+    """Percentiles of the difference over draws of groups."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    totals_GC = np.zeros((len(numbers), 2 * first_LK.shape[1]), np.int64)
+    np.add.at(totals_GC, [numbers[group] for group in groups], np.hstack([first_LK, second_LK]))
+    generator = np.random.default_rng(seed)
+    block = max(1, BLOCK // len(numbers))
+    drawn: list[Floats] = []
+    for first in range(0, samples, block):
+        counts_BG = np.zeros((min(block, samples - first), len(numbers)), np.int64)
+        for counts_G in counts_BG:
+            draws = generator.integers(len(numbers), size=len(numbers))
+            counts_G[:] = np.bincount(draws, minlength=len(numbers))
+        rates = [metric.errors(half) for half in np.split(counts_BG @ totals_GC, 2, axis=1)]
+        drawn.append(rates[1] - rates[0])
+    low, high = np.percentile(np.concatenate(drawn), [OUTSIDE / 2, 100 - OUTSIDE / 2])
+    return float(low), float(high)

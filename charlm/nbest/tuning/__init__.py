@@ -1,0 +1,1 @@
+"""Weights of features for lists with references."""

@@ -1,0 +1,162 @@
+"""The weights that give the lowest error rate, by exact search along lines.
+
+Along a line through the space of weights a hypothesis' total is a straight line, the winner of a
+list changes where the upper envelope of these has a corner, and the error rate is constant between
+corners: all of its values are found at once (Och, 2003, "Minimum error rate training in statistical
+machine translation"). Winners' counts are whole numbers, summed without rounding.
+
+The point taken is the middle of the widest interval with the lowest error, and not its edge: at an
+edge two hypotheses tie. Where such an interval runs out of the range that was searched, nothing is
+known of its other end: it then counts as ending two steps from the end that is known.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from charlm.nbest.features import Floats
+from charlm.nbest.tuning.envelope import corners
+from charlm.nbest.tuning.problem import Problem
+
+NARROW = 1e-9  # of what is searched: an interval that rounding may hide
+EQUAL = 1e-12  # the same counts may give rates that differ in the last bit
+STEPS = 2.0  # of an interval without an end
+MAX_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where weights are looked for; a feature with scale 0 keeps its weight."""
+
+    scales_F: Floats  # how far a step goes
+    low_F: Floats
+    high_F: Floats
+
+    def reach(self, origin_F: Floats, direction_F: Floats) -> tuple[float, float]:
+        """Between what `origin + t·direction` is in the space."""
+        moves = direction_F != 0
+        with np.errstate(over="ignore"):
+            ends_2F = np.stack(
+                [
+                    (bound_F[moves] - origin_F[moves]) / direction_F[moves]
+                    for bound_F in (self.low_F, self.high_F)
+                ]
+            )
+        return float(ends_2F.min(axis=0).max()), float(ends_2F.max(axis=0).min())
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The error rate along a line: constant from each edge to the next."""
+
+    edges_E: Floats  # (E,), the first and the last are where the search ended
+    errors_I: Floats  # (E - 1,)
+
+    def around(self, error: float) -> tuple[float, float]:
+        """The interval around 0 in which the rate is at most `error`."""
+        start = int(np.searchsorted(self.edges_E[1:-1], 0.0, side="right"))
+        too_high = np.flatnonzero(self.errors_I > error + EQUAL)
+        first = int(too_high[too_high < start].max(initial=-1)) + 1
+        last = int(too_high[too_high >= start].min(initial=len(self.errors_I)))
+        if last <= first:  # 0 itself lies in a bad interval
+            return 0.0, 0.0
+        return float(self.edges_E[first]), float(self.edges_E[last])
+
+    def best(self) -> tuple[float, float]:
+        """The error at the point to take, and that point."""
+        lowest = float(self.errors_I.min())
+        at_best = np.concatenate([[False], self.errors_I <= lowest + EQUAL, [False]])
+        turns = np.flatnonzero(at_best[1:] != at_best[:-1])
+        lows, highs = self.edges_E[turns[::2]], self.edges_E[turns[1::2]]
+        without_end = (lows == self.edges_E[0]) & (highs == self.edges_E[-1])
+        if without_end.any():
+            return lowest, 0.0  # nothing changes on this line
+        cut_lows = np.where(lows == self.edges_E[0], np.maximum(lows, highs - STEPS), lows)
+        cut_highs = np.where(highs == self.edges_E[-1], np.minimum(highs, lows + STEPS), highs)
+        middles = (cut_lows + cut_highs) / 2
+        # The widest; of those as wide, the one nearest the start.
+        chosen = np.lexsort((np.abs(middles), cut_lows - cut_highs))[0]
+        return lowest, float(middles[chosen])
+
+
+def profile(problem: Problem, origin_F: Floats, *, direction_F: Floats, space: Space) -> Profile:
+    """The error rate at `origin + t·direction`, for every t within the space."""
+    low, high = space.reach(origin_F, direction_F)
+    found = corners(problem, origin_F, direction_F=direction_F, low=low, high=high)
+    order = np.argsort(found.points_M, kind="stable")
+    changes_MK = (
+        problem.statistics_NK[found.after_M[order]] - problem.statistics_NK[found.before_M[order]]
+    )
+    first_K = problem.statistics_NK[found.first_L].sum(axis=0)
+    sums_IK = first_K + np.concatenate([np.zeros_like(first_K)[None], np.cumsum(changes_MK, 0)])
+    edges_E = np.concatenate([[low], found.points_M[order], [high]])
+    wide = np.diff(edges_E) > NARROW * np.maximum(1.0, np.abs(edges_E[1:]))
+    if not wide.any():
+        wide[-1] = True
+    starts = edges_E[:-1][wide]
+    return Profile(np.append(starts, high), problem.errors(sums_IK[wide]))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a search ended."""
+
+    weights_F: Floats
+    error: float
+    n_searches: int  # along lines
+
+
+def minimise(
+    problem: Problem,
+    start_F: Floats,
+    *,
+    space: Space,
+    restarts: int,
+    generator: np.random.Generator,
+) -> Found:
+    """The best of the descents from `start` and from `restarts` further points around it."""
+    found = [_descend(problem, start_F, space=space, generator=generator)]
+    for _ in range(restarts if space.scales_F.any() else 0):
+        # Heavy tails: most points are near the start, some many steps away.
+        drawn_F = start_F + space.scales_F * generator.standard_t(2, len(start_F))
+        point_F = np.where(space.scales_F > 0, np.clip(drawn_F, space.low_F, space.high_F), start_F)
+        found.append(_descend(problem, point_F, space=space, generator=generator))
+    best = min(found, key=lambda each: each.error)  # of equals the first
+    return Found(best.weights_F, best.error, sum(each.n_searches for each in found))
+
+
+def _descend(
+    problem: Problem, start_F: Floats, *, space: Space, generator: np.random.Generator
+) -> Found:
+    """Along every feature and as many random directions, until a round of them gains nothing."""
+    weights_F, error = start_F, problem.error(start_F)
+    axes_DF = np.diag(space.scales_F)[space.scales_F > 0]
+    n_searches = 0
+    for _ in range(MAX_ROUNDS):
+        before = error
+        random_DF = generator.standard_normal(axes_DF.shape) * space.scales_F
+        for direction_F in np.concatenate([axes_DF, random_DF]):
+            along = profile(problem, weights_F, direction_F=direction_F, space=space)
+            n_searches += 1
+            promised, step = along.best()
+            if promised < error - EQUAL:
+                moved_F = weights_F + step * direction_F
+                found = problem.error(moved_F)
+                if found < error - EQUAL:  # rounding may have misplaced a corner
+                    weights_F, error = moved_F, found
+        if error == before:
+            break
+    for direction_F in axes_DF:
+        weights_F = _centred(problem, weights_F, direction_F=direction_F, space=space)
+    return Found(weights_F, problem.error(weights_F), n_searches + len(axes_DF))
+
+
+def _centred(problem: Problem, weights_F: Floats, *, direction_F: Floats, space: Space) -> Floats:
+    """The middle of the interval that has the error of these weights, if it has an end."""
+    error = problem.error(weights_F)
+    along = profile(problem, weights_F, direction_F=direction_F, space=space)
+    low, high = along.around(error)
+    if low == along.edges_E[0] or high == along.edges_E[-1]:
+        return weights_F
+    moved_F = weights_F + (low + high) / 2 * direction_F
+    return moved_F if problem.error(moved_F) <= error + EQUAL else weights_F

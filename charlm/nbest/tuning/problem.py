@@ -1,0 +1,94 @@
+"""All hypotheses of all lists, one below the other, with what each counts for and against it.
+
+A winner is the first of those with the highest total. Rows of a list stand as `tie_order` has them,
+so that ties go here as in the ranking.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.nbest.features import Floats, weighted
+from charlm.nbest.metrics.error_rates import Ints
+
+Rates = Callable[[Ints], Floats]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What tuning works on."""
+
+    values_NF: Floats
+    statistics_NK: Ints
+    lists_N: Ints  # which list each hypothesis is of: 0, …, 0, 1, …, rising
+    rates: Rates = field(compare=False)  # sums of statistics (n, K) → error rates (n,)
+
+    @classmethod
+    def of(cls, values: Sequence[Floats], statistics: Sequence[Ints], *, rates: Rates) -> "Problem":
+        """Of each list's features (H, F) and counts (H, K)."""
+        sizes = [len(each) for each in values]
+        lists_N = np.repeat(np.arange(len(sizes)), sizes)
+        # Column by column in memory, as sums go through it.
+        values_NF = np.asfortranarray(np.concatenate(values))
+        return cls(values_NF, np.concatenate(statistics), lists_N, rates)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The row of each list's first hypothesis."""
+        return first_rows(self.lists_N)
+
+    def winners(self, weights_F: Floats) -> Ints:
+        """The row of each list's best hypothesis, (L,)."""
+        return first_highest(weighted(self.values_NF, weights_F), self.lists_N)
+
+    def sums(self, weights_F: Floats) -> Ints:
+        """Counts of the winners, summed, (K,)."""
+        sums_K: Ints = self.statistics_NK[self.winners(weights_F)].sum(axis=0)
+        return sums_K
+
+    def error(self, weights_F: Floats) -> float:
+        """The error rate of the winners."""
+        return float(self.rates(self.sums(weights_F)[None])[0])
+
+    def errors(self, sums_IK: Ints) -> Floats:
+        """The error rate of each row of sums, (I,)."""
+        return self.rates(sums_IK)
+
+    def spreads(self) -> Floats:
+        """The standard deviation of each feature within lists, pooled, (F,); 0 if it never varies.
+
+        Exactly 0: a mean of equal numbers is not always equal to them.
+        """
+        sizes_L = np.bincount(self.lists_N)
+        means_LF = np.add.reduceat(self.values_NF, self.starts) / sizes_L[:, None]
+        squares_NF = (self.values_NF - means_LF[self.lists_N]) ** 2
+        lows_LF = np.minimum.reduceat(self.values_NF, self.starts)
+        highs_LF = np.maximum.reduceat(self.values_NF, self.starts)
+        spreads_F: Floats = np.sqrt(squares_NF.mean(axis=0))
+        return np.where((highs_LF > lows_LF).any(axis=0), spreads_F, 0.0)
+
+    def part(self, chosen_L: npt.NDArray[np.bool_]) -> "Problem":
+        """The lists that are chosen, alone."""
+        rows_N = chosen_L[self.lists_N]
+        _, lists_N = np.unique(self.lists_N[rows_N], return_inverse=True)
+        values_NF = np.asfortranarray(self.values_NF[rows_N])
+        return Problem(values_NF, self.statistics_NK[rows_N], lists_N, self.rates)
+
+
+def first_rows(lists_N: Ints) -> Ints:
+    """Where each run of equal numbers begins."""
+    begins_N = np.ones(len(lists_N), bool)
+    begins_N[1:] = lists_N[1:] != lists_N[:-1]
+    return np.flatnonzero(begins_N)
+
+
+def first_highest(keys_N: Floats, lists_N: Ints) -> Ints:
+    """The first row of each list that has its highest key; the lists' numbers need not be dense."""
+    starts_L = first_rows(lists_N)
+    sizes_L = np.diff(np.append(starts_L, len(lists_N)))
+    highest_N = np.repeat(np.maximum.reduceat(keys_N, starts_L), sizes_L)
+    rows = np.flatnonzero(keys_N == highest_N)
+    return rows[first_rows(lists_N[rows])]

@@ -1,0 +1,278 @@
+"""Weights made for a set of lists with references, and how far they can be trusted.
+
+The error rate on the lists of the tuning is too good: it is the best of thousands that were tried.
+The one of the cross-validation is not, since every list was left out of the tuning that ranked it;
+parts of one recording are left out together, if there are several recordings.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
+from charlm.nbest.fingerprint import fingerprint
+from charlm.nbest.hypotheses import LARGEST, NbestList
+from charlm.nbest.metrics.error_rates import Ints, Metric
+from charlm.nbest.metrics.significance import groups_of
+from charlm.nbest.references import References
+from charlm.nbest.tuning.line_search import Space, minimise, profile
+from charlm.nbest.tuning.problem import Problem
+from charlm.nbest.weights import Origin, Weights
+from charlm.version import __version__
+
+LOW, HIGH = -100.0, 100.0  # of a weight; Kaldi's of the language model go to about 20
+TOLERANCE = 0.001  # how much worse a rate still counts as flat: 0.1 % absolute
+DIGITS = 6  # of a weight, unless they make it worse
+
+
+@dataclass(frozen=True)
+class TunedWeight:
+    """A weight, and how much it matters."""
+
+    feature: str
+    weight: float
+    is_fixed: bool  # it sets the scale: only the ratios of weights matter
+    has_effect: bool  # false: the feature is the same for all hypotheses of every list
+    # Between what it can be moved alone, while the rate rises by at most 0.1 % absolute.
+    flat_low: float
+    flat_high: float
+    at_border: bool  # the best rate goes on to the end of the range: a wider one may be better
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found, and on what. Rates are shares: 0.017 is 1.7 %."""
+
+    weights: Weights
+    details: tuple[TunedWeight, ...]
+    metric: str
+    n_lists: int
+    n_hypotheses: int
+    first_error: float  # of the lists' first hypotheses
+    start_error: float  # of the weights that the search started from
+    error: float
+    held_out_error: float | None  # all lists, each ranked by a tuning without it
+    fold_errors: tuple[float, ...]  # of each part that was left out
+    restarts: int
+    n_searches: int  # along lines, cross-validation apart
+    seed: int
+
+    @property
+    def generalises(self) -> bool | None:
+        """Whether lists left out of the tuning are better than unranked; None: not tried."""
+        return None if self.held_out_error is None else self.held_out_error < self.first_error
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        plain = {name: value for name, value in vars(self).items() if name != "weights"}
+        details = [asdict(each) for each in self.details]
+        return {
+            **self.weights.to_dict(),
+            **plain,
+            "details": details,
+            "generalises": self.generalises,
+        }
+
+
+def tune(
+    lists: Sequence[NbestList],
+    tables: Sequence[FeatureTable],
+    *,
+    references: References,
+    metric: Metric,
+    features: Sequence[str] | None = None,
+    fixed: str | None = None,
+    start: Mapping[str, float] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    restarts: int = 20,
+    folds: int = 5,
+    seed: int = 0,
+) -> Tuned:
+    """The weights of `features` (all, if none is said) with the lowest error rate on these lists.
+
+    `fixed` keeps its weight at the start's, or 1; it is the first feature that varies, if not said.
+    Other weights start at 0 or where `start` says. `folds` 0: no cross-validation.
+
+    Raises:
+        ConfigError: a feature that is not there, a range without its start, a number below 0.
+        DataError: no lists, a list without reference or hypothesis, nothing that varies.
+    """
+    _require_numbers(restarts=restarts, folds=folds, seed=seed)
+    if not lists:
+        raise DataError("tuning: no lists; expected some, with references")
+    require_same_names(lists, tables)
+    names = _names(features, tables[0].names, reads=metric.reads)
+    statistics = metric.statistics(lists, references)
+    orders = [tie_order(table) for table in tables]  # the first row of the best is to win
+    problem = Problem.of(
+        [table.take(names).values_HF[order] for table, order in zip(tables, orders, strict=True)],
+        [each_HK[order] for each_HK, order in zip(statistics, orders, strict=True)],
+        rates=metric.errors,
+    )
+    start_F, space = _start(problem, names, fixed=fixed, start=start or {}, ranges=ranges or {})
+    search = _Search(start_F, space, restarts=restarts, seed=seed)
+    weights_F, n_searches = search.run(problem)
+    fold_sums = _left_out(problem, search, groups=groups_of(lists)[0], folds=folds)
+    error = problem.error(weights_F)
+    origin = Origin(metric.signature, error, seed, __version__, fingerprint(lists, references))
+    return Tuned(
+        weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
+        details=_details(problem, weights_F, names=names, space=space),
+        metric=metric.signature,
+        n_lists=len(lists),
+        n_hypotheses=len(problem.lists_N),
+        first_error=_rate(metric, np.sum([each_HK[0] for each_HK in statistics], axis=0)),
+        start_error=problem.error(start_F),
+        error=error,
+        held_out_error=_rate(metric, np.sum(fold_sums, axis=0)) if fold_sums else None,
+        fold_errors=tuple(_rate(metric, sums_K) for sums_K in fold_sums),
+        restarts=restarts,
+        n_searches=n_searches,
+        seed=seed,
+    )
+
+
+def _names(
+    asked: Sequence[str] | None, known: Sequence[str], *, reads: Sequence[str]
+) -> tuple[str, ...]:
+    """The features to weigh, each once: none that was made from the references."""
+    for name in asked or ():
+        if name in reads:
+            raise ConfigError(f"feature {name!r}: made from the references; expected others")
+    return tuple(name for name in dict.fromkeys(asked or known) if name not in reads)
+
+
+def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """`nn=0:5` and the like: between what a weight is looked for.
+
+    Raises:
+        ConfigError: not such a text.
+    """
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        try:
+            low, high = map(float, ends.split(":"))
+        except ValueError:
+            low, high = np.nan, np.nan
+        if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
+            raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
+        ranges[name] = (low, high)
+    return ranges
+
+
+class _Search:
+    """One way to search, for all lists and for parts of them."""
+
+    def __init__(self, start_F: Floats, space: Space, *, restarts: int, seed: int) -> None:
+        self.start_F, self.space, self.restarts, self.seed = start_F, space, restarts, seed
+
+    def run(self, problem: Problem) -> tuple[Floats, int]:
+        """The weights, of few digits, and the number of searches along lines."""
+        found = minimise(
+            problem,
+            self.start_F,
+            space=self.space,
+            restarts=self.restarts,
+            generator=np.random.default_rng(self.seed),
+        )
+        rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])
+        is_as_good = problem.error(rounded_F) <= found.error
+        return rounded_F if is_as_good else found.weights_F, found.n_searches
+
+
+def _start(
+    problem: Problem,
+    names: Sequence[str],
+    *,
+    fixed: str | None,
+    start: Mapping[str, float],
+    ranges: Mapping[str, tuple[float, float]],
+) -> tuple[Floats, Space]:
+    require_known([*start, *ranges, *([fixed] if fixed else [])], names)
+    spreads_F = problem.spreads()
+    if not spreads_F.any():
+        raise DataError(
+            f"tuning: {', '.join(names)}: none differs between the hypotheses of a list; "
+            "expected lists of several hypotheses and a feature that does"
+        )
+    anchor = names.index(fixed) if fixed else int(np.flatnonzero(spreads_F)[0])
+    if not spreads_F[anchor]:
+        raise ConfigError(
+            f"fixed weight {fixed!r}: the feature is the same for all hypotheses of every list; "
+            "expected one that differs"
+        )
+    if names[anchor] in ranges:
+        raise ConfigError(
+            f"--range {names[anchor]}: its weight sets the scale and is not looked for; expected a "
+            "range of another feature; drop it, or name another feature first (--tuned)"
+        )
+    start_F = np.array([start.get(name, 0.0) for name in names])
+    start_F[anchor] = start.get(names[anchor], 1.0)
+    low_F, high_F = np.array([ranges.get(name, (LOW, HIGH)) for name in names]).T
+    for name, value, low, high in zip(names, start_F, low_F, high_F, strict=True):
+        if not low <= value <= high and name != names[anchor]:
+            raise ConfigError(
+                f"weight {name!r}: starts at {value:g}, outside of its range {low:g}:{high:g}; "
+                "give another range or start"
+            )
+    scales_F = np.zeros(len(names))
+    np.divide(spreads_F[anchor], spreads_F, out=scales_F, where=spreads_F > 0)
+    scales_F[anchor] = 0.0
+    return start_F, Space(scales_F, low_F, high_F)
+
+
+def _left_out(
+    problem: Problem, search: _Search, *, groups: Sequence[str], folds: int
+) -> list[Ints]:
+    """Counts of each part's winners, by weights of the other parts; none for too few groups."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    folds = min(folds, len(numbers))
+    if folds < 2:
+        return []
+    drawn = np.random.default_rng(search.seed).permutation(len(numbers)) % folds
+    fold_L = drawn[[numbers[group] for group in groups]]
+    sums = []
+    for fold in range(folds):
+        weights_F, _ = search.run(problem.part(fold_L != fold))
+        sums.append(problem.part(fold_L == fold).sums(weights_F))
+    return sums
+
+
+def _details(
+    problem: Problem, weights_F: Floats, *, names: Sequence[str], space: Space
+) -> tuple[TunedWeight, ...]:
+    spreads_F, error = problem.spreads(), problem.error(weights_F)
+    details = []
+    for index, (name, weight) in enumerate(zip(names, weights_F.tolist(), strict=True)):
+        low = high = weight
+        at_border = False
+        scale = space.scales_F[index]
+        if scale > 0:
+            axis_F = np.eye(len(names))[index] * scale
+            along = profile(problem, weights_F, direction_F=axis_F, space=space)
+            low, high = (weight + scale * t for t in along.around(error + TOLERANCE))
+            best = along.around(error)
+            at_border = best[0] == along.edges_E[0] or best[1] == along.edges_E[-1]
+        has_effect = bool(spreads_F[index] > 0)
+        is_fixed = has_effect and not scale > 0
+        details.append(
+            TunedWeight(
+                name, weight, is_fixed, has_effect, float(low), float(high), bool(at_border)
+            )
+        )
+    return tuple(details)
+
+
+def _rate(metric: Metric, sums_K: Ints) -> float:
+    return float(metric.errors(sums_K[None])[0])
+
+
+def _require_numbers(*, restarts: int, folds: int, seed: int) -> None:
+    if restarts < 0 or folds < 0 or folds == 1 or seed < 0:
+        raise ConfigError(
+            f"tuning: restarts {restarts}, folds {folds}, seed {seed}; expected 0 or more, "
+            "and folds not 1"
+        )

@@ -1,0 +1,153 @@
+"""The n-grams of a model that lists the suffix of each n-gram, and each one's place below.
+
+Estimates list all suffixes, pruned by counts or not, since what a text holds it holds less the
+first word as well; a stranger's ARPA file need not. Whoever has the suffixes knows what any n-gram
+backs off to without a search.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.ngram_counts import Keys, Rows
+from charlm.ngram.word_ids import START, Ids
+
+Kept = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Level:
+    """The n-grams of one order, sorted by context and word."""
+
+    keys: Keys  # index of the context in the order below · number of words + last word
+    suffixes: Rows  # each without its first word, in the order below; none for unigrams
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """The index of each key, −1 where it is absent."""
+        return Grams(self.keys, np.empty(0), np.empty(0)).find(keys)
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Words and the n-grams over them, no probabilities yet."""
+
+    words: tuple[str, ...]
+    levels: tuple[Level, ...]
+
+    @property
+    def order(self) -> int:
+        return len(self.levels)
+
+    def contexts(self, n: int) -> npt.NDArray[np.int64]:
+        """The index in the order below of the context of each n-gram of order `n`."""
+        return self.levels[n - 1].keys // len(self.words)
+
+    def last_words(self, n: int) -> npt.NDArray[np.int64]:
+        """The last word of each n-gram of order `n`."""
+        return self.levels[n - 1].keys % len(self.words)
+
+    def kept(self, kept: Sequence[Kept]) -> "Closure":
+        """These n-grams alone; contexts and suffixes of what is kept must be kept."""
+        levels = [self.levels[0]]
+        places = np.arange(len(self.words))  # where the n-grams of the order below went
+        for n in range(2, self.order + 1):
+            rows = np.flatnonzero(kept[n - 1])
+            contexts, last = np.divmod(self.levels[n - 1].keys[rows], len(self.words))
+            suffixes = places[self.levels[n - 1].suffixes[rows]].astype(np.int32)
+            levels.append(Level(places[contexts] * len(self.words) + last, suffixes))
+            places = np.cumsum(kept[n - 1]) - 1
+        return Closure(self.words, tuple(levels))
+
+
+def union(models: Sequence[BackoffModel]) -> Closure:
+    """All n-grams of estimates over the same words, of the same order."""
+    words = models[0].words
+    n_words = len(words)
+    if any(model.words != words or model.order != models[0].order for model in models):
+        raise ValueError("models of other words or another order")
+    levels = [Level(np.arange(n_words, dtype=np.int64), np.empty(0, np.int32))]
+    places = [np.arange(n_words) for _ in models]  # where each model's n-grams of the order are
+    for n in range(2, models[0].order + 1):
+        own_keys = []
+        for model, own in zip(models, places, strict=True):
+            contexts, last = np.divmod(model.orders[n - 1].keys, n_words)
+            own_keys.append(own[contexts] * n_words + last)
+        keys = np.unique(np.concatenate(own_keys))
+        levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
+        places = [levels[-1].find(each) for each in own_keys]
+    return Closure(words, tuple(levels))
+
+
+def places_of(closure: Closure, model: BackoffModel) -> list[npt.NDArray[np.int64]]:
+    """By order: where a model's n-grams are in a closure that has all of them."""
+    places = [np.arange(len(closure.words))]
+    for level, grams in zip(closure.levels[1:], model.orders[1:], strict=True):
+        contexts, last = np.divmod(grams.keys, len(closure.words))
+        places.append(level.find(places[-1][contexts] * len(closure.words) + last))
+    return places
+
+
+def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:
+    """A closure with further n-grams; `additions[n - 1]` are keys of order `n` in its numbering.
+
+    Their suffixes must be among the n-grams or the additions.
+    """
+    n_words = len(closure.words)
+    levels = [closure.levels[0]]
+    places = np.arange(n_words)  # where the closure's own n-grams of the order below are now
+    for level, keys in zip(closure.levels[1:], additions[1:], strict=True):
+        contexts, last = np.divmod(np.union1d(level.keys, keys), n_words)
+        merged = places[contexts] * n_words + last
+        contexts, last = np.divmod(level.keys, n_words)
+        levels.append(Level(merged, _suffixes(levels, merged, n_words=n_words)))
+        places = levels[-1].find(places[contexts] * n_words + last)
+    return Closure(closure.words, tuple(levels))
+
+
+def context_rows(closure: Closure, ids: Ids) -> list[Rows]:
+    """By length, from 1: the index of the words before each word of sentences, −1 if not listed.
+
+    `ids` are sentences between `<s>` and `</s>`; there is an entry for all of them but `<s>`.
+    """
+    positions = np.flatnonzero(ids != START) - 1
+    rows = ids.astype(np.int64)
+    results = [rows[positions].astype(np.int32)]
+    for level in closure.levels[1:-1]:
+        before, rows = rows[:-1], np.full(len(ids), -1)
+        seen = 1 + np.flatnonzero((before >= 0) & (ids[1:] != START))
+        rows[seen] = level.find(before[seen - 1] * len(closure.words) + ids[seen])
+        results.append(rows[positions].astype(np.int32))
+    return results
+
+
+def _suffixes(levels: Sequence[Level], keys: Keys, *, n_words: int) -> Rows:
+    """The index of each n-gram's suffix in the last of `levels`."""
+    contexts, last = np.divmod(keys, n_words)
+    if len(levels) == 1:
+        return last.astype(np.int32)
+    found = levels[-1].find(levels[-1].suffixes[contexts].astype(np.int64) * n_words + last)
+    if (found < 0).any():
+        raise ValueError("an n-gram whose suffix is not listed")
+    return found.astype(np.int32)
+
+
+def spread(closure: Closure, model: BackoffModel) -> list[Log10s]:
+    """log10 P(last word | words before) under `model` of all n-grams of a closure, by order.
+
+    The closure has all of the model's n-grams; for others the model backs off.
+    """
+    places = places_of(closure, model)
+    results = [model.orders[0].log10_probs.copy()]
+    for n in range(2, closure.order + 1):
+        backoffs = np.zeros(len(closure.levels[n - 2]))
+        backoffs[places[n - 2]] = model.orders[n - 2].log10_backoffs
+        log10s = backoffs[closure.contexts(n)] + results[-1][closure.levels[n - 1].suffixes]
+        log10s[places[n - 1]] = model.orders[n - 1].log10_probs
+        results.append(log10s)
+    return results

@@ -1,0 +1,57 @@
+"""Where a model is kept, and as what: an ARPA file, or KenLM's binary.
+
+What would fail at the end, a missing folder or tool, is looked for before the work begins.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
+from charlm.text.io.paths import require_place
+
+LMPLZ: Start = "lmplz"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file that a model goes to."""
+
+    path: Path
+    start: Start
+    tool: Path | None  # that makes KenLM's binary; None for ARPA
+
+    def keep(self, model: BackoffModel) -> None:
+        """Write a model, atomically.
+
+        Raises:
+            DataError: a word that ARPA cannot hold; the tool failed.
+        """
+        if self.tool is None:
+            write_arpa(model, self.path, start=self.start)
+        else:
+            write_binary(model, self.path, tool=self.tool)
+
+
+def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None) -> Place | None:
+    """The place that the options name, if any; KenLM's tool may lie `beside` lmplz.
+
+    Raises:
+        ConfigError: options that contradict each other; a missing folder or tool.
+        DataError: what is there already is no file.
+    """
+    if start is not None and start not in STARTS:
+        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
+    is_binary = out is not None and wants_binary(out)
+    if start is not None and (out is None or is_binary):
+        raise ConfigError(
+            f"--start {start}: says how an ARPA file is written, and none is; expected --out with "
+            "the name of one; drop --start"
+        )
+    if out is None:
+        return None
+    require_place(out, option="--out")
+    tool = find_build_binary(beside=beside) if is_binary else None
+    return Place(Path(out), start or LMPLZ, tool)

@@ -1,0 +1,65 @@
+"""The words of an n-gram model and their ids, as lmplz numbers them, and sentences in them.
+
+`<s>` is a word here, since ARPA files list it and n-grams begin with it; it is never predicted.
+"""
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
+from charlm.text.vocabulary.vocabulary import Inventory
+
+UNK, START, END = 0, 1, 2
+MARKS = (UNK_WORD, START_WORD, END_WORD)
+CAPITAL_UNK = "<UNK>"  # KenLM takes it for `<unk>`; here it is one only where an ARPA file lists it
+
+Ids = npt.NDArray[np.int32]
+
+
+class WordIds(dict[str, int]):
+    """Ids of tokens; `<unk>:form` is `<unk>`, and so is what is out of a closed vocabulary."""
+
+    def __init__(self, words: Iterable[str] = MARKS, *, closed: bool = False) -> None:
+        super().__init__((word, number) for number, word in enumerate(words))
+        self.words = list(self)
+        self.closed = closed
+
+    def __missing__(self, token: str) -> int:
+        if is_spelled_unk(token):
+            self[token] = UNK
+            return UNK
+        if self.closed:
+            return UNK
+        self[token] = number = len(self.words)
+        self.words.append(token)
+        return number
+
+
+def words_of(inventory: Inventory) -> tuple[str, ...]:
+    """The words of a neural model's vocabulary in the order of an n-gram model's."""
+    return (*MARKS, *inventory.words[2:])
+
+
+def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
+    """The words with `<unk>` for `<unk>:form` and for what is out of the vocabulary, if any."""
+    if vocabulary is None:
+        return [UNK_WORD if is_spelled_unk(word) else word for word in words]
+    return [word if word in vocabulary.word_ids else UNK_WORD for word in words]
+
+
+def encode(sentences: Iterable[list[str]], word_ids: WordIds, *, marked: bool = True) -> Ids:
+    """All sentences in one array, each between `<s>` and `</s>`; new words are added to the ids.
+
+    Where they are not `marked` there is no `</s>`, and `<s>` only keeps them apart.
+    """
+    ids = array("i")
+    lookup = word_ids.__getitem__
+    for words in sentences:
+        ids.append(START)
+        ids.extend(map(lookup, words))
+        if marked:
+            ids.append(END)
+    return np.frombuffer(ids, dtype=np.int32) if ids else np.empty(0, np.int32)

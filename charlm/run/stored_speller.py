@@ -1,0 +1,119 @@
+"""The speller that a run keeps: speller.safetensors, and what run.json says of it.
+
+run.json holds its settings, the weights' file the share of the known words: the two are of one
+training if they name the same spellings, and a run that lacks the file has no speller yet.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import without_memory
+from charlm.model.speller import SPELLER, Speller
+from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
+from charlm.run.stored_weights import load_weights, write_tensors
+from charlm.settings import Settings, build_part
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+@dataclass(frozen=True)
+class SpellerInfo:
+    """What run.json says of a speller."""
+
+    settings: Settings  # all defaults filled in
+    text: str  # the name of the file whose words it learned; for people
+    n_types: int
+    types_sha256: str  # of these words
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RunSpeller:
+    """A trained speller, and what it gives to the words of the vocabulary."""
+
+    speller: Speller
+    known_mass: float  # of all words but </s> and <unk>; 0 ≤ known_mass < 1
+    bits_per_character: float  # of the words that were held out, each word's end counted
+    sha256: str  # of the file
+
+
+def speller_info(folder: Path, info: RunInfo) -> SpellerInfo | None:
+    """What run.json says of the run's speller; None if there is to be none.
+
+    Raises:
+        DataError: not what `SpellerInfo.to_dict` writes.
+    """
+    if info.speller is None:
+        return None
+    kinds = {"settings": dict, "text": str, "n_types": int, "types_sha256": str}
+    value = info.speller
+    if value.keys() != kinds.keys() or any(type(value[k]) is not t for k, t in kinds.items()):
+        raise DataError(f"{folder / RUN}: says of its speller what charlm does not; it is damaged")
+    return SpellerInfo(**value)
+
+
+def empty_speller(settings: Settings, inventory: Inventory) -> tuple[Speller, Settings]:
+    """An untrained speller, and its settings with all defaults filled in.
+
+    Raises:
+        ConfigError: settings that make none.
+    """
+    speller, resolved = build_part(SPELLER, settings, leading=[inventory])
+    assert isinstance(speller, Speller)
+    return speller, resolved
+
+
+def save_speller(
+    folder: Path,
+    speller: Speller,
+    *,
+    about: SpellerInfo,
+    known_mass: float,
+    bits_per_character: float,
+) -> None:
+    """Write speller.safetensors, atomically; run.json is to say `about` before."""
+    meta = {
+        "types_sha256": about.types_sha256,
+        "known_mass": known_mass,
+        "bits_per_character": bits_per_character,
+    }
+    write_tensors(folder / SPELLER_WEIGHTS, speller.state_dict(), meta=meta)
+
+
+def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpeller:
+    """The speller of a run, checked against its settings before anything is allocated.
+
+    Raises:
+        ConfigError: the run has none.
+        DataError: one that is cut, damaged, hostile or of other spellings than run.json says.
+    """
+    path = folder / SPELLER_WEIGHTS
+    about = speller_info(folder, info)
+    if about is None or not path.is_file():
+        raise ConfigError(
+            f"{folder}: the run has no speller; expected one for an open vocabulary; add it with "
+            "`charlm train --resume --speller`"
+        )
+    try:
+        with without_memory():
+            speller, _ = empty_speller(about.settings, inventory)
+    except ConfigError as error:
+        raise DataError(f"{folder / RUN}: {error}") from None
+    meta = load_weights(speller, path)
+    mass, bits = (meta.get(key) for key in ("known_mass", "bits_per_character"))
+    if type(mass) is not float or type(bits) is not float or not 0 <= mass < 1:
+        raise DataError(
+            f"{path}: known words' mass {mass!r:.60}; expected a number from 0 up to 1, and bits "
+            "per character; the run is damaged"
+        )
+    if meta.get("types_sha256") != about.types_sha256:
+        raise DataError(
+            f"{path}: learned other spellings than {RUN} says; the run is damaged; train it again "
+            "with `charlm train --resume --speller`"
+        )
+    return RunSpeller(speller.eval(), mass, bits, sha256_of(path))

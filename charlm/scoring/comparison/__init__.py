@@ -1,1 +1,0 @@
-"""Kneser–Ney against neural models: who is better, by how much, how surely, and on which words."""

@@ -1,0 +1,1 @@
+"""Perplexities of texts, mixtures of models, and the comparison with Kneser–Ney."""

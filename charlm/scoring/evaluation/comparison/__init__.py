@@ -1,0 +1,1 @@
+"""Runs held against Kneser–Ney in their own words."""

@@ -1,0 +1,189 @@
+"""One Kneser–Ney model against the runs that share its words, each alone and mixed with it.
+
+Weights of mixtures are fitted on valid.txt and on nothing else, by state. An n-gram model starts
+every sentence anew: its figures are the same in both states.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from charlm.ngram.backoff import Log10s
+from charlm.ngram.source import Plan
+from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
+from charlm.scoring.evaluation.comparison.frequency_bands import frequency_bands
+from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
+from charlm.scoring.evaluation.comparison.notes import (
+    remarks_on_draws,
+    remarks_on_text,
+    remarks_on_training,
+)
+from charlm.scoring.evaluation.comparison.results import (
+    TUNING,
+    Figures,
+    Group,
+    Pair,
+    Question,
+    Split,
+    State,
+    System,
+)
+from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
+from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    from charlm.scoring.evaluation.comparison.runs import Contender
+OnStage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A system, and what it gives to each token of the text."""
+
+    system: System
+    log10s: dict[State, Log10s]
+
+
+def contest(
+    inventory: Inventory,
+    members: "Sequence[Contender]",
+    *,
+    question: Question,
+    on_stage: OnStage,
+) -> Group:
+    """Kneser–Ney in the words of `inventory`, which are those of all members, and the members.
+
+    Raises:
+        ConfigError: an order or pruning that makes no model; a device that is not there.
+        DataError: a text or run that is not what was expected; a model that gives no numbers.
+    """
+    name = baseline_name(question.order)
+    on_stage(f"{name}: estimating from {question.data}/train.txt")
+    plan = Plan(question.order, question.prune)
+    baseline = kneser_ney(question.data, plan, inventory=inventory)
+    field = _Field(baseline, question, on_stage)
+    entries = [field.alone, *(entry for member in members for entry in field.against(member))]
+    if members:
+        on_stage(f"drawing sentences {question.samples} times")
+    log10s_KN = np.stack([entry.log10s[question.states[0]] for entry in entries])
+    return Group(
+        n_words=inventory.n_words,
+        vocabulary_sha256=inventory.sha256,
+        normalisation=inventory.normalisation,
+        counts=field.scores.counts,
+        fallback_orders=baseline.info.fallback_orders,
+        systems=tuple(entry.system for entry in entries),
+        pairs=field.pairs(entries),
+        bands=frequency_bands(
+            field.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
+        ),
+        notes=(
+            *remarks_on_text(field.scores.counts),
+            *(remarks_on_draws(field.scores.counts) if members else ()),
+            *remarks_on_training(members, question=question),
+        ),
+    )
+
+
+class _Field:
+    """The n-gram model and the text; whoever meets it there is measured as it was."""
+
+    def __init__(self, baseline: KneserNey, question: Question, on_stage: OnStage) -> None:
+        self.baseline, self.question, self.on_stage = baseline, question, on_stage
+        self.scores = baseline.scores_of(question.data, question.split)
+        figures = Figures(self.scores.perplexity, None, self.scores.signature)
+        system = System(
+            name=baseline.name,
+            n_parameters=None,
+            n_ngrams=baseline.model.n_ngrams,
+            n_bytes=baseline.n_bytes,
+            seconds=baseline.info.seconds + self.scores.seconds,
+            by_state=dict.fromkeys(question.states, figures),
+        )
+        self.alone = _Entry(system, dict.fromkeys(question.states, self.scores.log10s))
+
+    @cached_property
+    def tuning_log10s(self) -> Log10s:
+        """Of the text that weights are fitted on."""
+        return self.baseline.scores_of(self.question.data, TUNING).log10s
+
+    def against(self, contender: "Contender") -> tuple[_Entry, _Entry]:
+        """A run alone, and mixed with the n-gram model."""
+        scores: dict[State, Scores] = {}
+        mixed: dict[State, Log10s] = {}
+        mixture: dict[State, Figures] = {}
+        for state in self.question.states:
+            scores[state] = self._scores(contender, self.question.split, state)
+            if not np.array_equal(scores[state].targets, self.scores.targets):
+                raise ValueError(f"{contender.path}: read other words than the n-gram model")
+            weight = self._weight(contender, state, scores[state])
+            both_KN = np.stack([scores[state].log10s, self.scores.log10s])
+            mixed[state] = mixed_log10(both_KN, [weight, 1 - weight])
+            mixture[state] = Figures(self.scores.perplexity_of(mixed[state]), weight, "")
+        model = System(
+            name=contender.name,
+            n_parameters=contender.n_parameters,
+            n_ngrams=None,
+            n_bytes=contender.n_bytes,
+            seconds=scores[self.question.states[0]].seconds,
+            by_state={
+                s: Figures(each.perplexity, None, each.signature) for s, each in scores.items()
+            },
+        )
+        alone = _Entry(model, {state: each.log10s for state, each in scores.items()})
+        return alone, _Entry(self._together(model, mixture), mixed)
+
+    def _scores(self, contender: "Contender", split: Split, state: State) -> Scores:
+        from charlm.scoring.evaluation.comparison.runs import scores_of
+
+        where = f"{self.question.data}/{split}.txt"
+        self.on_stage(f"{contender.name}: scoring {where}, state {state}")
+        return scores_of(contender, self.question, split=split, state=state)
+
+    def _weight(self, contender: "Contender", state: State, scores: Scores) -> float:
+        """The run's weight in the mixture that makes the tuning text likeliest."""
+        if self.question.split != TUNING:
+            scores = self._scores(contender, TUNING, state)
+        both_KN = np.stack([scores.log10s, self.tuning_log10s])
+        return float(em_weights(both_KN).weights[0])
+
+    def _together(self, model: System, by_state: dict[State, Figures]) -> System:
+        ngrams = self.alone.system
+        return System(
+            name=f"{model.name}+{ngrams.name}",
+            n_parameters=model.n_parameters,
+            n_ngrams=ngrams.n_ngrams,
+            n_bytes=model.n_bytes + ngrams.n_bytes,
+            seconds=model.seconds + ngrams.seconds,
+            by_state=by_state,
+        )
+
+    def pairs(self, entries: Sequence[_Entry]) -> tuple[Pair, ...]:
+        """Each run and its mixture against what they are made of, and run against run."""
+        models = range(1, len(entries), 2)
+        compared = [pair for m in models for pair in ((m, 0), (m + 1, m), (m + 1, 0))]
+        compared += combinations(models, 2)
+        drawn = {state: self._drawn(entries, state) for state in self.question.states if compared}
+        return tuple(
+            Pair(
+                first=entries[first].system.name,
+                second=entries[second].system.name,
+                by_state={s: drawn[s].difference(first, second) for s in self.question.states},
+            )
+            for first, second in compared
+        )
+
+    def _drawn(self, entries: Sequence[_Entry], state: State) -> PairedBootstrap:
+        log10s_KN = np.stack([entry.log10s[state] for entry in entries])
+        starts = self.scores.starts
+        return PairedBootstrap(
+            np.add.reduceat(log10s_KN, starts, axis=1),
+            np.diff(starts, append=len(log10s_KN.T)),
+            samples=self.question.samples,
+            seed=self.question.seed,
+        )

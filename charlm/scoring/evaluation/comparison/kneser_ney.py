@@ -1,0 +1,79 @@
+"""The Kneser–Ney model of a corpus in the vocabulary of a neural model, and what it scores.
+
+The training text is mapped to that vocabulary *before* anything is counted, so that `<unk>` is a
+word with counts like any other: an n-gram model that drops it, or gives it what is left over,
+predicts another text and its perplexity does not compare.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.ngram.arpa_writing import arpa_bytes
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.source import Counts, ModelInfo, Plan, estimated
+from charlm.ngram.text_perplexity import STATE, evaluate_ngram
+from charlm.scoring.evaluation.comparison.scores import Collector, Scores
+from charlm.text.corpus.sentences import split_path
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+@dataclass(frozen=True)
+class KneserNey:
+    """A Kneser–Ney model and what it was made of."""
+
+    name: str
+    model: BackoffModel
+    info: ModelInfo  # its source is the training text
+    inventory: Inventory  # whose words these are
+    train_counts: Counts  # of each word in the mapped training text
+
+    @property
+    def n_bytes(self) -> int:
+        """Of its ARPA file, which is made once for this and forgotten."""
+        return arpa_bytes(self.model)
+
+    def scores_of(self, data: str | Path, split: str) -> Scores:
+        """What the model makes of a split of a corpus directory.
+
+        Raises:
+            DataError: no such text, or not what was expected; a token to which the model gives
+                nothing, so that nothing can be compared.
+        """
+        path, collector = split_path(data, split), Collector()
+        start = time.perf_counter()
+        evaluation = evaluate_ngram(
+            self.model,
+            path,
+            told=self.info.told,
+            split=split,
+            vocabulary=self.inventory,
+            on_sentence=collector,
+        )
+        seconds = time.perf_counter() - start
+        n_wrong = evaluation.by_state[STATE].sums.n_zeroprobs
+        if n_wrong:
+            raise DataError(
+                f"{path}: {self.name} gives {n_wrong} of {evaluation.counts.n_tokens} tokens no "
+                f"probability; expected some for each; {self.info.source} is too small or odd for "
+                f"order {self.info.order}, try another --order"
+            )
+        return collector.scores(evaluation, state=STATE, seconds=seconds)
+
+
+def baseline_name(order: int) -> str:
+    """What tables call the model."""
+    return f"KN-{order}"
+
+
+def kneser_ney(data: str | Path, plan: Plan, *, inventory: Inventory) -> KneserNey:
+    """The Kneser–Ney model of train.txt in the words of `inventory`, order and pruning as planned.
+
+    Raises:
+        ConfigError: an order or pruning that makes no model.
+        DataError: no text, or not what was expected.
+    """
+    planned = replace(plan, vocabulary=inventory)
+    model, info, train_counts = estimated(split_path(data, "train"), planned)
+    return KneserNey(baseline_name(plan.order), model, info, inventory, train_counts)

@@ -1,0 +1,75 @@
+"""What to mind when reading a comparison, in sentences that stand beside its tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
+from charlm.scoring.evaluation.comparison.results import TUNING, Group, Question
+from charlm.text.corpus.sentences import split_path
+from charlm.text.corpus.tokens import share
+from charlm.text.io.files import sha256_of
+from charlm.text.perplexity.perplexity import Counts
+
+if TYPE_CHECKING:
+    from charlm.scoring.evaluation.comparison.runs import Contender
+
+FEW_SENTENCES = 10
+
+
+def remarks_on_text(counts: Counts) -> tuple[str, ...]:
+    """On what a vocabulary and its normalisation make of the text."""
+    remarks = [
+        f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
+        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
+    ]
+    if 2 * counts.n_oov > counts.n_words:
+        remarks.append(
+            "most words are <unk>, so the perplexities say little: another case or language?"
+        )
+    if counts.n_changed:
+        remarks.append(
+            f"normalised: {counts.n_changed} of {counts.n_words} words "
+            f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
+        )
+    return tuple(remarks)
+
+
+def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
+    """On a text of so few sentences that draws of them are nearly all the same."""
+    if counts.n_sentences >= FEW_SENTENCES:
+        return ()
+    return (
+        f"sentences: {counts.n_sentences}; intervals from fewer than {FEW_SENTENCES} say nothing",
+    )
+
+
+def remarks_on_training(members: "Sequence[Contender]", *, question: Question) -> tuple[str, ...]:
+    """On runs that did not learn from the text that the n-gram model learns from."""
+    path = split_path(question.data, "train")
+    sha256, name = sha256_of(path), baseline_name(question.order)
+    remarks = []
+    for member in members:
+        if member.train_sha256 not in (sha256, None):
+            remarks.append(f"{member.name} was trained on another text than {name}, {path}")
+        elif member.max_tokens:
+            remarks.append(
+                f"{member.name} was trained on at most {member.max_tokens} tokens of {path}, "
+                f"{name} on all"
+            )
+    return tuple(remarks)
+
+
+def remarks_on_groups(groups: Sequence[Group], *, question: Question) -> tuple[str, ...]:
+    """On what compares with what."""
+    remarks = []
+    if len(groups) > 1:
+        remarks.append(
+            f"{len(groups)} vocabularies: perplexities compare within a table, not between tables"
+        )
+    has_mixtures = any(len(group.systems) > 1 for group in groups)
+    if has_mixtures and question.split == TUNING:
+        remarks.append(
+            f"weights were fitted on {TUNING}.txt, the text measured: "
+            "the mixtures look better than they are"
+        )
+    return tuple(remarks)

@@ -1,0 +1,155 @@
+"""What was asked of a comparison and what it found: systems, differences, bands, what to mind.
+
+Perplexities compare within a group alone, whose systems predict the same words of the same text.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.frequency_bands import Band
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import share
+from charlm.text.perplexity.perplexity import Counts, Perplexity
+
+State = Literal["carried", "sentence"]
+Split = Literal["test", "valid"]
+
+TUNING: Split = "valid"  # what weights of mixtures are fitted on
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked, `--model` apart."""
+
+    data: str
+    split: Split
+    states: tuple[State, ...]  # the bands are of the first
+    order: int
+    prune: tuple[int, ...]
+    samples: int
+    seed: int
+    device: str
+    precision: str
+    threads: int | None
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a system makes of the text in one state."""
+
+    perplexity: Perplexity
+    weight: float | None  # in a mixture the neural model's; the n-gram model has the rest
+    signature: str  # empty for a mixture: its members have theirs
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "weight": self.weight,
+            **self.perplexity.to_dict(),
+            "signature": self.signature or None,
+        }
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of the table."""
+
+    name: str
+    n_parameters: int | None  # None of an n-gram model
+    n_ngrams: int | None  # None of a neural model
+    n_bytes: int  # on the disk: weights, or an ARPA file
+    seconds: float
+    by_state: Mapping[State, Figures]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "name": self.name,
+            "n_parameters": self.n_parameters,
+            "n_ngrams": self.n_ngrams,
+            "n_bytes": self.n_bytes,
+            "seconds": self.seconds,
+            **{state: figures.to_dict() for state, figures in self.by_state.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two systems by their names, and the difference of their perplexities by state."""
+
+    first: str
+    second: str
+    by_state: Mapping[State, Difference]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            **{state: difference.to_dict() for state, difference in self.by_state.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Group:
+    """Models with the same words, and the n-gram model in these words."""
+
+    n_words: int
+    vocabulary_sha256: str
+    normalisation: Normalisation
+    counts: Counts  # of the text
+    fallback_orders: tuple[int, ...]  # of n-grams that took fixed discounts
+    systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
+    pairs: tuple[Pair, ...]
+    bands: tuple[Band, ...]  # in the first state
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        counts = self.counts
+        names = [system.name for system in self.systems]
+        bands = [
+            {
+                "name": band.name,
+                "n_tokens": band.n_tokens,
+                "share": band.share,
+                "ppl": dict(zip(names, band.ppls, strict=True)),
+            }
+            for band in self.bands
+        ]
+        return {
+            "n_words_of_vocabulary": self.n_words,
+            "vocabulary_sha256": self.vocabulary_sha256,
+            "normalisation": self.normalisation.to_dict(),
+            **asdict(counts),
+            "n_tokens": counts.n_tokens,
+            "oov_share": share(counts.n_oov, counts.n_words),
+            "fallback_orders": list(self.fallback_orders),
+            "systems": [system.to_dict() for system in self.systems],
+            "differences": [pair.to_dict() for pair in self.pairs],
+            "bands": bands,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models against Kneser–Ney on one text."""
+
+    question: Question
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            **self.question.to_dict(),
+            "groups": [group.to_dict() for group in self.groups],
+            "notes": list(self.notes),
+        }

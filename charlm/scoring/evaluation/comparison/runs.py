@@ -1,0 +1,99 @@
+"""The neural side of a comparison: runs, what they are called, and what they make of a text.
+
+A run is opened once before anything is scored, so that a damaged one costs no time of the others.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.run.folder import MODEL
+from charlm.run.store import load_run
+from charlm.scoring.evaluation.comparison.results import Question, Split, State
+from charlm.scoring.evaluation.comparison.scores import Collector, Scores
+from charlm.scoring.evaluation.evaluate import evaluate
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A run, less its weights."""
+
+    path: Path
+    name: str  # in tables
+    inventory: Inventory
+    n_parameters: int
+    n_bytes: int  # of its weights
+    train_sha256: str | None  # of the text that it was trained on, if it says so
+    max_tokens: int  # how much of that text was read; 0 for all
+
+
+def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, ...]:
+    """The runs by names that tell them apart, and from `taken`.
+
+    Raises:
+        ConfigError: one run twice.
+        DataError: a run that is not what was expected.
+    """
+    names = _names(models, taken=taken)
+    return tuple(_contender(Path(path), name) for path, name in zip(models, names, strict=True))
+
+
+def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
+    """The last folder of each path, and as many before it as it takes."""
+    paths = [Path(model).resolve() for model in models]
+    for number, path in enumerate(paths):
+        if path in paths[:number]:
+            raise ConfigError(f"{models[number]}: stands twice; expected each run once")
+    names = []
+    for path in paths:
+        tails = ["/".join(path.parts[-n:]) for n in range(1, len(path.parts) + 1)]
+        others = [taken, *(str(other) for other in paths if other != path)]
+        unique = (t for t in tails if not any(f"/{o}".endswith(f"/{t}") for o in others))
+        names.append(next(unique, str(path)))
+    return names
+
+
+def _contender(path: Path, name: str) -> Contender:
+    run = load_run(path)
+    trained_on, max_tokens = run.info.corpus.get("train"), run.info.corpus.get("max_tokens")
+    sha256 = trained_on.get("sha256") if isinstance(trained_on, dict) else None
+    return Contender(
+        path=path,
+        name=name,
+        inventory=run.inventory,
+        n_parameters=sum(run.model.n_parameters_by_part().values()),
+        n_bytes=(path / MODEL).stat().st_size,
+        train_sha256=sha256 if isinstance(sha256, str) else None,
+        max_tokens=max_tokens if isinstance(max_tokens, int) else 0,
+    )
+
+
+def scores_of(
+    contender: Contender,
+    question: Question,
+    *,
+    split: Split,
+    state: State,
+) -> Scores:
+    """What a run makes of a split of the corpus directory that is asked about.
+
+    Raises:
+        ConfigError: a device or precision that is not there.
+        DataError: a text or run that is not what was expected.
+    """
+    collector, start = Collector(), time.perf_counter()
+    (evaluation,) = evaluate(
+        contender.path,
+        data=question.data,
+        split=split,
+        state=state,
+        device=question.device,
+        precision=question.precision,
+        threads=question.threads,
+        on_sentence=collector,
+    )
+    seconds = time.perf_counter() - start
+    return collector.scores(evaluation, state=state, seconds=seconds)

@@ -1,0 +1,76 @@
+"""What a system makes of a text, token by token, whatever kind of model it is.
+
+Words go by the numbers that n-gram models give them, so that two systems can be held against each
+other before their probabilities are mixed.
+"""
+
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.ngram.backoff import Log10s
+from charlm.ngram.word_ids import END, Ids
+from charlm.ngram.word_ids import UNK as NGRAM_UNK
+from charlm.text.corpus.tokens import UNK
+from charlm.text.perplexity.perplexity import (
+    Counts,
+    Evaluation,
+    Perplexity,
+    ScoredSentence,
+    log10_sums,
+)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The tokens of a text, `</s>` the last of each sentence, under a model in one state."""
+
+    targets: Ids
+    log10s: Log10s
+    perplexity: Perplexity
+    signature: str
+    seconds: float  # of reading and scoring
+
+    @property
+    def counts(self) -> Counts:
+        """Of the text."""
+        return self.perplexity.counts
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Where the sentences begin."""
+        ends = np.flatnonzero(self.targets == END)
+        return np.concatenate([[0], ends[:-1] + 1])
+
+    def perplexity_of(self, log10s: Log10s) -> Perplexity:
+        """Of other log10 probabilities of the same tokens."""
+        known = (self.targets != NGRAM_UNK).tolist()
+        return Perplexity(self.counts, log10_sums(log10s.tolist(), known))
+
+
+class Collector:
+    """Hears the sentences of one text; then it has its scores."""
+
+    def __init__(self) -> None:
+        self._log10s, self._targets = array("d"), array("i")
+
+    def __call__(self, sentence: ScoredSentence) -> None:
+        """Hear a sentence."""
+        self._log10s.extend(sentence.log10_probs)
+        if sentence.matches is not None:
+            self._targets.extend(sentence.matches.ids)
+        else:
+            self._targets.extend(NGRAM_UNK if n == UNK else n + 1 for n in sentence.word_ids)
+            self._targets.append(END)
+
+    def scores(self, evaluation: Evaluation, *, state: str, seconds: float) -> Scores:
+        """All that was heard, and what the evaluation made of it."""
+        return Scores(
+            targets=np.frombuffer(self._targets, np.int32),
+            log10s=np.frombuffer(self._log10s),
+            perplexity=evaluation.by_state[state],
+            signature=evaluation.signatures[state],
+            seconds=seconds,
+        )

@@ -1,0 +1,112 @@
+"""Blocks of a text read in one state or both, their sentences divided among processes.
+
+Sentences that start afresh may be read anywhere, and what is handed out is whole batches of them:
+figures do not depend on how many processes there are, to the bit where threads are as many. One
+stream cannot be cut, so the first process reads it, and as many sentences fewer.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from charlm.processes.crew import Crew, shared_out
+from charlm.runtime import autocast
+from charlm.scoring.likelihood.log_z import LogZ, MeteredOutput
+from charlm.scoring.likelihood.nll import (
+    FormVectors,
+    Nlls,
+    batch_nlls,
+    continued_nll,
+    sentence_batches,
+)
+from charlm.text.vocabulary.encoding import Ids
+
+# A token of the stream costs 1.2 (char-small) to 2.5 (char-large) of those of sentences side by
+# side, measured on one core.
+STREAM_COST = 2
+
+
+class BlockTask(NamedTuple):
+    """What a process reads of a block."""
+
+    stream: Ids | None  # all of it, behind what was carried so far; None: another process does
+    begins: bool  # the text: nothing was carried before
+    batches: list[list[Ids]]  # sentences, each from the initial state, the shortest first
+    spellings: Sequence[str]  # of the forms that are no words
+
+
+class BlockAnswer(NamedTuple):
+    """nll in nats of the tokens of a task."""
+
+    stream: Nlls | None
+    batches: list[list[Nlls]]
+    log_z: LogZ | None  # None: the model is not to be read unnormalised
+
+
+class BlockReader:
+    """Answers such tasks by a model; it carries the stream's state from one to the next."""
+
+    def __init__(self, vectors: FormVectors, *, precision: str) -> None:
+        self.vectors = vectors
+        self.precision = precision
+        self._carried = vectors.model.context.initial_state(1)
+
+    def __call__(self, task: BlockTask) -> BlockAnswer:
+        """The answer."""
+        vectors, spellings, output = self.vectors, task.spellings, self.vectors.model.output
+        stream: Nlls | None = None
+        with autocast(vectors.device, self.precision):
+            if task.stream is not None:
+                if task.begins:
+                    self._carried = vectors.model.context.initial_state(1)
+                # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+                stream, self._carried = continued_nll(
+                    vectors, task.stream, spellings=spellings, state=self._carried
+                )
+            batches = [batch_nlls(vectors, each, spellings=spellings) for each in task.batches]
+        log_z = output.read_off() if isinstance(output, MeteredOutput) else None
+        return BlockAnswer(stream, batches, log_z)
+
+
+class Blocks:
+    """The blocks of one text, read by all processes in the states that are asked for."""
+
+    def __init__(self, crew: Crew[BlockTask, BlockAnswer], states: Sequence[str]) -> None:
+        self.crew = crew
+        self.states = states
+        self.log_z = LogZ()  # so far
+        self._begins = True
+
+    def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
+        """For each state the nll in nats of all tokens of the next block, in their order."""
+        batches = sentence_batches(sentences) if "sentence" in self.states else []
+        owned = self._owned(batches, sentences)
+        tasks = [
+            BlockTask(
+                np.concatenate(sentences) if "carried" in self.states and not rank else None,
+                self._begins,
+                [[sentences[i] for i in batches[number]] for number in numbers],
+                spellings,
+            )
+            for rank, numbers in enumerate(owned)
+        ]
+        answers = self.crew.do(tasks)
+        self._begins = False
+        self.log_z = sum((each.log_z for each in answers if each.log_z), self.log_z)
+        found: dict[str, Nlls] = {}
+        if answers[0].stream is not None:
+            found["carried"] = answers[0].stream
+        if batches:
+            order = [i for numbers in owned for number in numbers for i in batches[number]]
+            nlls = [nll for answer in answers for batch in answer.batches for nll in batch]
+            found["sentence"] = np.concatenate([nlls[k] for k in np.argsort(order)])
+        return found
+
+    def _owned(self, batches: Sequence[Sequence[int]], sentences: Sequence[Ids]) -> list[list[int]]:
+        """Which batches each process reads."""
+        costs = [sum(len(sentences[i]) for i in batch) for batch in batches]
+        loads = [0] * self.crew.size
+        if "carried" in self.states:
+            loads[0] = STREAM_COST * sum(map(len, sentences))
+        return shared_out(costs, loads=loads)

@@ -1,0 +1,188 @@
+"""Asking any model for its scores of texts, token by token: files of scores, runs, n-gram models.
+
+What a stream is, its content says and not its name. A pipe can be read only once, so it is never
+looked into, and is taken for a file of scores.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.ngram.kenlm_model import BINARY_MAGIC
+from charlm.ngram.source import loaded
+from charlm.ngram.text_perplexity import STATE, evaluate_ngram
+from charlm.run.folder import RUN
+from charlm.text.corpus.tokens import END_WORD
+from charlm.text.io.files import display_name, open_bytes
+from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
+from charlm.text.perplexity.score_streams import WordScores, read_word_scores
+from charlm.text.perplexity.signature import normalisation_name
+from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
+
+StateName = Literal["carried", "sentence"]
+Kind = Literal["scores", "run", "n-gram"]
+OnStage = Callable[[str], None]
+
+ARPA_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
+SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # no line of an ARPA file is one
+LOOKED_AT = 1 << 16  # bytes of a file that say what it is; SRILM's ARPA may begin with a preamble
+ORDER: dict[Kind, int] = {"scores": 0, "n-gram": 1, "run": 2}  # of the quickest to fail first
+
+
+def kind_of(stream: str | Path) -> Kind:
+    """What a stream is: a directory is a run, and of files their beginning tells.
+
+    Raises:
+        DataError: no such file, or a folder that is no run.
+    """
+    path = Path(stream)
+    if path.is_dir():
+        if not (path / RUN).is_file():
+            raise DataError(
+                f"{stream}: a folder, and not a run ({RUN} is missing); expected scores of words, "
+                "a run or an n-gram model"
+            )
+        return "run"
+    if str(stream) != "-" and not path.exists():
+        raise DataError(
+            f"{stream}: no such file; expected scores of words, a run or an n-gram model"
+        )
+    if str(stream) == "-" or not path.is_file():
+        return "scores"
+    with open_bytes(stream) as file:
+        head = file.read(LOOKED_AT)
+    is_arpa = ARPA_START.search(head) and not SCORE.search(head)  # the text scored may hold \data\
+    return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
+
+
+def answers(
+    streams: Sequence[str | Path],
+    *,
+    kinds: Sequence[Kind],
+    texts: Sequence[str | Path],
+    state: StateName,
+    device: str,
+    threads: int | None,
+    on_stage: OnStage | None,
+) -> list[list[WordScores]]:
+    """For each of `texts` what each of `streams` makes of it; a file of scores has one text only.
+
+    N-gram models read the texts as the runs beside them do: by their rules, in their vocabulary.
+
+    Raises:
+        ConfigError: an unknown state or device; n-gram models beside runs of different rules.
+        DataError: a broken file, run or text.
+    """
+    if state not in ("carried", "sentence"):
+        raise ConfigError(f"--state {state!r}: expected one of carried, sentence")
+    vocabulary = _vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
+    found: dict[int, list[WordScores]] = {}
+    for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
+        stream = streams[index]
+        if kinds[index] == "scores":
+            found[index] = [read_word_scores(stream)]
+        elif kinds[index] == "n-gram":
+            found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, on_stage=on_stage)
+        else:
+            found[index] = _of_run(
+                stream, texts, state=state, device=device, threads=threads, on_stage=on_stage
+            )
+    by_stream = [found[index] for index in range(len(streams))]
+    return [list(each) for each in zip(*by_stream, strict=True)]
+
+
+def _vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> Inventory | None:
+    """The words and text rules of the first run, None without one.
+
+    Runs whose words differ can mix on a text that holds none of the words between them alone, and
+    there it is all the same whose vocabulary is taken.
+    """
+    runs = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "run"]
+    inventories = [vocabulary_at(run) for run in runs]
+    for run, inventory in zip(runs, inventories, strict=True):
+        rules = [each.normalisation for each in (inventories[0], inventory)]
+        if rules[0] != rules[1]:
+            shown = " and ".join(map(normalisation_name, rules))
+            raise ConfigError(
+                f"{runs[0]} and {run}: read text by different rules, {shown}; expected the same, "
+                "for an n-gram model beside them to follow; drop one of the three"
+            )
+    return inventories[0] if runs else None
+
+
+class _Collector:
+    """Hears the sentences of texts, and takes them together when a text is finished."""
+
+    def __init__(self, source: str | Path) -> None:
+        self.source = str(source)
+        self.results: list[WordScores] = []
+        self._words: list[str] = []
+        self._log10_probs: list[float] = []
+
+    def add(self, sentence: ScoredSentence) -> None:
+        self._words.extend((*sentence.mapped, END_WORD))
+        self._log10_probs.extend(sentence.log10_probs)
+
+    def close(self, result: Evaluation, *, state: str) -> None:
+        log10_probs, signature = np.array(self._log10_probs), result.signatures[state]
+        n_wasted = sum(result.hidden_words.values())
+        self.results.append(
+            WordScores(self.source, tuple(self._words), log10_probs, signature, n_wasted)
+        )
+        self._words.clear()
+        self._log10_probs.clear()
+
+
+def _of_ngram(
+    path: str | Path,
+    texts: Sequence[str | Path],
+    *,
+    vocabulary: Inventory | None,
+    on_stage: OnStage | None,
+) -> list[WordScores]:
+    model, info = loaded(path, engine="auto")
+    _tell(on_stage, path, texts)
+    heard = _Collector(path)
+    for text in texts:
+        result = evaluate_ngram(
+            model, text, told=info.told, vocabulary=vocabulary, on_sentence=heard.add
+        )
+        heard.close(result, state=STATE)
+    return heard.results
+
+
+def _of_run(
+    path: str | Path,
+    texts: Sequence[str | Path],
+    *,
+    state: StateName,
+    device: str,
+    threads: int | None,
+    on_stage: OnStage | None,
+) -> list[WordScores]:
+    from charlm.scoring.evaluation.evaluate import (
+        evaluate,  # torch takes seconds; files need none of it
+    )
+
+    heard = _Collector(path)
+    _tell(on_stage, path, texts)
+    evaluate(
+        path,
+        files=texts,
+        state=state,
+        device=device,
+        threads=threads,
+        on_sentence=heard.add,
+        on_text=partial(heard.close, state=state),
+    )
+    return heard.results
+
+
+def _tell(on_stage: OnStage | None, model: str | Path, texts: Sequence[str | Path]) -> None:
+    if on_stage is not None:
+        on_stage(f"scoring {' and '.join(map(display_name, texts))} with {model}")

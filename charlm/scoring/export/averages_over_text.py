@@ -1,0 +1,165 @@
+"""A model that goes through texts side by side, one word a step: its own, or ones that are given.
+
+What it finds is word ids, every sentence closed by `</s>`, as training and evaluation have them;
+`<s>` comes in where an n-gram model is to be made of them, since n-grams begin with it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.errors import DataError
+from charlm.ngram import word_ids as ngram_words
+from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
+from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.sample_rows import Position, drawn, opened, read
+from charlm.scoring.likelihood.streams import Streams
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import Ids
+
+STREAMS = 512  # side by side: with more, a step takes as much longer
+# Tokens of a stream: the sentence that is begun at its end is lost, of some twenty words.
+LEAST_LENGTH = 2000
+
+FOLLOWERS = 1 << 32  # the generator of words that no stream goes on with
+
+OnTokens = Callable[[int], None]  # how many are done
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A model with its vocabulary's vectors, and whether it carries its state past `</s>`."""
+
+    vectors: FormVectors
+    carries_state: bool
+    source: object  # what messages call it
+
+    def start(self, n_rows: int) -> Position:
+        """Rows behind a first `</s>`."""
+        return opened(self.vectors, n_rows)
+
+    def step(self, words_B: Ids, at: Position, *, start: Position) -> Position:
+        """Every row one word further; behind `</s>` at `start`, where no state is carried."""
+        h_TBH, state = read(self.vectors, words_B[None], state=at.state, spellings=[])
+        behind = Position(h_TBH[-1], state)
+        ends = words_B == END
+        if self.carries_state or not ends.any():
+            return behind
+        where_B = torch.from_numpy(ends).to(self.vectors.device)
+        return behind.begun_again(start, where_B=where_B)
+
+    def log_probs(self, at: Position) -> Tensor:
+        """Log-probabilities of the next word, shape (B, V)."""
+        return self.vectors.model.output.log_probs(at.h_BH)
+
+
+@torch.no_grad()
+def sampled_text(walker: Walker, n_tokens: int, *, seed: int, on_tokens: OnTokens | None) -> Ids:
+    """Word ids of whole sentences that the model draws, up to `n_tokens` of them.
+
+    Raises:
+        DataError: the model ends no sentence, or gives no numbers.
+    """
+    n_streams = max(1, min(STREAMS, n_tokens // LEAST_LENGTH))
+    generators = [generator_of(seed, row=row) for row in range(n_streams)]
+    start, at = walker.start(1), walker.start(n_streams)
+    n_steps = n_tokens // n_streams
+    text_TB = np.empty((n_steps, n_streams), np.int32)
+    shape = Shape()
+    for t in range(n_steps):
+        words_B = drawn(walker.log_probs(at), generators, shape=shape, source=walker.source)
+        text_TB[t] = words_B.cpu().numpy()
+        at = walker.step(text_TB[t], at, start=start)
+        if on_tokens is not None:
+            on_tokens((t + 1) * n_streams)
+    whole = [_whole_sentences(column) for column in text_TB.T]
+    ids = np.concatenate(whole)
+    if not len(ids):
+        raise DataError(
+            f"{walker.source}: ended no sentence in {n_tokens} tokens; expected sentences; draw "
+            "more tokens, or train it longer"
+        )
+    return ids
+
+
+def _whole_sentences(words: Ids) -> Ids:
+    ends = np.flatnonzero(words == END)
+    return words[: ends[-1] + 1] if len(ends) else words[:0]
+
+
+@torch.no_grad()
+def distributions(
+    walker: Walker, ids: Ids, *, n_streams: int = STREAMS
+) -> Iterator[tuple[Ids, Tensor]]:
+    """Step by step through a text cut into streams: the words fed in, (B,), and P of the next.
+
+    P has a row a stream, shape (B, V); a stream that has ended gives no more rows. A stream that
+    begins within a sentence knows one word of it.
+    """
+    n_streams = min(n_streams, len(ids))
+    streams = Streams(ids, n_streams=n_streams)
+    start = walker.start(1)
+    at = Position(start.h_BH[:0], walker.vectors.model.context.initial_state(n_streams))
+    for t in range(streams.length):
+        inputs_TB, targets_TB = streams.chunk(t, t + 1)
+        at = walker.step(inputs_TB[0], at, start=start)
+        n_left = int((targets_TB[0] >= 0).sum())  # the last streams are the shorter ones
+        log_probs_BV = walker.log_probs(Position(at.h_BH[:n_left], at.state))
+        yield inputs_TB[0, :n_left], log_probs_BV.exp()
+
+
+def drawn_followers(
+    walker: Walker,
+    ids: Ids,
+    *,
+    n_drawn: int,
+    seed: int,
+    n_streams: int = STREAMS,
+    on_tokens: OnTokens | None = None,
+) -> Ids:
+    """Words that the model draws at every position of a text, shape (len(ids), n_drawn).
+
+    One number decides them all, each from its own part of [0, 1): a word with twice 1/n_drawn of
+    the probability comes at least once.
+    """
+    n_streams = min(n_streams, len(ids))
+    length = Streams(ids, n_streams=n_streams).length
+    words_BTK = np.zeros((n_streams, length, n_drawn), np.int32)
+    generator = generator_of(seed, row=FOLLOWERS)
+    parts_K = torch.arange(n_drawn, dtype=torch.float64) / n_drawn
+    for t, (_, probs_BV) in enumerate(distributions(walker, ids, n_streams=n_streams)):
+        numbers_B = torch.from_numpy(generator.random(len(probs_BV)) / n_drawn)
+        numbers_BK = (numbers_B[:, None] + parts_K).to(probs_BV.device)
+        words_BTK[: len(probs_BV), t] = draw_several(probs_BV, numbers_BK).cpu().numpy()
+        if on_tokens is not None:
+            on_tokens(min(len(ids), (t + 1) * n_streams))
+    return words_BTK.reshape(-1, n_drawn)[: len(ids)]
+
+
+def ngram_ids(word_ids: Ids) -> Ids:
+    """A neural model's word ids in the numbering of n-gram models, `<s>` before each sentence."""
+    numbers = ngram_numbers(int(word_ids.max(initial=UNK)) + 1)
+    ends = np.flatnonzero(word_ids == END)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    return np.insert(numbers[word_ids], starts, ngram_words.START).astype(np.int32)
+
+
+def neural_ids(n_words: int) -> npt.NDArray[np.int64]:
+    """By an n-gram model's word id the neural model's; −1 for `<s>`. `n_words` are the latter's.
+
+    Both list the words alike, behind three marks and two.
+    """
+    ids = np.arange(-1, n_words)
+    ids[[ngram_words.UNK, ngram_words.START, ngram_words.END]] = UNK, -1, END
+    return ids
+
+
+def ngram_numbers(n_words: int) -> npt.NDArray[np.int64]:
+    """By a neural model's word id the n-gram model's; `n_words` are the former's."""
+    ids = np.arange(1, n_words + 1)
+    ids[[END, UNK]] = ngram_words.END, ngram_words.UNK
+    return ids

@@ -1,0 +1,1 @@
+"""A model's probabilities of texts, sentences and trees, and sentences drawn from them."""

@@ -1,0 +1,139 @@
+"""The vectors of forms, each spelling encoded once, and kept while there is room.
+
+A form's vector depends on the form alone: the paper precomputes those of the vocabulary before it
+uses a model (Kim et al., 2016, section 6). Here one is made when it is first asked for, so that
+a short list costs no more than its own forms, and the context's first products with it are, too.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.likelihood.nll import form_slices
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.encoding import FormIds, Ids
+from charlm.text.vocabulary.vocabulary import Inventory
+
+MAX_BYTES = 1 << 30
+MOST_SPELLINGS = 1 << 20  # of words that are none: some 200 MB, after which all begins anew
+ABSENT = -1
+FIRST_ROWS = 1024
+
+
+class FormCache:
+    """Form ids to what a context's `descend` reads.
+
+    Where `max_bytes` do not hold all words, those of the lowest ids, the most frequent, stay; what
+    finds no room is encoded again whenever it comes.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        inventory: Inventory,
+        *,
+        oov_input: str = "unk",
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.model = model
+        self.inventory = inventory
+        self.by_spelling = oov_input == "spelling"
+        self.form_ids = FormIds(inventory)
+        self.n_encoded = 0
+        self.device = next(model.parameters()).device
+        self._max_bytes = max_bytes
+        self._rows = np.full(inventory.n_words, ABSENT, np.int64)  # of each form id in the table
+        self._table_NE = torch.empty(0)
+        self._n_kept = 0
+
+    def ids(self, words: Sequence[str]) -> Ids:
+        """Form ids of words: below V a word, from V on a spelling of its own."""
+        return np.fromiter((self.form_ids[word] for word in words), np.int32, len(words))
+
+    def words(self, form_ids: Ids) -> Ids:
+        """What the forms are at the output: a word, or `<unk>`."""
+        return np.where(form_ids < self.inventory.n_words, form_ids, UNK).astype(np.int32)
+
+    @torch.no_grad()
+    def vectors(self, form_ids: Ids) -> Tensor:
+        """Their projected vectors, (N, G), in this order."""
+        if not self.by_spelling:
+            form_ids = self.words(form_ids)
+        self._make_room_for_ids()
+        missing = np.unique(form_ids[self._rows[form_ids] == ABSENT])
+        if not len(missing):
+            return self._table_NE[self._on_device(self._rows[form_ids])]
+        fresh_NE = self._encode(missing)
+        n_kept = self._keep(missing, fresh_NE)
+        if n_kept == len(missing):
+            return self._table_NE[self._on_device(self._rows[form_ids])]
+        all_NE = torch.cat([self._table_NE[: self._n_kept], fresh_NE]) if self._n_kept else fresh_NE
+        rows = self._rows[form_ids]
+        passing = np.flatnonzero(rows == ABSENT)
+        rows[passing] = self._n_kept + np.searchsorted(missing, form_ids[passing])
+        return all_NE[self._on_device(rows)]
+
+    def forget(self) -> None:
+        """Let go of all spellings where there are too many: a server sees new ones for ever.
+
+        Ids that were given before mean nothing after it.
+        """
+        if len(self.form_ids.spellings) > MOST_SPELLINGS:
+            self.form_ids = FormIds(self.inventory)
+            self._rows = np.full(self.inventory.n_words, ABSENT, np.int64)
+            self._table_NE, self._n_kept = torch.empty(0), 0
+
+    def _make_room_for_ids(self) -> None:
+        n_forms = self.inventory.n_words + len(self.form_ids.spellings)
+        if n_forms > len(self._rows):
+            room = np.full(max(n_forms, 2 * len(self._rows)) - len(self._rows), ABSENT, np.int64)
+            self._rows = np.concatenate([self._rows, room])
+
+    def _keep(self, form_ids: Ids, vectors_NE: Tensor) -> int:
+        """Put vectors into the table while there is room; returns how many, the first ones."""
+        max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
+        kept = form_ids[: max_rows - self._n_kept]
+        if max_rows <= self.inventory.n_words:
+            kept = kept[kept < max_rows]
+        if not len(kept):
+            return 0
+        end = self._n_kept + len(kept)
+        if end > len(self._table_NE):
+            n_rows = min(max_rows, max(end, 2 * len(self._table_NE), FIRST_ROWS))
+            table_NE = vectors_NE.new_empty(n_rows, vectors_NE.shape[1])
+            if self._n_kept:
+                table_NE[: self._n_kept] = self._table_NE[: self._n_kept]
+            self._table_NE = table_NE
+        self._table_NE[self._n_kept : end] = vectors_NE[: len(kept)]
+        self._rows[kept] = np.arange(self._n_kept, end)
+        self._n_kept = end
+        return len(kept)
+
+    def _encode(self, form_ids: Ids) -> Tensor:
+        self.n_encoded += len(form_ids)
+        model = self.model.eval()
+        n_words = self.inventory.n_words
+        n_known = int(np.searchsorted(form_ids, n_words))
+        known = [self.inventory.words[i] for i in form_ids[:n_known].tolist()]
+        spelled = [self.form_ids.spellings[i - n_words] for i in form_ids[n_known:].tolist()]
+        blocks = []
+        # A table numbers its rows from one id on; which word a row is, the encoder must be told.
+        for first, forms in ((0, known), (n_words, spelled)):
+            if forms:
+                table = FormTable(self.inventory, forms, first_id=first)
+                ids = torch.from_numpy(form_ids[:n_known].astype(np.int64))
+                for part in form_slices(table.lengths):
+                    inputs = table.forms(np.arange(part.start, part.stop))
+                    if first == 0:
+                        inputs = inputs._replace(words_N=ids[part])
+                    vectors_NE = model.encoder(inputs.to(self.device))
+                    blocks.append(model.context.project(vectors_NE))
+        return torch.cat(blocks)
+
+    def _on_device(self, rows: npt.NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(rows).to(self.device)

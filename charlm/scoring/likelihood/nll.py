@@ -1,0 +1,256 @@
+"""Negative log-probabilities of encoded text, with state carried or sentence by sentence.
+
+A form's vector depends on the form alone, so the vocabulary is encoded once and further spellings
+once a chunk; memory depends on the vocabulary and the chunk, never on the length of a text.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.model.contract import State, gather_state
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.likelihood.streams import Streams, as_words
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import Ids
+from charlm.text.vocabulary.vocabulary import Inventory
+
+MAX_EXPONENT = 700.0  # exp of more is beyond a float
+FORMS_AT_ONCE = 2048
+LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
+CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
+CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
+SENTENCES_AT_ONCE = 64
+MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
+
+Nlls = npt.NDArray[np.float32]
+
+
+class FormVectors:
+    """The vectors of a vocabulary, computed once, and of further spellings as they come.
+
+    Those of a large vocabulary are computed when they are first asked for.
+    """
+
+    def __init__(
+        self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
+    ) -> None:
+        self.model = model
+        self.inventory = inventory
+        self.by_spelling = oov_input == "spelling"
+        self.device = next(model.parameters()).device
+        self._words = FormTable(inventory, inventory.words)
+        is_large = inventory.n_words > MANY_WORDS
+        first = np.arange(1 if is_large else inventory.n_words)
+        self.vocabulary_VE = self._encode(self._words, first)
+        if is_large:  # memory that nothing is written to is not taken
+            self.vocabulary_VE = self.vocabulary_VE.new_empty(inventory.n_words, model.encoder.dim)
+        self._is_lacking_V = np.full(inventory.n_words, is_large)
+
+    @property
+    def positions_at_once(self) -> int:
+        """How many positions a chunk may hold, over all its streams."""
+        return max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // self.inventory.n_words))
+
+    @torch.no_grad()
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
+        encoder = self.model.encoder.eval()
+        vectors_NE = torch.empty(0, encoder.dim, device=self.device)
+        for part in form_slices(table.lengths[rows]):
+            encoded = encoder(table.forms(rows[part]).to(self.device))
+            if not len(vectors_NE):  # the encoder decides the number format
+                vectors_NE = encoded.new_empty(len(rows), encoder.dim)
+            vectors_NE[part] = encoded
+        return vectors_NE
+
+    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
+        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
+
+        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
+        """
+        n_words = self.inventory.n_words
+        if not self.by_spelling:
+            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
+        distinct, where = np.unique(form_ids, return_inverse=True)
+        n_known = int(np.searchsorted(distinct, n_words))
+        vectors_NE = self._of_words(distinct[:n_known].astype(np.int64))
+        if n_known < len(distinct):
+            new = [spellings[i - n_words] for i in distinct[n_known:]]
+            table = FormTable(self.inventory, new, first_id=n_words)
+            vectors_NE = torch.cat([vectors_NE, self._encode(table, np.arange(len(table)))])
+        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        lacking = words[self._is_lacking_V[words]]
+        if len(lacking):
+            vectors = self._encode(self._words, lacking)
+            self.vocabulary_VE[torch.from_numpy(lacking).to(self.device)] = vectors
+            self._is_lacking_V[lacking] = False
+        return self.vocabulary_VE[torch.from_numpy(words).to(self.device)]
+
+
+def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Rows to encode at once, in order."""
+    return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
+
+
+def bounded_slices(
+    lengths: npt.NDArray[np.int64], *, most_rows: int, most_places: int
+) -> Iterator[slice]:
+    """Rows to go together, in order: bounded in number and in places, padding included."""
+    start = longest = 0
+    for row, length in enumerate(lengths.tolist()):
+        n_rows, longest = row - start + 1, max(longest, length)
+        if row > start and (n_rows > most_rows or n_rows * longest > most_places):
+            yield slice(start, row)
+            start, longest = row, length
+    if start < len(lengths):
+        yield slice(start, len(lengths))
+
+
+@torch.no_grad()
+def chunk_nll(
+    vectors: FormVectors, chunk: tuple[Ids, Ids], *, spellings: Sequence[str], state: State
+) -> tuple[Nlls, State]:
+    """nll_TB in nats of one chunk (0 where the target is −1), and the state behind it.
+
+    `chunk` are form ids fed in, and form ids to predict, both (T, B).
+    """
+    inputs_TB, targets_TB = chunk
+    model = vectors.model.eval()
+    rows_NE, where_TB = vectors.rows(inputs_TB, spellings)
+    words_TB = torch.from_numpy(as_words(targets_TB, vectors.inventory.n_words))
+    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
+    nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB.to(vectors.device), state=state)
+    result: Nlls = nll_TB.float().cpu().numpy()
+    return result, state
+
+
+def streams_nll(
+    vectors: FormVectors,
+    ids: Ids,
+    *,
+    spellings: Sequence[str],
+    n_streams: int = 1,
+    columns: slice = slice(None),
+) -> Iterator[tuple[Nlls, Ids]]:
+    """Chunk by chunk, nll_TB in nats and the form ids predicted (−1: none); state carried.
+
+    `columns` of the streams are read, and of the others nothing.
+    """
+    streams = Streams(ids, n_streams=n_streams)
+    n_read = len(range(n_streams)[columns])
+    state = vectors.model.context.initial_state(n_read)
+    steps = max(1, vectors.positions_at_once // n_read)
+    for first in range(0, streams.length, steps):
+        inputs, targets = streams.chunk(first, first + steps)
+        chunk = (inputs[:, columns], targets[:, columns])
+        nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        yield nll, chunk[1]
+
+
+def validation_perplexity(chunks: Iterable[tuple[Nlls, Ids]]) -> float:
+    """exp of the mean nll over all tokens of the chunks of `streams_nll`, in float64 sums."""
+    return perplexity_of(*nll_sums(chunks))
+
+
+def nll_sums(chunks: Iterable[tuple[Nlls, Ids]]) -> tuple[float, int]:
+    """nll in nats of all tokens of the chunks of `streams_nll`, and how many these are."""
+    total, n_tokens = 0.0, 0
+    for nll, targets in chunks:
+        total += float(nll.sum(dtype=np.float64))
+        n_tokens += int((targets >= 0).sum())
+    return total, n_tokens
+
+
+def perplexity_of(total: float, n_tokens: float) -> float:
+    """exp of the mean; infinite where no floating-point number is large enough."""
+    mean = total / n_tokens
+    return math.inf if mean > MAX_EXPONENT else math.exp(mean)
+
+
+def continued_nll(
+    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], state: State, before: int = END
+) -> tuple[Nlls, State]:
+    """nll in nats of each token of `ids` as one stream that goes on from `state`.
+
+    `before` is the form id fed in first: the last token that `state` has read, `</s>` at a start.
+    """
+    inputs = np.concatenate([np.array([before], np.int32), ids[:-1]])
+    pieces = []
+    for first in range(0, len(ids), vectors.positions_at_once):
+        part = slice(first, first + vectors.positions_at_once)
+        chunk = (inputs[part, None], ids[part, None])
+        nll, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        pieces.append(nll[:, 0])
+    return np.concatenate(pieces), state
+
+
+def sentence_nlls(
+    vectors: FormVectors, sentences: Sequence[Ids], *, spellings: Sequence[str]
+) -> list[Nlls]:
+    """nll in nats of each token of each sentence, every sentence from the initial state."""
+    results = [np.empty(0, np.float32)] * len(sentences)
+    for batch in sentence_batches(sentences):
+        nlls = batch_nlls(vectors, [sentences[i] for i in batch], spellings=spellings)
+        for i, nll in zip(batch, nlls, strict=True):
+            results[i] = nll
+    return results
+
+
+def sentence_batches(sentences: Sequence[Ids]) -> list[list[int]]:
+    """Which sentences run side by side, by number: those of like length, the shortest first."""
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    return [order[i : i + SENTENCES_AT_ONCE] for i in range(0, len(order), SENTENCES_AT_ONCE)]
+
+
+def batch_nlls(
+    vectors: FormVectors, batch: Sequence[Ids], *, spellings: Sequence[str]
+) -> list[Nlls]:
+    """As `sentence_nlls`, of sentences that run side by side, the shortest first.
+
+    Chunks are of bounded size, and a sentence leaves its batch at its end, so that one long line
+    costs no more than its own tokens.
+    """
+    results = [np.empty(len(ids), np.float32) for ids in batch]
+    opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
+    _fill(vectors, opened, spellings=spellings, results=results)
+    return results
+
+
+def _fill(
+    vectors: FormVectors, opened: list[Ids], *, spellings: Sequence[str], results: list[Nlls]
+) -> None:
+    """Fill `results` with the nll of sentences that begin with `</s>`, the shortest first."""
+    state = vectors.model.context.initial_state(len(opened))
+    first = 0
+    while opened:
+        last = first + max(1, vectors.positions_at_once // len(opened))
+        chunk = _window(opened, first, last)
+        nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
+        for column, result in enumerate(results):
+            part = result[first:last]
+            part[:] = nll_TB[: len(part), column]
+        first = last
+        n_ended = sum(len(result) <= first for result in results)
+        opened, results = opened[n_ended:], results[n_ended:]
+        if n_ended and opened:
+            remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
+            state = gather_state(state, remaining)
+
+
+def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:
+    """Form ids fed in and to predict at steps `first` … `last` − 1, each (T, B)."""
+    length = min(last, len(opened[-1]) - 1) - first
+    inputs = np.full((length, len(opened)), END, np.int32)
+    targets = np.full((length, len(opened)), -1, np.int32)
+    for column, ids in enumerate(opened):
+        predicted = ids[first + 1 : last + 1]
+        targets[: len(predicted), column] = predicted
+        inputs[: len(predicted), column] = ids[first : first + len(predicted)]
+    return inputs, targets

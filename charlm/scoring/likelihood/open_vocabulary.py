@@ -1,0 +1,111 @@
+"""An open vocabulary: P(w | h) = P(<unk> | h) · s(w) / (1 − Σ s(v)) for a word outside it.
+
+s is the run's speller, a distribution over all spellings; the sum is over the known words, which
+`<unk>` never stands for. The second factor is the same in every context and for every model of
+these words, Kneser–Ney included.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import DataError
+from charlm.model.speller import LONGEST_DRAWN, Speller
+from charlm.run.folder import load_info
+from charlm.run.store import LoadedRun, load_words
+from charlm.run.stored_speller import RunSpeller, load_speller
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.vocabulary import Inventory
+
+MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
+MAX_DRAWS = 1000  # for a word outside the vocabulary
+LEAST_LEFT = 1e-9  # of the probability, for words outside the vocabulary: less is rounding
+
+
+class OpenVocabulary:
+    """Probabilities of words outside a vocabulary, given that there stands one."""
+
+    def __init__(self, trained: RunSpeller, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.speller = trained.speller
+        self.sha256 = trained.sha256
+        self.known_mass = trained.known_mass
+        self._log_left = math.log1p(-trained.known_mass)
+        self._cache: dict[str, float] = {}
+
+    @classmethod
+    def of_run(cls, run: LoadedRun) -> "OpenVocabulary":
+        """By the speller of a run, for the words outside the run's vocabulary.
+
+        Raises:
+            ConfigError: the run has no speller.
+            DataError: one that is cut, damaged or hostile.
+        """
+        return cls(load_speller(run.path, run.info, inventory=run.inventory), run.inventory)
+
+    @classmethod
+    def at(cls, path: str | Path) -> "OpenVocabulary":
+        """As `of_run`, of the run in a folder, without its weights.
+
+        Raises:
+            ConfigError: the run has no speller.
+            DataError: no run, or one that is cut, damaged or hostile.
+        """
+        folder = Path(path)
+        info = load_info(folder)
+        inventory = load_words(folder, info)
+        return cls(load_speller(folder, info, inventory=inventory), inventory)
+
+    def log_probs(self, spellings: Sequence[str]) -> npt.NDArray[np.float64]:
+        """log P(w | <unk>) of each in nats, shape (N,); −inf of the empty word.
+
+        Raises:
+            ValueError: a word of the vocabulary.
+        """
+        known = next((each for each in spellings if each in self.inventory.word_ids), None)
+        if known is not None:
+            raise ValueError(f"{known!r} is a word of the vocabulary: it has its own probability")
+        if len(self._cache) > MOST_REMEMBERED:
+            self._cache.clear()
+        new = [each for each in dict.fromkeys(spellings) if each not in self._cache]
+        log_probs = (self.speller.log_probs(new) - self._log_left).tolist()
+        self._cache.update(zip(new, log_probs, strict=True))
+        return np.array([self._cache[each] for each in spellings], np.float64)
+
+    def spell(self, n: int, generator: np.random.Generator) -> list[str]:
+        """`n` words drawn from P(w | <unk>), of the inventory's characters and no endless length.
+
+        Raises:
+            DataError: a speller that spells nothing but known or endless words.
+        """
+        words: list[str] = []
+        for _ in range(n * MAX_DRAWS):
+            if len(words) == n:
+                break
+            word = self.speller.draw(generator)
+            if word not in self.inventory.word_ids and len(word) <= LONGEST_DRAWN:
+                words.append(word)
+        if len(words) < n:
+            raise DataError(
+                "the speller spells hardly any word outside the vocabulary; expected one in "
+                f"{MAX_DRAWS}; train it on more words"
+            )
+        return words
+
+
+def known_mass(speller: Speller, inventory: Inventory) -> float:
+    """Σ s(v) over the words of a vocabulary but `</s>` and `<unk>`.
+
+    Raises:
+        DataError: they get it all, which leaves nothing for others.
+    """
+    mass = math.fsum(speller.log_probs(inventory.words[UNK + 1 :]).exp().tolist())
+    if not mass < 1 - LEAST_LEFT:
+        raise DataError(
+            f"the speller gives the known words a probability of {mass:.9f}, and so nothing to "
+            "others; expected less than 1; train it on more words"
+        )
+    return mass

@@ -1,0 +1,200 @@
+"""Rows of text that are drawn side by side: where each stands, and the sentences that come of it.
+
+A row is a stream that goes on for ever (export) or a sentence; where one sentence ends its row
+takes the next one up. All rows take a step at once, since a step's cost hardly depends on them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charlm.errors import DataError
+from charlm.model.contract import State, gather_state, merge_states
+from charlm.scoring.likelihood.draw import Shape, draw, generator_of, uniforms
+from charlm.scoring.likelihood.nll import FormVectors
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import FormIds, Ids
+
+# What an open vocabulary gives: so many words outside the vocabulary.
+Spell = Callable[[int, np.random.Generator], list[str]]
+
+
+class Position(NamedTuple):
+    """Where rows stand, each in its text: what predicts the next word, and the state."""
+
+    h_BH: Tensor
+    state: State
+
+    def of(self, rows: Tensor) -> "Position":
+        """These rows, in this order, with repetition."""
+        return Position(self.h_BH[rows], gather_state(self.state, rows))
+
+    def begun_again(self, start: "Position", *, where_B: Tensor) -> "Position":
+        """The rows where `where_B` at `start`, a position of one row; the others as they are."""
+        starts = start.of(torch.zeros(len(where_B), dtype=torch.int64, device=where_B.device))
+        return Position(
+            torch.where(where_B[:, None], starts.h_BH, self.h_BH),
+            merge_states(starts.state, self.state, where_B=where_B),
+        )
+
+
+@torch.no_grad()
+def read(
+    vectors: FormVectors, form_ids_TB: Ids, *, state: State, spellings: list[str]
+) -> tuple[Tensor, State]:
+    """h_TBH behind each of these forms, and the state behind the last."""
+    rows_NE, where_TB = vectors.rows(form_ids_TB, spellings)
+    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
+    h_TBH, state = vectors.model.context(x_TBE, state)
+    return h_TBH, state
+
+
+def opened(vectors: FormVectors, n_rows: int) -> Position:
+    """Rows that have read `</s>` from the initial state: where every text begins."""
+    ends = np.full((1, n_rows), END, np.int32)
+    state = vectors.model.context.initial_state(n_rows)
+    h_TBH, state = read(vectors, ends, state=state, spellings=[])
+    return Position(h_TBH[-1], state)
+
+
+def drawn(
+    log_probs_BV: Tensor, generators: list[np.random.Generator], *, shape: Shape, source: object
+) -> Tensor:
+    """The next word of each row, shape (B,); `source` is whose probabilities they are.
+
+    Raises:
+        DataError: they are no numbers.
+    """
+    if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
+        raise DataError(
+            f"{source}: the model is broken: log probabilities are NaN or infinite; expected "
+            "numbers; train it again"
+        )
+    numbers_B = uniforms(generators).to(log_probs_BV.device)
+    return draw(shape.weights(log_probs_BV), numbers_B)
+
+
+@dataclass(frozen=True)
+class SentencePlan:
+    """What is the same for every sentence."""
+
+    seed: int = 1
+    shape: Shape = Shape()
+    prefix: tuple[str, ...] = ()
+    max_length: int = 200  # words
+    spell: Spell | None = None  # what `<unk>` is read as; None: as `<unk>`
+
+
+@dataclass
+class Drawing:
+    """A sentence while it is drawn."""
+
+    index: int
+    generator: np.random.Generator
+    words: list[str]
+    log_probs: list[float]  # nats, of each word and then of `</s>`
+    max_length: int
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `</s>` was drawn."""
+        return len(self.log_probs) > len(self.words)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_finished or len(self.words) == self.max_length
+
+
+class SentenceDrawer:
+    """Draws sentences, a batch of them side by side."""
+
+    def __init__(self, vectors: FormVectors, plan: SentencePlan, *, source: object) -> None:
+        self._vectors, self._plan, self._source = vectors, plan, source
+        self._words = vectors.inventory.words
+        self._start, self._prefix_log_probs = self._behind_prefix()
+
+    @torch.no_grad()
+    def _behind_prefix(self) -> tuple[Position, list[float]]:
+        """Where sentences begin, and the log-probabilities of the prefix in nats."""
+        vectors, prefix = self._vectors, self._plan.prefix
+        start = opened(vectors, 1)
+        if not prefix:
+            return start, []
+        form_ids = FormIds(vectors.inventory)
+        ids = np.array([form_ids[word] for word in prefix], np.int32)
+        h_T1H, state = read(vectors, ids[:, None], state=start.state, spellings=form_ids.spellings)
+        words_T = torch.from_numpy(np.where(ids < len(self._words), ids, UNK).astype(np.int64))
+        h_TH = torch.cat([start.h_BH, h_T1H[:-1, 0]])
+        nll_T = vectors.model.output.nll(h_TH, words_T.to(vectors.device))
+        return Position(h_T1H[-1], state), (0.0 - nll_T.double()).tolist()
+
+    @torch.no_grad()
+    def sentences(self, n: int, *, batch_size: int) -> Iterator[Drawing]:
+        """Sentences 0 … n − 1, in order."""
+        coming = map(self._begun, range(n))
+        rows = list(islice(coming, batch_size))
+        at = self._start.of(torch.zeros(len(rows), dtype=torch.int64, device=self._vectors.device))
+        over: dict[int, Drawing] = {}
+        n_told = 0
+        while rows:
+            at = self._step(rows, at)
+            over.update((row.index, row) for row in rows if row.is_over)
+            rows, at = self._refilled(rows, at, coming=coming)
+            while n_told in over:
+                yield over.pop(n_told)
+                n_told += 1
+
+    def _begun(self, index: int) -> Drawing:
+        return Drawing(
+            index,
+            generator_of(self._plan.seed, row=index),
+            list(self._plan.prefix),
+            list(self._prefix_log_probs),
+            self._plan.max_length,
+        )
+
+    def _step(self, rows: list[Drawing], at: Position) -> Position:
+        """Draw and read one word in each row."""
+        log_probs_BV = self._vectors.model.output.log_probs(at.h_BH)
+        words_B = drawn(
+            log_probs_BV,
+            [row.generator for row in rows],
+            shape=self._plan.shape,
+            source=self._source,
+        )
+        own_B = log_probs_BV.gather(1, words_B[:, None])[:, 0].double()
+        form_ids = words_B.to(torch.int32).cpu().numpy()
+        spellings: list[str] = []
+        for place, (row, log_prob) in enumerate(zip(rows, own_B.tolist(), strict=True)):
+            row.log_probs.append(0.0 + log_prob)
+            word = int(form_ids[place])
+            if word == UNK and self._plan.spell is not None:
+                (spelling,) = self._plan.spell(1, row.generator)
+                form_ids[place] = len(self._words) + len(spellings)
+                spellings.append(spelling)
+                row.words.append(spelling)
+            elif word != END:
+                row.words.append(self._words[word])
+        h_TBH, state = read(self._vectors, form_ids[None], state=at.state, spellings=spellings)
+        return Position(h_TBH[-1], state)
+
+    def _refilled(
+        self, rows: list[Drawing], at: Position, *, coming: Iterator[Drawing]
+    ) -> tuple[list[Drawing], Position]:
+        """Let new sentences take the rows of those that are over; drop rows when none is left."""
+        ended = [row.is_over for row in rows]
+        if not any(ended):
+            return rows, at
+        device = self._vectors.device
+        at = at.begun_again(self._start, where_B=torch.tensor(ended, device=device))
+        rows = [next(coming, row) if row.is_over else row for row in rows]
+        kept = [place for place, row in enumerate(rows) if not row.is_over]
+        if len(kept) == len(rows):
+            return rows, at
+        at = at.of(torch.tensor(kept, dtype=torch.int64, device=device))
+        return [rows[place] for place in kept], at

@@ -1,0 +1,151 @@
+"""Sentences drawn from a run's model, each from the initial state.
+
+The numbers that a sentence is drawn with depend on the seed and its place alone, so that neither
+the batch nor how many are drawn changes it. A sentence's log10 probability is the model's own, as
+`charlm eval` gives it by sentence, whatever temperature and cuts it was drawn under.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.options import keywords
+from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads
+from charlm.scoring.likelihood.draw import Shape
+from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.likelihood.sample_options import SampleOptions
+from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan
+from charlm.text.corpus.tokens import without_marks
+from charlm.text.io.lines import split_words
+
+SHOWN = 40  # characters of a prefix in a message
+
+
+@dataclass(frozen=True)
+class SampledSentence:
+    """A sentence, the prefix that it was begun with included."""
+
+    words: tuple[str, ...]
+    log10_probs: tuple[float, ...]  # of each word, then of `</s>` if it was drawn
+    is_finished: bool  # whether `</s>` was drawn; else it was cut at the greatest length
+
+    @property
+    def log10_prob(self) -> float:
+        """Of all words, and of the end if it was drawn."""
+        return math.fsum(self.log10_probs)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "words": list(self.words),
+            "log10_prob": self.log10_prob,
+            "log10_probs": list(self.log10_probs),
+            "is_finished": self.is_finished,
+        }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was drawn, and from which run."""
+
+    model: Path
+    seed: int
+    sentences: tuple[SampledSentence, ...]
+
+    @property
+    def n_cut(self) -> int:
+        """Sentences without an end."""
+        return sum(not each.is_finished for each in self.sentences)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "model": str(self.model),
+            "seed": self.seed,
+            "n_cut": self.n_cut,
+            "sentences": [each.to_dict() for each in self.sentences],
+        }
+
+
+@keywords(SampleOptions)
+def sample(options: SampleOptions) -> Sample:
+    """Sentences, each from the initial state, drawn word by word from the model.
+
+    Log-probabilities are divided by `temperature`; then the `top_k` likeliest words are kept, and
+    of those as few of the likeliest as hold a share of `top_p`. With `open_vocabulary` the log10
+    probability of what is spelled is that of `<unk>` all the same.
+
+    Raises:
+        ConfigError: a number out of its range; a prefix that the model cannot read; an open
+            vocabulary and no speller.
+        DataError: a run that is not what was expected; a model that gives no numbers.
+    """
+    shape = Shape(options.temperature, options.top_k, options.top_p, options.no_unk)
+    if options.no_unk and options.open_vocabulary:
+        raise ConfigError("--no-unk: leaves --open-vocabulary nothing to spell; drop one of them")
+    set_threads(options.threads)
+    where = pick_device(options.device)
+    number_format = pick_precision(options.precision, where)
+    run = load_run(which_run(options.model), device=where)
+    plan = SentencePlan(
+        seed=options.seed,
+        shape=shape,
+        prefix=prefix_words(options.prefix, run=run, max_length=options.max_length),
+        max_length=options.max_length,
+        spell=OpenVocabulary.of_run(run).spell if options.open_vocabulary else None,
+    )
+    sentences = []
+    with autocast(where, number_format):
+        vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+        for each in sampled_sentences(
+            vectors, plan, n=options.n, batch_size=options.batch_size, source=run.path
+        ):
+            sentences.append(each)
+            if options.on_sentence is not None:
+                options.on_sentence(each)
+    return Sample(run.path, options.seed, tuple(sentences))
+
+
+def sampled_sentences(
+    vectors: FormVectors, plan: SentencePlan, *, n: int, batch_size: int, source: object
+) -> Iterator[SampledSentence]:
+    """`n` sentences of a loaded model in order; `source` is what messages call it.
+
+    Raises:
+        DataError: a model that gives no numbers.
+    """
+    drawer = SentenceDrawer(vectors, plan, source=source)
+    for drawn in drawer.sentences(n, batch_size=batch_size):
+        log10s = tuple(0.0 + nats / math.log(10) for nats in drawn.log_probs)
+        yield SampledSentence(tuple(drawn.words), log10s, drawn.is_finished)
+
+
+def prefix_words(prefix: str, *, run: LoadedRun, max_length: int) -> tuple[str, ...]:
+    """The words of a prefix as the run reads them.
+
+    Raises:
+        ConfigError: a prefix that the model cannot read, or that fills the sentence.
+    """
+    shown = f"--prefix {prefix[:SHOWN]!r}"
+    if "\n" in prefix:
+        raise ConfigError(f"{shown}: found a line end; expected words between blanks")
+    try:
+        words = without_marks(split_words(run.inventory.normalisation(prefix)), where=shown)
+    except DataError as error:
+        raise ConfigError(str(error)) from None
+    unknown = [word for word in words if word not in run.inventory.word_ids]
+    if unknown and run.oov_input == "unk":
+        raise ConfigError(
+            f"{shown}: {unknown[0]!r} is no word of {run.path}; expected its words; write <unk> "
+            "there"
+        )
+    if len(words) >= max_length:
+        raise ConfigError(
+            f"{shown}: {len(words)} words; expected fewer than --max-length {max_length}"
+        )
+    return tuple(words)

@@ -1,0 +1,38 @@
+"""A text cut into equal streams that run side by side: how training and validation read it.
+
+Every token is predicted exactly once. What is fed in at a stream's first position is the token
+before it in the text; before the first of all stands `</s>`, which nothing predicts.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import Ids
+
+
+class Streams:
+    """`n_streams` contiguous pieces of a text; the last may be shorter and is filled with −1."""
+
+    def __init__(self, ids: Ids, *, n_streams: int) -> None:
+        self.ids = ids
+        self.length = -(-len(ids) // n_streams)
+        self.starts = np.arange(n_streams, dtype=np.int64) * self.length
+
+    def chunk(self, first: int, last: int) -> tuple[Ids, Ids]:
+        """Form ids fed in, and form ids to predict (−1: none), at steps `first` … `last` − 1.
+
+        Both (T, B); the chunk ends early where the streams do.
+        """
+        steps = np.arange(first, min(last, self.length), dtype=np.int64)
+        places = self.starts + steps[:, None]
+        exists = places < len(self.ids)
+        targets = np.where(exists, self.ids[np.minimum(places, len(self.ids) - 1)], -1)
+        before = self.ids[np.clip(places - 1, 0, len(self.ids) - 1)]
+        inputs = np.where(exists & (places > 0), before, END)
+        return inputs.astype(np.int32), targets.astype(np.int32)
+
+
+def as_words(form_ids: Ids, n_words: int) -> npt.NDArray[np.int64]:
+    """The words that form ids stand for at the output: `<unk>` from V on; −1 stays."""
+    return np.where(form_ids < n_words, form_ids, UNK).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Lists and lattices through scorers and weights to the chosen hypotheses."""

@@ -1,0 +1,205 @@
+"""Scorers that several processes have, and divide sentences and lattices among them.
+
+The first process reads lists, weighs and writes as if it were alone; what it asks its scorers is
+cut in pieces that cost alike, and each process answers one. A sentence's score depends on it alone,
+so any cut will do: sentences are put in order, and those that begin alike stay together.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
+from charlm.processes.crew import Crew, shared_out
+from charlm.scoring.rescoring.lattices import (
+    LatticeCounts,
+    LatticeLists,
+    LatticeWishes,
+    lattice_lists,
+    lattice_of,
+)
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+
+
+class Sentences(NamedTuple):
+    """Sentences to be scored by the scorer of that number."""
+
+    scorer: int
+    sentences: Sequence[Words]
+    goes_on: bool  # as what follows the sentences remembered; else from a start of their own
+
+
+class Remembered(NamedTuple):
+    """A sentence that was said, the same in every process."""
+
+    scorer: int
+    sentence: Words
+    goes_on: bool
+
+
+class Search(NamedTuple):
+    """Lattices to be searched."""
+
+    form: str
+    wishes: LatticeWishes
+    options: LatticeOptions  # less what cannot be sent
+    lattices: Sequence[Lattice]
+
+
+class Scored(NamedTuple):
+    """The answer to sentences."""
+
+    scores: list[WordLogProbs]
+    work: list[tuple[int, int]]  # tokens, and prefixes that they came down to, by neural scorer
+
+
+class Searched(NamedTuple):
+    """The answer to lattices."""
+
+    lists: list[NbestList]
+    counts: LatticeCounts
+
+
+Task = Sentences | Remembered | Search
+
+
+class Worker:
+    """Does such tasks by the scorers of this process."""
+
+    def __init__(self, scorers: Scorers, *, old_lm: Scorer | None) -> None:
+        self.scorers = scorers
+        self.old_lm = old_lm
+        self._memories: list[object] = [None] * len(scorers.scorers)
+
+    def __call__(self, task: Task) -> Any:
+        """The answer: `Scored` to sentences, `Searched` to lattices, None to one remembered."""
+        if isinstance(task, Search):
+            return self._searched(task)
+        scorer = self.scorers.scorers[task.scorer]
+        memory = self._memories[task.scorer] if task.goes_on else None
+        if isinstance(task, Remembered):
+            self._memories[task.scorer] = scorer.remember(task.sentence, memory=memory)
+            return None
+        before = self._work()
+        scores = scorer.score(task.sentences, memory=memory) if task.sentences else []
+        work = [(n - m, p - q) for (n, p), (m, q) in zip(self._work(), before, strict=True)]
+        return Scored(scores, work)
+
+    def _work(self) -> list[tuple[int, int]]:
+        return [(each.n_tokens, each.n_prefixes) for each in self.scorers.neural]
+
+    def _searched(self, task: Search) -> Searched:
+        searched = lattice_lists(
+            task.form,
+            self.scorers,
+            wishes=task.wishes,
+            weights=task.options.weights,
+            overrides=task.options.overrides,
+            old_lm=self.old_lm,
+            one_by_one=False,
+        )
+        lists = [_with_options(each, LatticeOptions()) for each in searched.search(task.lattices)]
+        return Searched(lists, searched.counts)
+
+
+def _with_options(nbest: NbestList, options: LatticeOptions) -> NbestList:
+    """A lattice's list; its options hold functions, which cannot be sent."""
+    found = lattice_of(nbest)
+    expanded = replace(found.expanded, options=options)
+    return replace(nbest, original=replace(found, expanded=expanded))
+
+
+class DividedScorer:
+    """A scorer as the first process sees it, whose work all processes do."""
+
+    def __init__(self, number: int, scorers: Scorers, crew: Crew[Task, Any]) -> None:
+        self.name = scorers.scorers[number].name
+        self._number, self._scorers, self._crew = number, scorers, crew
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """As the scorer's own; `memory` is the last one that was made here, or None."""
+        parts = divided(sentences, self._crew.size)
+        answers: list[Scored] = self._crew.do(
+            [
+                Sentences(self._number, [sentences[i] for i in part], memory is not None)
+                for part in parts
+            ]
+        )
+        for answer in answers[1:]:  # the first one's is counted
+            for each, (n_tokens, n_prefixes) in zip(self._scorers.neural, answer.work, strict=True):
+                each.n_tokens += n_tokens
+                each.n_prefixes += n_prefixes
+        order = [i for part in parts for i in part]
+        scores = [score for answer in answers for score in answer.scores]
+        return [scores[k] for k in np.argsort(order)]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """Every process remembers it, and forgets what it knew but for `memory`."""
+        task = Remembered(self._number, sentence, memory is not None)
+        self._crew.do([task] * self._crew.size)
+        return self
+
+
+def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
+    """Which sentences each process scores, by number: as many distinct prefixes each.
+
+    Equal ones go to one process: company may move a score's last bit, and they are to be tied.
+    """
+    order = sorted(range(len(sentences)), key=lambda i: tuple(sentences[i]))
+    ordered = [sentences[i] for i in order]
+    costs = [
+        len(words) + 1 - _alike(before, words)
+        for before, words in zip([(), *ordered], ordered, strict=False)
+    ]
+    middles = np.cumsum(costs) - np.array(costs) / 2
+    owners = (middles * n_parts / max(1, sum(costs))).astype(int).tolist()
+    parts: list[list[int]] = [[] for _ in range(n_parts)]
+    owner_of = dict(zip(map(tuple, ordered), owners, strict=True))
+    for i, words in zip(order, ordered, strict=True):
+        parts[owner_of[tuple(words)]].append(i)
+    return parts
+
+
+def _alike(one: Words, other: Words) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def divided_scorers(scorers: Scorers, crew: Crew[Task, Any]) -> Scorers:
+    """The scorers as the first process uses them."""
+
+    def search(form: LatticeLists, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
+        return _searched_by(crew, form, lattices)
+
+    names = range(len(scorers.scorers))
+    wrapped = tuple(DividedScorer(number, scorers, crew) for number in names)
+    return replace(scorers, scorers=wrapped, search=search)
+
+
+def _searched_by(
+    crew: Crew[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
+) -> Iterator[NbestList]:
+    """The lists of lattices in their order, so many of them at once that each process has some."""
+    options = form.options
+    wishes = LatticeWishes(options.beam, options.recombine, options.n_best)
+    sent = LatticeOptions(weights=dict(options.weights), overrides=dict(options.overrides))
+    rest = iter(lattices)
+    n_at_once = form.at_once * crew.size if form.at_once > 1 else 1  # 1: each is to come at once
+    while some := list(islice(rest, n_at_once)):
+        owned = shared_out([len(each.arcs) for each in some], loads=[0] * crew.size)
+        answers: list[Searched] = crew.do(
+            [Search(form.form, wishes, sent, [some[i] for i in part]) for part in owned]
+        )
+        for answer in answers:
+            form.counts.add(answer.counts)
+        order = [i for part in owned for i in part]
+        lists = [each for answer in answers for each in answer.lists]
+        for k in np.argsort(order):
+            yield _with_options(lists[k], options)

@@ -1,0 +1,246 @@
+"""Why one hypothesis has a higher total than another, word by word.
+
+A total is the weighted features of the whole hypothesis (acoustic score, number of words, …) and
+the weighted log-probabilities that scorers give to its words. The difference is added up in that
+order: first the features, then the words from left to right, the end last. What decided is the
+largest part, be it a word or the features together, and not the one that tips the scales: that may
+be a trifle behind a word that brings nearly all. It need not be a word in which they differ, since
+a model may be surprised by what follows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from math import log
+
+import jiwer
+from jiwer.transforms import ReduceToListOfListOfWords
+
+from charlm.errors import ConfigError
+from charlm.nbest.features import FeatureTable, Floats, tie_order, weighted
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.scorer import WordLogProbs
+from charlm.nbest.weights import Weights
+from charlm.text.corpus.tokens import END_WORD
+
+GAP = ""  # where the other hypothesis has a word and this one none
+UNKNOWN = "*"  # behind a word that is not in a scorer's vocabulary
+
+
+@dataclass(frozen=True)
+class FeatureRow:
+    """A feature of whole hypotheses and what it adds to the difference."""
+
+    name: str
+    weight: float
+    winner: float  # nats, or a count
+    other: float
+    difference: float  # weighted, log10
+
+
+@dataclass(frozen=True)
+class WordRow:
+    """A word of one hypothesis beside that of the other."""
+
+    winner: str  # empty where the other has a word more
+    other: str
+    winner_log10_probs: tuple[float, ...]  # of each scorer, not weighted; 0 for an empty word
+    other_log10_probs: tuple[float, ...]
+    winner_known: tuple[bool, ...]  # to each scorer
+    other_known: tuple[bool, ...]
+    difference: float  # weighted, log10: above 0 where it speaks for the winner
+    so_far: float  # with all that stands above it
+    decided: bool
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both words; an unknown one is marked."""
+        sides = (self.winner, self.winner_known), (self.other, self.other_known)
+        first, second = (word if all(known) else word + UNKNOWN for word, known in sides)
+        return first, second
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Two hypotheses of a list; `winner` has the higher total. All sums are log10."""
+
+    id: str
+    winner_rank: int  # from 1, in the order of the list
+    other_rank: int
+    scorers: tuple[str, ...]
+    features: tuple[FeatureRow, ...]  # those with a weight
+    features_difference: float
+    words: tuple[WordRow, ...]  # the last is the sentences' end
+    difference: float  # of the totals
+
+    @property
+    def deciding(self) -> WordRow | None:
+        """The word that brings the winner most; None: the features bring more, or nothing decides.
+
+        Nothing does where the totals are equal, `difference` 0.
+        """
+        return next((row for row in self.words if row.decided), None)
+
+    @property
+    def knows_not(self) -> tuple[str, ...]:
+        """The scorers whose vocabulary lacks a word of the two."""
+        known = [side for row in self.words for side in (row.winner_known, row.other_known)]
+        return tuple(
+            name for n, name in enumerate(self.scorers) if not all(each[n] for each in known)
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of plain cells: features, their sum, then the words."""
+        sides = [f"{name} {side}" for name in self.scorers for side in ("winner", "other")]
+        header = ["winner", "other", *sides, "difference", "so far", ""]
+        rows = []
+        for feature in self.features:
+            values = f"{feature.winner:g}", f"{feature.other:g}"
+            cells = [f"{feature.name} {value} ×{feature.weight:g}" for value in values]
+            empty = [""] * len(sides)
+            rows.append([*cells, *empty, f"{feature.difference:+.3f}", "", ""])
+        label = f"{self.features_difference:+.3f}"
+        rows.append(["(features)", "(features)", *[""] * len(sides), label, label, ""])
+        for word in self.words:
+            pairs = zip(word.winner_log10_probs, word.other_log10_probs, strict=True)
+            probs = [
+                f"{value:.3f}" if text else ""
+                for pair in pairs
+                for value, text in zip(pair, (word.winner, word.other), strict=True)
+            ]
+            sums = [f"{word.difference:+.3f}", f"{word.so_far:+.3f}"]
+            rows.append([*word.shown, *probs, *sums, "<" if word.decided else ""])
+        return header, rows
+
+
+def explain(
+    nbest: NbestList,
+    ranks: tuple[int, int],
+    *,
+    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
+    table: FeatureTable,
+    weights: Weights,
+    texts: tuple[Sequence[str], Sequence[str]] | None = None,
+) -> Explanation:
+    """Two hypotheses by their ranks in the list, from 1, aligned; the higher total comes first.
+
+    Of equal totals it is the one that a ranking has first.
+
+    `scores`: of each scorer, by the name of its feature, what it says of the two; `texts`: the two
+    as the scorers read them, if that is not how they stand in the list.
+
+    Raises:
+        ConfigError: a rank that the list has not, or twice the same.
+    """
+    _require_ranks(nbest, ranks)
+    indices = [rank - 1 for rank in ranks]
+    weights_F = weights.of(table)
+    totals = weighted(table.values_HF[indices], weights_F)
+    ties = tie_order(table).tolist()
+    places = [(-totals[0], ties.index(indices[0])), (-totals[1], ties.index(indices[1]))]
+    is_second = places[1] < places[0]
+    winner, other = reversed(indices) if is_second else indices
+    sides = {name: pair[::-1] if is_second else pair for name, pair in scores.items()}
+    features = _feature_rows(table, weights_F, chosen=(winner, other), without=set(scores))
+    start = sum(row.difference for row in features)
+    first, second = texts or tuple(nbest.hypotheses[index].words for index in indices)
+    factors = {name: float(weights_F[table.names.index(name)]) for name in scores}
+    rows = _word_rows(
+        (second, first) if is_second else (first, second), sides, weights=factors, start=start
+    )
+    return Explanation(
+        nbest.id,
+        winner + 1,
+        other + 1,
+        scorers=tuple(scores),
+        features=features,
+        features_difference=start,
+        words=rows,
+        difference=rows[-1].so_far,
+    )
+
+
+def _require_ranks(nbest: NbestList, ranks: tuple[int, int]) -> None:
+    for rank in ranks:
+        if not 1 <= rank <= len(nbest.hypotheses):
+            raise ConfigError(
+                f"list {nbest.id!r}: no hypothesis {rank}; expected 1 to {len(nbest.hypotheses)}"
+            )
+    if ranks[0] == ranks[1]:
+        raise ConfigError(f"list {nbest.id!r}: hypothesis {ranks[0]} twice; expected two of them")
+
+
+def _feature_rows(
+    table: FeatureTable, weights_F: Floats, *, chosen: tuple[int, int], without: set[str]
+) -> tuple[FeatureRow, ...]:
+    """Of the features that count and that no scorer splits into words."""
+    winners, others = (table.values_HF[index].tolist() for index in chosen)
+    columns = zip(table.names, weights_F.tolist(), winners, others, strict=True)
+    return tuple(
+        FeatureRow(name, weight, winner, other, weight * (winner - other) / log(10))
+        for name, weight, winner, other in columns
+        if weight and name not in without
+    )
+
+
+def _word_rows(
+    texts: tuple[Sequence[str], Sequence[str]],
+    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
+    *,
+    weights: Mapping[str, float],
+    start: float,
+) -> tuple[WordRow, ...]:
+    """The words of both beside each other, and how the difference grows from `start`."""
+    for name, pair in scores.items():
+        for text, score in zip(texts, pair, strict=True):
+            if len(score.log_probs) != len(text) + 1:
+                raise ValueError(f"{name}: {len(score.log_probs)} scores for {len(text)} words")
+    places = [*_aligned(*texts), (len(texts[0]), len(texts[1]))]
+    rows: list[WordRow] = []
+    so_far = start
+    for first, second in places:
+        winners = tuple(_log10_prob(pair[0], first) for pair in scores.values())
+        others = tuple(_log10_prob(pair[1], second) for pair in scores.values())
+        known = (
+            tuple(_is_known(pair[0], first) for pair in scores.values()),
+            tuple(_is_known(pair[1], second) for pair in scores.values()),
+        )
+        parts = zip(weights.values(), winners, others, strict=True)
+        difference = sum(weight * (one - other) for weight, one, other in parts)
+        so_far += difference
+        words = _word(texts[0], first), _word(texts[1], second)
+        rows.append(WordRow(*words, winners, others, *known, difference, so_far, decided=False))
+    most = max(rows, key=lambda row: row.difference)
+    if so_far > 0 and most.difference > start:
+        rows[rows.index(most)] = replace(most, decided=True)
+    return tuple(rows)
+
+
+def _word(text: Sequence[str], place: int | None) -> str:
+    return GAP if place is None else (*text, END_WORD)[place]
+
+
+def _log10_prob(score: WordLogProbs, place: int | None) -> float:
+    return 0.0 if place is None else float(score.log_probs[place]) / log(10)
+
+
+def _is_known(score: WordLogProbs, place: int | None) -> bool:
+    """Of a word; the end is known to all, and so is what is not there."""
+    return place is None or place == len(score.known) or bool(score.known[place])
+
+
+def _aligned(first: Sequence[str], second: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """Places of words that stand beside each other; None beside a word more."""
+    split = ReduceToListOfListOfWords()
+    found = jiwer.process_words([" ".join(first)], [" ".join(second)], split, split)
+    pairs: list[tuple[int | None, int | None]] = []
+    for chunk in found.alignments[0]:
+        pairs += zip_longest(
+            range(chunk.ref_start_idx, chunk.ref_end_idx),
+            range(chunk.hyp_start_idx, chunk.hyp_end_idx),
+        )
+    return pairs

@@ -1,0 +1,93 @@
+"""Hypotheses as a model reads them: normalised copies without noise, and what that changed.
+
+The list keeps its own words. A recogniser's capitals in front of a model that knows no capitals
+make every word unknown: hence the run's rules are applied, and the count says how far the two texts
+were apart. Labels of noise, as `[laugh]`, are in a list but not in the text of a model, which does
+not read those that it does not know.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from charlm.nbest.lattices.labels import Labels
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.io.lines import split_words
+
+N_SHOWN = 10
+MOST_COUNTED = 1 << 20  # unknown words; beyond it those that came least are forgotten
+N_LOOKED_AT = 1000  # unknown words whose lower case is looked at
+
+Known = Callable[[str], bool]  # whether a model's vocabulary has a word
+
+
+@dataclass
+class TextCounts:
+    """Tokens read so far, and what became of them."""
+
+    n_hypotheses: int = 0
+    n_words: int = 0  # of the hypotheses as they stand in the lists
+    n_read: int = 0  # of their normalised copies
+    n_noise: int = 0  # labels of noise, which the copies do not have
+    n_changed: int = 0  # other words of the lists that the copies do not have
+    n_unknown: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def would_be_known(self, is_known: Known) -> float:
+        """The share of the unknown tokens that would be known in lower case."""
+        looked_at = self.unknown.most_common(N_LOOKED_AT)
+        n_known = sum(
+            count for word, count in looked_at if word != word.lower() and is_known(word.lower())
+        )
+        return n_known / max(1, self.n_unknown)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "n_hypotheses": self.n_hypotheses,
+            "n_words": self.n_words,
+            "n_read": self.n_read,
+            "n_noise": self.n_noise,
+            "n_changed": self.n_changed,
+            "n_unknown": self.n_unknown,
+            "most_frequent_unknown": dict(self.unknown.most_common(N_SHOWN)),
+        }
+
+
+class HypothesisText:
+    """Normalises hypotheses and counts; without rules they stay as they are."""
+
+    def __init__(
+        self, normalisation: Normalisation | None, *, is_known: Known | None = None
+    ) -> None:
+        """`is_known`: noise is left out unless it is known; without it, none is."""
+        self.normalisation = normalisation
+        self.counts = TextCounts()
+        self._is_known = is_known
+        self._labels = Labels()
+
+    def read(self, words: Sequence[str]) -> list[str]:
+        """The words of the copy."""
+        own = [word for word in words if not self._is_noise(word)]
+        rules = self.normalisation
+        copy = own if rules is None else split_words(rules(" ".join(own)))
+        self.counts.n_hypotheses += 1
+        self.counts.n_words += len(words)
+        self.counts.n_noise += len(words) - len(own)
+        self.counts.n_read += len(copy)
+        if copy != own:
+            self.counts.n_changed += (Counter(own) - Counter(copy)).total()
+        return copy
+
+    def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> int:
+        """Remember the unknown words of a copy; returns how many there are."""
+        unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
+        self.counts.n_unknown += len(unknown)
+        self.counts.unknown.update(unknown)
+        if len(self.counts.unknown) > MOST_COUNTED:
+            self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
+        return len(unknown)
+
+    def _is_noise(self, word: str) -> bool:
+        is_known = self._is_known
+        return is_known is not None and not self._labels.is_read(word) and not is_known(word)

@@ -1,0 +1,272 @@
+"""Lattices as a format of lists: reading one searches it, and its list are the best paths.
+
+The models are asked while a lattice is searched, so that its hypotheses come with their scores, and
+nothing is left to do but to weigh them again. Each lattice has scales of its own, which are its
+weights unless the user says others. With a memory each is searched after the path that was chosen
+of the one before it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import ClassVar, cast
+
+from charlm.errors import ConfigError
+from charlm.model.contract import State
+from charlm.nbest.format import Format, Piece, Sample, Source
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.lattices.best_paths import best_paths
+from charlm.nbest.lattices.expanded import RescoredLattice
+from charlm.nbest.lattices.histories import (
+    END_WORD,
+    Histories,
+    History,
+    LogProbs,
+    MixedHistories,
+    Request,
+    ScorerHistories,
+)
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
+from charlm.nbest.lattices.lattice_reading import read_lattices
+from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
+from charlm.nbest.lattices.new_scores import require_acoustic
+from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
+from charlm.nbest.policies import only
+from charlm.nbest.scorer import Scorer
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.rescoring.first_best import with_first
+from charlm.scoring.rescoring.hypothesis_text import Known
+from charlm.scoring.rescoring.memory import Memory
+from charlm.scoring.rescoring.neural_histories import NeuralHistories
+from charlm.scoring.rescoring.scorers.build_scorers import DividedSearch, Scorers, known_by
+from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+from charlm.scoring.rescoring.scorers.open_scorer import spelled
+from charlm.text.io.lines import split_words
+
+
+@dataclass(frozen=True)
+class LatticeWishes:
+    """What the options say of lattices alone."""
+
+    beam: float = 16.0
+    recombine: int = 4
+    n_best: int = 100
+    words_txt: str | Path | None = None
+
+
+@dataclass
+class LatticeCounts:
+    """What the search did to the lattices so far."""
+
+    n_exact: int = 0  # in which every path kept its own history
+    n_merged: int = 0  # arrivals that went on with another history than their own
+    n_pruned: int = 0  # nodes with a history that were left out
+    n_useless: int = 0  # nodes that no path to the end goes through
+    n_misjudged: int = 0  # of those written: merged histories put another path first than its own
+    # At what a decoder finds the best paths in what was written; empty where nothing was.
+    scales: dict[str, float] = field(default_factory=dict)
+
+    def count(self, found: RescoredLattice) -> None:
+        """One lattice more."""
+        expanded = found.expanded
+        self.n_exact += expanded.is_exact
+        self.n_merged += expanded.n_merged
+        self.n_pruned += expanded.n_pruned + expanded.n_refused
+        self.n_useless += found.lattice.n_useless
+
+    def add(self, other: "LatticeCounts") -> None:
+        """What the search did to others."""
+        for name, count in vars(other).items():
+            if name.startswith("n_"):
+                setattr(self, name, getattr(self, name) + count)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return dict(vars(self))
+
+
+@dataclass
+class LatticeLists(Format):
+    """Lattices that are searched when they are read."""
+
+    name: ClassVar[str] = "lattice"
+
+    form: str  # of lattices
+    models_after: Callable[[Sequence[object]], Mapping[str, Histories]]  # after memories of scorers
+    options: LatticeOptions
+    at_once: int
+    words_txt: str | Path | None = None
+    memory: Memory | None = None  # None: each lattice on its own
+    divided: DividedSearch | None = None  # by several processes
+    counts: LatticeCounts = field(default_factory=LatticeCounts)
+
+    def claims(self, sample: Sample) -> bool:
+        """Nothing: lattices are told apart before lists are looked at."""
+        return False
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """What was best in each lattice as it came, and the best paths now, the best first.
+
+        Raises:
+            ConfigError: columns, further files or a length penalty.
+        """
+        only(source, self.form)
+        lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
+        if self.memory is None:
+            yield from self.divided(self, lattices) if self.divided else self.search(lattices)
+            return
+        for lattice in lattices:
+            self.memory.enter(NbestList(lattice.id, ()))
+            yield from self._searched([lattice], self.models_after(self.memory.states))
+
+    def search(self, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
+        """The lists of lattices, each on its own, searched by this process."""
+        return self._searched(lattices, self.models_after(()))
+
+    def _searched(
+        self, lattices: Iterable[Lattice], models: Mapping[str, Histories]
+    ) -> Iterator[NbestList]:
+        for found in rescore_with(lattices, models, options=self.options, at_once=self.at_once):
+            self.counts.count(found)
+            yield replace(with_first(found, models), original=found)
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """The expanded lattices with their new scores.
+
+        Raises:
+            ConfigError: weights that no scales of a decoder say.
+            DataError: a lattice that cannot hold the scores.
+        """
+        said = {**self.options.weights, **self.options.overrides}
+        if self.options.weights or "am" in said:  # else each lattice says it, when it was searched
+            require_acoustic(said, place=self.form)
+        for item in lists:
+            found = lattice_of(item.nbest)
+            self.counts.scales = decoder_scales(found)
+            self.counts.n_misjudged += _is_misjudged(found, item)
+            yield rescored_text(found)
+
+
+def lattice_lists(
+    form: str,
+    scorers: Scorers,
+    *,
+    wishes: LatticeWishes,
+    weights: Mapping[str, float],
+    overrides: Mapping[str, float],
+    old_lm: Scorer | None,
+    one_by_one: bool,
+    memory: Memory | None = None,
+) -> LatticeLists:
+    """Lattices of a format as lists; `overrides` lie over the weights, or over a lattice's own.
+
+    `memory` is of the parts of the scorers.
+
+    Raises:
+        ConfigError: models that are not to be asked in fp32.
+    """
+    for scorer in scorers.neural:
+        if scorer.precision != "fp32":
+            raise ConfigError(
+                f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
+            )
+    options = LatticeOptions(
+        weights=weights,
+        overrides=overrides,
+        beam=wishes.beam,
+        recombine=wishes.recombine,
+        n_best=wishes.n_best,
+        tokens=_tokens_of(scorers),
+        is_known=scorers.is_known,
+    )
+    return LatticeLists(
+        form,
+        partial(_histories, scorers, old_lm),
+        options,
+        1 if one_by_one else LATTICES_AT_ONCE,
+        wishes.words_txt,
+        memory,
+        scorers.search,
+    )
+
+
+def lattice_of(nbest: NbestList) -> RescoredLattice:
+    """The lattice whose best paths a list holds."""
+    assert isinstance(nbest.original, RescoredLattice)
+    return nbest.original
+
+
+def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
+    """Whether a lattice's merged histories put another path first than the one that was chosen."""
+    if not found.expanded.n_merged:
+        return False
+    (first,) = best_paths(found.expanded, 1)
+    return first.words != item.best.words
+
+
+class SpelledHistories:
+    """A model whose unknown words have a probability of their own, as `OpenScorer` gives it."""
+
+    def __init__(
+        self, histories: Histories, vocabulary: OpenVocabulary, *, is_known: Known, name: str
+    ) -> None:
+        """`is_known`: whether the model `name`, whose histories these are, has a word."""
+        self.histories = histories
+        self.vocabulary = vocabulary
+        self.is_known = is_known
+        self.name = name
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol of histories says.
+
+        Raises:
+            ConfigError: as `OpenScorer.score`.
+        """
+        words = [word for _, word in requests]
+        known = [word == END_WORD or self.is_known(word) for word in words]
+        added = spelled(words, known, vocabulary=self.vocabulary, name=self.name)
+        return self.histories.log_probs(requests) + added
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """As the protocol of histories says."""
+        self.histories.keep(histories)
+
+
+def _histories(
+    scorers: Scorers, old_lm: Scorer | None, states: Sequence[object]
+) -> dict[str, Histories]:
+    """The models after what each part of the scorers remembers; no states: after nothing."""
+    named = {
+        part.name: _history_of(part, state)
+        for part, state in zip(scorers.parts, states or [None] * len(scorers.parts), strict=True)
+    }
+    if scorers.mixture:
+        parts: Sequence[Histories] = list(named.values())
+        named = {scorers.parts[0].name: MixedHistories(parts, list(scorers.mixture.values()))}
+    if scorers.vocabulary is not None:
+        knows = {part.name: known_by(part) for part in scorers.parts}
+        named = {
+            name: SpelledHistories(each, scorers.vocabulary, is_known=knows[name], name=name)
+            for name, each in named.items()
+        }
+    if old_lm is not None:
+        named[OLD] = ScorerHistories(old_lm)
+    return named
+
+
+def _history_of(part: Scorer, state: object) -> Histories:
+    if isinstance(part, NeuralScorer):
+        return NeuralHistories(part.walker, start=part.walker.begin(cast("State | None", state)))
+    return ScorerHistories(part, memory=state)
+
+
+def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:
+    rules = scorers.normalisation
+
+    @cache
+    def tokens(word: str) -> tuple[str, ...]:
+        return (word,) if rules is None else tuple(split_words(rules(word)))
+
+    return tokens

@@ -1,0 +1,151 @@
+"""Rescoring lattices with a neural model: its states at the histories of many lattices.
+
+A state is computed once for a history, whatever lattices it comes from, and forgotten when no
+lattice goes on from it. A history that is asked for again is walked again from what is left.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import torch
+
+from charlm.model.contract import state_leaves, with_leaves
+from charlm.nbest.lattices.expanded import RescoredLattice
+from charlm.nbest.lattices.histories import Histories, History, LogProbs, Request
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
+from charlm.scoring.likelihood.walker import Paths, Walker
+from charlm.text.io.lines import split_words
+from charlm.text.vocabulary.vocabulary import Inventory
+
+FEATURE = "nn"
+LEAST_ROWS = 512  # fewer dead states than that are not worth moving the others
+
+
+def rescore_lattice(
+    lattice: Lattice,
+    walker: Walker,
+    *,
+    options: LatticeOptions | None = None,
+    start: Paths | None = None,
+    further: Mapping[str, Histories] | None = None,
+) -> RescoredLattice:
+    """One lattice, from a start of its own or behind what was said before it; see the next."""
+    rescored = rescore_lattices([lattice], walker, options=options, start=start, further=further)
+    return next(rescored)
+
+
+def rescore_lattices(
+    lattices: Iterable[Lattice],
+    walker: Walker,
+    *,
+    options: LatticeOptions | None = None,
+    start: Paths | None = None,
+    further: Mapping[str, Histories] | None = None,
+    at_once: int = LATTICES_AT_ONCE,
+) -> Iterator[RescoredLattice]:
+    """Each lattice with the feature `nn`, in their order.
+
+    `further` models give features of their names; `old_lm` is taken out of Kaldi's graph scores.
+
+    Raises:
+        ConfigError: weights that do not fit.
+        DataError: a model gives a word nothing; whatever the reader of the lattices raises.
+    """
+    models = {FEATURE: NeuralHistories(walker, start=start), **(further or {})}
+    return rescore_with(lattices, models, options=options, at_once=at_once)
+
+
+def read_by(inventory: Inventory, options: LatticeOptions) -> LatticeOptions:
+    """The options with words read as the texts of a vocabulary are: its case, its tokeniser."""
+
+    @cache
+    def tokens(word: str) -> tuple[str, ...]:
+        return tuple(split_words(inventory.normalisation(word)))
+
+    return replace(options, tokens=tokens, is_known=inventory.word_ids.__contains__)
+
+
+class NeuralHistories:
+    """A neural model at the histories of lattices."""
+
+    def __init__(self, walker: Walker, *, start: Paths | None = None) -> None:
+        """`start` is one path, what was said before; none: a sentence on its own."""
+        self.walker = walker
+        self._paths = walker.begin() if start is None else start
+        self._rows: dict[History, int] = {}  # row 0 is the start, of every root
+        self.n_states = 1
+
+    @property
+    def n_rows(self) -> int:
+        """States that are in memory."""
+        return len(self._paths)
+
+    def log_probs(self, requests: Sequence[Request]) -> LogProbs:
+        """As the protocol of histories says."""
+        self._reach([history for history, _ in requests])
+        rows = np.array([self._row(history) for history, _ in requests], np.int64)
+        forms = self.walker.forms
+        words = forms.words(forms.ids([word for _, word in requests]))
+        order = np.argsort(rows, kind="stable")
+        distinct, where = np.unique(rows[order], return_inverse=True)
+        chosen = torch.from_numpy(distinct).to(forms.device)
+        asked_NH = self._paths.h_NH[chosen]
+        found = self.walker.log_probs(asked_NH, rows=where, words=words[order].astype(np.int32))
+        log_probs = np.empty(len(requests), np.float64)
+        log_probs[order] = found.cpu().double().numpy()
+        return log_probs
+
+    def keep(self, histories: Iterable[History]) -> None:
+        """As the protocol of histories says."""
+        live = {self._known(history) for history in histories}
+        live = {history for history in live if history.parent is not None}
+        dead = len(self._paths) - 1 - len(live)
+        if dead < max(LEAST_ROWS, len(live)):
+            return
+        rows = [0, *(self._rows[history] for history in live)]
+        self._paths = self._paths.gather(torch.tensor(rows, device=self.walker.forms.device))
+        self._rows = {history: row for row, history in enumerate(live, 1)}
+
+    def _row(self, history: History) -> int:
+        return 0 if history.parent is None else self._rows[history]
+
+    def _known(self, history: History) -> History:
+        """The longest beginning of a history whose state is there."""
+        while history.parent is not None and history not in self._rows:
+            history = history.parent
+        return history
+
+    def _reach(self, histories: list[History]) -> None:
+        """Compute the states of histories, all of a depth at once."""
+        missing: dict[int, dict[History, None]] = {}
+        for each in histories:
+            history = each
+            while history.parent is not None and history not in self._rows:
+                level = missing.setdefault(history.depth, {})
+                if history in level:
+                    break
+                level[history] = None
+                history = history.parent
+        for depth in sorted(missing):
+            self._advance(list(missing[depth]))
+
+    @torch.no_grad()
+    def _advance(self, histories: list[History]) -> None:
+        parents = [history.parent for history in histories if history.parent is not None]
+        rows = np.array([self._row(parent) for parent in parents], np.int64)
+        form_ids = self.walker.forms.ids([history.word for history in histories])
+        fresh = self.walker.advance(self._paths, rows=rows, form_ids=form_ids)
+        n_known = len(self._paths)
+        self._paths = _joined(self._paths, fresh)
+        self._rows.update((history, n_known + i) for i, history in enumerate(histories))
+        self.n_states += len(histories)
+
+
+def _joined(one: Paths, other: Paths) -> Paths:
+    pairs = zip(state_leaves(one.state), state_leaves(other.state), strict=True)
+    state = with_leaves(one.state, [torch.cat(leaves) for leaves in pairs])
+    return Paths(torch.cat([one.h_NH, other.h_NH]), state)

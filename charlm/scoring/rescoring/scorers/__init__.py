@@ -1,0 +1,1 @@
+"""What gives a hypothesis its features: models of charlm's, in all their ways of reading."""

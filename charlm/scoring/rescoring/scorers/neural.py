@@ -1,0 +1,113 @@
+"""A charlm model as a scorer: sentences in, log-probabilities out, through one tree of prefixes.
+
+What is known of a sentence's start is the state behind the sentences remembered before it; without
+any it is the initial one. A score depends on the sentence and that alone, never on its company.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from charlm.model.contract import State
+from charlm.nbest.scorer import LogProbs, WordLogProbs, Words
+from charlm.runtime import autocast
+from charlm.scoring.likelihood.form_cache import FormCache
+from charlm.scoring.likelihood.nll import bounded_slices
+from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
+from charlm.scoring.likelihood.walker import Walker
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import Ids
+
+HYPOTHESES_AT_ONCE = 4096
+PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
+ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
+
+
+class NeuralScorer:
+    """Scores by a run's model.
+
+    `at_once` bounds memory: so many sentences share a tree, fewer beside a very long one, and each
+    level of it has at most as many states.
+    """
+
+    def __init__(
+        self,
+        walker: Walker,
+        *,
+        name: str = "nn",
+        at_once: int = HYPOTHESES_AT_ONCE,
+        precision: str = "fp32",
+    ) -> None:
+        self.walker = walker
+        self.name = name
+        self.at_once = at_once
+        self.precision = precision
+        self.n_tokens = 0  # scored so far, and the distinct prefixes that they came down to
+        self.n_prefixes = 0
+
+    @property
+    def forms(self) -> FormCache:
+        """Where the vectors come from."""
+        return self.walker.forms
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """The scores of each sentence, from the initial state, or as what follows `memory`."""
+        self.forms.forget()
+        ids = [self.forms.ids(words) for words in sentences]
+        log_probs = self.score_ids(ids, memory=memory)
+        known = [(each < self.forms.inventory.n_words) & (each != UNK) for each in ids]
+        return [WordLogProbs(*pair) for pair in zip(log_probs, known, strict=True)]
+
+    def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
+        """log-probabilities in nats of each word of each sentence of form ids, and of its end."""
+        log_probs: list[LogProbs] = []
+        with autocast(self.forms.device, self.precision):
+            for part in self._trees(sentences):
+                log_probs += self._of(sentences[part], memory=memory)
+        return log_probs
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """The state behind a sentence that followed `memory`, its end not yet read."""
+        with autocast(self.forms.device, self.precision):
+            form_ids = np.append(np.int32(END), self.forms.ids(sentence))
+            parents = [np.zeros(1, np.int64)] * len(form_ids)
+            _, state = self.walker.descend(self._start(memory), parents=parents, form_ids=form_ids)
+        return state
+
+    def _start(self, memory: object) -> State:
+        if memory is None:
+            return self.walker.model.context.initial_state(1)
+        state: State = memory  # type: ignore[assignment]  # ours, from `remember`
+        return state
+
+    def _trees(self, sentences: Sequence[Ids]) -> Iterator[slice]:
+        lengths = np.array([1 + len(ids) for ids in sentences], np.int64)
+        return bounded_slices(lengths, most_rows=self.at_once, most_places=PLACES_AT_ONCE)
+
+    def _of(self, sentences: Sequence[Ids], *, memory: object) -> list[LogProbs]:
+        tree = PrefixTree(sentences)
+        self.n_tokens += tree.n_tokens
+        self.n_prefixes += tree.n_prefixes
+        state = self._start(memory)
+        words_N, ends_N = np.zeros((2, tree.n_prefixes))
+        for levels in tree.bands(ROWS_AT_ONCE):
+            nodes = tree.nodes(levels)
+            parents = [tree.rows_before(level) for level in levels]
+            form_ids = tree.form_ids_N[nodes]
+            h_NH, state = self.walker.descend(state, parents=parents, form_ids=form_ids)
+            next_nodes = tree.nodes(range(levels.start + 1, levels.stop + 1))
+            ends = tree.ends[slice(*np.searchsorted(tree.ends, [nodes.start, nodes.stop]))]
+            rows = np.concatenate([tree.parents_N[next_nodes], ends]) - nodes.start
+            words = self.forms.words(tree.form_ids_N[next_nodes])
+            words = np.concatenate([words, np.full(len(ends), END, np.int32)])
+            found = self._log_probs(h_NH, rows=rows, words=words)
+            words_N[next_nodes], ends_N[ends] = np.split(found, [len(found) - len(ends)])
+        return tree.along(words_N, ends_N)
+
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
+        order = np.argsort(rows, kind="stable")
+        answers = self.walker.log_probs(h_NH, rows=rows[order], words=words[order])
+        log_probs = np.empty(len(rows))
+        log_probs[order] = answers.double().cpu().numpy()
+        return log_probs

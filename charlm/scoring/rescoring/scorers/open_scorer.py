@@ -1,0 +1,83 @@
+"""A scorer whose unknown words have a probability of their own, by their spelling.
+
+`<unk>` stands for every word outside the vocabulary at once, so that a hypothesis with a wrong and
+odd word gets what one with a rare and right word gets. The speller tells them apart.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError
+from charlm.nbest.scorer import LogProbs, Scorer, WordLogProbs, Words
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.text.corpus.tokens import UNK_WORD, form_of
+
+Flags = npt.NDArray[np.bool_]
+
+
+class OpenScorer:
+    """P(<unk> | words before) · P(spelling | <unk>) where a word is unknown; a literal `<unk>` has
+    no spelling and keeps P(<unk>), and so does `<unk>:<unk>`.
+    """
+
+    def __init__(self, scorer: Scorer, vocabulary: OpenVocabulary) -> None:
+        self.scorer = scorer
+        self.vocabulary = vocabulary
+        self.name = scorer.name
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """The scorer's, with spelled unknown words.
+
+        Raises:
+            ConfigError: the scorer does not know a word of the speller's vocabulary, or a sentence
+                spells one as `<unk>`.
+        """
+        scores = self.scorer.score(sentences, memory=memory)
+        return [self._spelled(*pair) for pair in zip(sentences, scores, strict=True)]
+
+    def _spelled(self, words: Words, score: WordLogProbs) -> WordLogProbs:
+        added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
+        # A new array: a scorer of the caller's may keep its own.
+        return score._replace(log_probs=score.log_probs + np.append(added, 0.0))
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """What the scorer remembers."""
+        return self.scorer.remember(sentence, memory=memory)
+
+
+def spelled(
+    words: Words, known: Sequence[bool] | Flags, *, vocabulary: OpenVocabulary, name: str
+) -> LogProbs:
+    """log P(spelling | <unk>) of each word that the scorer `name` does not know, 0 of others, (n,).
+
+    Raises:
+        ConfigError: as `OpenScorer.score`.
+    """
+    added = np.zeros(len(words))
+    unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
+    places = [place for place in unknown if form_of(words[place]) != UNK_WORD]
+    if places:
+        tokens = [words[place] for place in places]
+        _require_unknown(tokens, vocabulary=vocabulary, name=name)
+        added[places] = vocabulary.log_probs([form_of(token) for token in tokens])
+    return added
+
+
+def _require_unknown(tokens: Sequence[str], *, vocabulary: OpenVocabulary, name: str) -> None:
+    known = vocabulary.inventory.word_ids
+    for token in tokens:
+        form = form_of(token)
+        if form not in known:
+            continue
+        if form != token:
+            raise ConfigError(
+                f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
+                f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
+            )
+        raise ConfigError(
+            f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; "
+            "--open-vocabulary expects the same words of all models; estimate it with "
+            "--vocab RUN"
+        )

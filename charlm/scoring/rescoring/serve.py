@@ -1,0 +1,95 @@
+"""`charlm score --serve`: JSON lines in, JSON lines out, the models kept loaded.
+
+Each line is answered before the next one is read. A line that is wrong is answered, too, by
+`{"error": …}`, and nothing else comes of it: a program on the other side must neither wait for an
+answer nor see its model gone.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from charlm.errors import CharlmError, DataError, ProcessError
+from charlm.nbest.best_layouts import write_best
+from charlm.nbest.format import Piece, Source
+from charlm.nbest.formats import format_of
+from charlm.nbest.jsonl_output import write_nbest
+from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
+from charlm.scoring.rescoring.list_pass import Pass
+from charlm.scoring.rescoring.score_job import SAME_FORMAT, Write
+
+JSONL = "jsonl"
+
+
+class _OneLine(Lines):
+    """A line as a file of its own, which is called as the whole is."""
+
+    def __init__(self, line: Line, name: str) -> None:
+        super().__init__(io.BytesIO(), name)
+        self._next = line
+
+
+@dataclass
+class Server:
+    """Answers to lines of standard input."""
+
+    way: Pass
+    source: Source
+    layout: Write
+    n_errors: int = 0
+
+    def answer(self, write: Callable[[str], object]) -> None:
+        """All lines, until there are no more; blank ones get no answer.
+
+        Raises:
+            DataError: standard input is packed, and broken.
+            ProcessError: another process is gone, and with it every further answer.
+        """
+        with open_lines("-", rules=self.source.rules) as lines:
+            for request in _requests(lines):
+                try:
+                    for text in self._answers(request, name=lines.name):
+                        write(text)
+                except ProcessError:
+                    raise
+                except CharlmError as error:
+                    self.n_errors += 1
+                    write(json.dumps({"error": str(error)}, ensure_ascii=False) + "\n")
+
+    def _answers(self, request: Line | DataError, *, name: str) -> Iterator[str]:
+        if isinstance(request, DataError):
+            raise request
+        source = OpenSource(
+            self.source.path,
+            on_nan=self.source.on_nan,
+            notices=self.source.notices,
+            lines=_OneLine(request, name),
+        )
+        form = format_of(JSONL)
+        for nbest in form.read(source):
+            result = iter([self.way.one(nbest)])
+            pieces: Iterator[Piece]
+            if self.layout in SAME_FORMAT:
+                pieces = form.write(result, reranked=self.layout == "ranked")
+            else:
+                pieces = (
+                    write_nbest(result) if self.layout == "nbest" else write_best(result, JSONL)
+                )
+            yield "".join(piece.text for piece in pieces).rstrip("\r\n") + "\n"
+
+
+def _requests(lines: Lines) -> Iterator[Line | DataError]:
+    last = ""
+    while True:
+        try:
+            line = next(lines, None)
+        except DataError as error:
+            if str(error) == last:  # not of a line, or it would have another number
+                raise
+            last = str(error)
+            yield error
+            continue
+        if line is None:
+            return
+        yield line

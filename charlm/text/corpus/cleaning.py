@@ -1,0 +1,185 @@
+"""One pass over raw text: each line is normalised and kept, or dropped and counted.
+
+Lines are judged after normalisation, since only then is it known how many words they have and
+which of them are equal. Lines read = lines kept + lines dropped, whatever happens.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import BinaryIO, cast, get_args
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.corpus.dedup import SeenLines
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
+from charlm.text.io.files import display_name, open_bytes
+from charlm.text.io.lines import CutLine, Invalid, LineRules, raw_lines
+
+EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
+DUPLICATE, INVALID = "duplicate", "invalid UTF-8"
+MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
+REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many words a line and a text may have; 0 is no limit."""
+
+    min_words: int
+    max_words: int
+    max_tokens: int
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for limits that nothing can keep."""
+        for option, least in (("min_words", 1), ("max_words", 0), ("max_tokens", 0)):
+            value = getattr(self, option)
+            if value < least:
+                raise ConfigError(f"{option}: found {value}; expected {least} or more")
+        if 0 < self.max_words < self.min_words:
+            raise ConfigError(
+                f"max_words: found {self.max_words}; expected min_words ({self.min_words}) or "
+                "more, or 0 for no limit"
+            )
+
+    def to_dict(self) -> dict[str, int]:
+        """The limits as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What happens to a line."""
+
+    normalise: Normalisation
+    limits: Limits
+    dedup: bool
+    invalid: str
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for an unknown way with invalid UTF-8."""
+        known = get_args(Invalid)
+        if self.invalid not in known:
+            expected = ", ".join(known)
+            raise ConfigError(f"invalid: found {self.invalid!r}; expected one of {expected}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where text came from: `role` is raw, valid or test.
+
+    `sha256` is that of the file as it stands, packed or not; None where reading stopped before its
+    end.
+    """
+
+    path: str
+    role: str
+    lines: int
+    sha256: str | None
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The source as JSON; a path that is no UTF-8 is shown with marks of replacement."""
+        shown = self.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return asdict(self) | {"path": shown}
+
+
+class Cleaner:
+    """Writes the lines that are kept into an open file, and counts what becomes of each line."""
+
+    def __init__(self, rules: Rules, *, into: BinaryIO) -> None:
+        self.rules = rules
+        self.into = into
+        self.sources: list[Source] = []
+        self.drops = dict.fromkeys(REASONS, 0)
+        self.n_kept = 0
+        self.n_words = 0
+        self.n_replaced = 0
+        self._seen = SeenLines() if rules.dedup else None
+        self._lines = LineRules(
+            cuts=rules.limits.max_words > 0,
+            invalid=cast(Invalid, rules.invalid),
+            shorten="--max-words N leaves such lines out",
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many tokens as were asked for."""
+        return 0 < self.rules.limits.max_tokens <= self.n_words
+
+    def read_file(self, path: str, *, role: str) -> None:
+        """Take the lines of a file until its end, or until there are enough tokens.
+
+        Raises:
+            DataError: a broken file, a NUL byte, invalid UTF-8 that is to be an error, or a line
+                longer than any text's where words are not limited.
+        """
+        digest = hashlib.sha256()
+        name = display_name(path)
+        number = 0
+        if not self.is_full:
+            with open_bytes(path, digest=digest) as file:
+                for number, raw in raw_lines(file, name, rules=self._lines):
+                    self._take_bytes(raw, where=f"{name}:{number}")
+                    if self.is_full:
+                        break
+        sha256 = None if self.is_full else digest.hexdigest()
+        self.sources.append(Source(path, role, number, sha256))
+
+    def read_corpus(self, sentences: Iterable[str], *, name: str) -> None:
+        """Take the sentences of an embedded corpus, as `read_file` takes lines."""
+        digest = hashlib.sha256()
+        n_lines = 0
+        for sentence in sentences:
+            n_lines += 1
+            digest.update(sentence.encode() + b"\n")
+            self._take(sentence)
+            if self.is_full:
+                break
+        sha256 = None if self.is_full else digest.hexdigest()
+        self.sources.append(Source(name, "raw", n_lines, sha256))
+
+    def _take_bytes(self, raw: bytes, *, where: str) -> None:
+        if isinstance(raw, CutLine):
+            self.drops[TOO_LONG] += 1
+            return
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError:
+            mended = self._lines.decoded(raw, where=where)
+            if mended is None:
+                self.drops[INVALID] += 1
+                return
+            self.n_replaced += 1
+            line = mended
+        self._take(line)
+
+    def _take(self, line: str) -> None:
+        line = self.rules.normalise(line)
+        if "s>" in line:
+            try:
+                words = without_marks(line.split(" "), where="")
+            except DataError:
+                self.drops[MARKED] += 1
+                return
+            line = self.rules.normalise(" ".join(words))  # the ends of the line are others now
+        n_words = line.count(" ") + 1 if line else 0
+        raw = line.encode() + b"\n"
+        reason = self._objection(n_words, raw)
+        if reason:
+            self.drops[reason] += 1
+            return
+        self.into.write(raw)
+        self.n_kept += 1
+        self.n_words += n_words
+
+    def _objection(self, n_words: int, raw: bytes) -> str | None:
+        limits = self.rules.limits
+        if not n_words:
+            return EMPTY
+        if n_words < limits.min_words:
+            return TOO_SHORT
+        if 0 < limits.max_words < n_words:
+            return TOO_LONG
+        if self._seen is not None and not self._seen.add(raw):
+            return DUPLICATE
+        return None

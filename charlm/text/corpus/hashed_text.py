@@ -1,0 +1,51 @@
+"""A text as a model reads it: normalised, counted and hashed in one pass, so a pipe will do.
+
+The hash is that of the lines with LF after each: CRLF, a byte order mark, a missing last newline
+and compression change neither it nor any count. For a plain file it is what `sha256sum` prints.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import without_marks
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import TEXT, read_lines, split_words
+
+
+class ReadText:
+    """The sentences of a text; when they have been read, its hash and what normalising changed."""
+
+    def __init__(self, path: str | Path, *, normalisation: Normalisation | None) -> None:
+        self.path = path
+        self.normalisation = normalisation
+        self.n_changed = 0  # words that do not stand so in their line
+        self._digest = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what has been read so far."""
+        return self._digest.hexdigest()
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The words of each line; a blank line is a sentence without words.
+
+        Raises:
+            DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL, a line too long.
+        """
+        name = display_name(self.path)
+        for number, line in read_lines(self.path, rules=TEXT):
+            self._digest.update(line.encode() + b"\n")
+            words = self._normalised(line)
+            yield without_marks(words, where=f"{name}:{number}")
+
+    def _normalised(self, line: str) -> list[str]:
+        words = split_words(line)
+        if self.normalisation is None:
+            return words
+        normalised = split_words(self.normalisation(line))
+        if normalised != words:
+            self.n_changed += (Counter(normalised) - Counter(words)).total()
+        return normalised

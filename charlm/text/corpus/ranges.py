@@ -1,0 +1,215 @@
+"""Several processes that read one text together, a range of its lines at a time.
+
+Each is this Python at work on `charlm.text.vocabulary.counting_jobs` alone: the caller's own script
+is not run again, as it would be by multiprocessing, and whatever ends the caller closes what its
+readers read from.
+"""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any, cast
+
+from charlm.errors import ConfigError, DataError, ProcessError
+from charlm.text.corpus.line_blocks import read_range
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.io.files import COMPRESSED, display_name
+from charlm.text.io.lines import LONGEST
+
+COUNT, ENCODE = "count", "encode"  # the jobs
+LEAST_BYTES = 50_000_000  # of a smaller text one process has read much when others have started
+RANGE_BYTES = 1 << 24
+MOST_READERS = 16  # a caller that puts answers together keeps up with no more
+# `-P` and the end of the path: whatever lies in the working folder must not be imported.
+PROGRAM = (
+    "import sys; sys.path.append(sys.argv[1]);"
+    "from charlm.text.vocabulary.counting_jobs import main; main()"
+)
+
+Json = dict[str, Any]
+Range = tuple[int, int]  # bytes: from a line's start to another's
+Answer = tuple[Json, bytearray]
+
+
+def n_readers(path: str | Path, *, threads: int | None = None) -> int:
+    """How many processes read a text: `threads`, or a process a core; one if it is small or packed.
+
+    A pipe and a packed text can be read from the start alone.
+
+    Raises:
+        ConfigError: fewer than one.
+    """
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads: found {threads}; expected 1 or more")
+    if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < LEAST_BYTES:
+        return 1
+    with open(path, "rb") as file:
+        head = file.read(6)
+    if any(head.startswith(magic) for magic in COMPRESSED):
+        return 1
+    n_ranges = -(-Path(path).stat().st_size // RANGE_BYTES)
+    return min(threads or _n_cores(), n_ranges, MOST_READERS)
+
+
+def _n_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # what this process may use, on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def line_ranges(path: str | Path) -> Iterator[Range]:
+    """The bytes of a text in ranges that begin where a line begins."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        end = 0
+        while end < size:
+            start = end
+            file.seek(min(start + RANGE_BYTES, size))
+            file.readline(LONGEST + 1)  # a reader refuses a line that is longer
+            end = file.tell()
+            yield start, end
+
+
+class Readers:
+    """Processes at one job on one text; they end with the context."""
+
+    def __init__(
+        self, n: int, path: str | Path, *, job: Json, normalisation: Normalisation | None
+    ) -> None:
+        self.path = path
+        self.normalisation = normalisation
+        rules = None if normalisation is None else normalisation.to_dict()
+        told = json.dumps({**job, "path": str(path), "normalisation": rules}).encode() + b"\n"
+        self.readers = [_Reader(display_name(path), told) for _ in range(n)]
+        self._idle: SimpleQueue[_Reader] = SimpleQueue()
+        for reader in self.readers:
+            self._idle.put(reader)
+        self._threads = ThreadPoolExecutor(n, initializer=_block_closed_pipes)
+
+    def __enter__(self) -> "Readers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for reader in self.readers:
+            reader.end()
+        self._threads.shutdown()
+
+    def over_ranges(self) -> Iterator[Answer]:
+        """An answer for each range of the text, in its order.
+
+        Raises:
+            DataError: as `TextBlock.sentences`, with the number of the line in the whole text.
+            ProcessError: a process ended before its time.
+            OSError: as the system gave it.
+        """
+        line = 1
+        for question, future in self._asked():
+            answer = self._answer(question, future, line=line)
+            line += answer[0]["n_lines"]
+            yield answer
+
+    def _asked(self) -> Iterator[tuple[Range, Future[Answer]]]:
+        """Every range is asked for, but few before the first of their answers is taken."""
+        pending: deque[tuple[Range, Future[Answer]]] = deque()
+        for question in line_ranges(self.path):
+            pending.append((question, self._threads.submit(self._ask, question)))
+            if len(pending) > 2 * len(self.readers):
+                yield pending.popleft()
+        yield from pending
+
+    def _ask(self, question: Range) -> Answer:
+        reader = self._idle.get()
+        try:
+            return reader.ask(question)
+        finally:
+            self._idle.put(reader)
+
+    def _answer(self, question: Range, future: Future[Answer], *, line: int) -> Answer:
+        answer = future.result()
+        if not answer[0].get("is_refused"):
+            return answer
+        start, end = question
+        for block in read_range(self.path, start=start, end=end, first=line):
+            for _ in block.sentences(self.normalisation):
+                pass
+        raise DataError(f"{self.path}: changed while it was read; expected a text that stays")
+
+    def answers(self, question: int) -> list[bytearray]:
+        """What each process, after the last range, tells of that part of what it kept."""
+        futures = [self._threads.submit(each.ask, question) for each in self.readers]
+        return [future.result()[1] for future in futures]
+
+
+def _block_closed_pipes() -> None:
+    """In this thread a closed pipe is an error: elsewhere it may be the end (`cli.boundary`)."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
+
+
+class _Reader:
+    """One process, and the pipes to and from it."""
+
+    def __init__(self, name: str, job: bytes) -> None:
+        self._name = name
+        self._job = job
+        folder = Path(__file__).parents[2]
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", PROGRAM, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is for the caller to answer
+        )
+        self._stdin = cast(IO[bytes], self._process.stdin)
+        self._stdout = io.BufferedReader(cast(io.RawIOBase, self._process.stdout))
+
+    def ask(self, question: object) -> Answer:
+        """The answer, and the bytes that come with it.
+
+        Raises:
+            ProcessError: it ends without one.
+            OSError: what the process met.
+        """
+        try:
+            self._write(self._job + json.dumps(question).encode() + b"\n")
+            self._job = b""
+            line = self._stdout.readline()
+            answer = json.loads(line) if line.endswith(b"\n") else None  # it may be killed within
+        except BrokenPipeError:
+            answer = None
+        payload = bytearray(answer.get("n_bytes", 0) if answer else 0)
+        if answer is None or self._stdout.readinto(payload) < len(payload):
+            raise ProcessError(
+                f"{self._name}: a process that read it ended with status {self._process.wait()}; "
+                "expected it to read to the end; --threads 1 reads in one, with the least memory"
+            )
+        if "error" in answer:
+            raise OSError(*answer["error"])
+        return answer, payload
+
+    @property
+    def status(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.returncode
+
+    def _write(self, content: bytes) -> None:
+        left = memoryview(content)
+        while left:
+            left = left[self._stdin.write(left) :]
+
+    def end(self) -> None:
+        """Kill it: it holds nothing that anybody needs."""
+        self._process.kill()
+        self._process.wait()
+        with suppress(OSError):
+            self._stdin.close()
+        self._stdout.close()

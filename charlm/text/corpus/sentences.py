@@ -1,0 +1,92 @@
+"""A corpus directory, and the sentences of its texts as lists of words."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.split import SUMMARY
+from charlm.text.corpus.tokens import without_marks
+from charlm.text.io.files import display_name, read_json
+from charlm.text.io.lines import TEXT, read_lines, split_words
+
+
+def split_path(data: str | Path, split: str) -> Path:
+    """The text of a split of a corpus directory.
+
+    Raises:
+        DataError: no such directory or file.
+    """
+    folder = Path(data)
+    if not folder.is_dir():
+        raise DataError(
+            f"{data}: no such folder; expected one that holds train.txt, valid.txt, test.txt"
+        )
+    path = folder / f"{split}.txt"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected one sentence a line, words between blanks")
+    return path
+
+
+def corpus_normalisation(data: str | Path) -> Normalisation:
+    """How `prep` treated the text of a corpus directory; NFC alone where nothing is known."""
+    path = Path(data) / SUMMARY
+    if not path.is_file():
+        return Normalisation()
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: not what `charlm prep` writes; expected an object")
+    return Normalisation.from_dict(value.get("normalisation"), str(path))
+
+
+def read_sentences(
+    path: str | Path, *, normalisation: Normalisation | None = None, max_tokens: int = 0
+) -> Iterator[list[str]]:
+    """The words of each line, normalised; a blank line is a sentence without words.
+
+    `<s>` and `</s>` at the ends of a line are left out: charlm adds the end itself.
+    `max_tokens` stops before the sentence that would exceed it, `</s>` counted; 0 reads all.
+
+    Raises:
+        DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL.
+    """
+    name = display_name(path)
+    sentences = (
+        sentence_of(line, normalisation, where=f"{name}:{number}")
+        for number, line in read_lines(path, rules=TEXT)
+    )
+    return until_full(sentences, max_tokens=max_tokens) if max_tokens else sentences
+
+
+def until_full(sentences: Iterable[list[str]], *, max_tokens: int) -> Iterator[list[str]]:
+    """The sentences before the one that would exceed `max_tokens`, each `</s>` counted."""
+    n_tokens = 0
+    for words in sentences:
+        n_tokens += len(words) + 1
+        if n_tokens > max_tokens:
+            return
+        yield words
+
+
+def sentence_of(line: str, normalisation: Normalisation | None, *, where: str) -> list[str]:
+    """The words of a line, normalised, less `<s>` and `</s>` at its ends.
+
+    Raises:
+        DataError: one of them within the line.
+    """
+    normalised = normalisation(line) if normalisation else line
+    return without_marks(split_words(normalised), where=where)
+
+
+def blocks(sentences: Iterable[list[str]], *, size: int) -> Iterator[list[list[str]]]:
+    """Sentences in lists of about `size` tokens, at least one sentence each."""
+    block: list[list[str]] = []
+    n_tokens = 0
+    for words in sentences:
+        block.append(words)
+        n_tokens += len(words) + 1
+        if n_tokens >= size:
+            yield block
+            block, n_tokens = [], 0
+    if block:
+        yield block

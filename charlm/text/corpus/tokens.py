@@ -1,0 +1,46 @@
+"""The tokens of a text: the three names that charlm gives a meaning, and `<unk>` with a spelling.
+
+`<s>` and `</s>` may stand at the ends of a line, where charlm puts its own; they are taken off.
+"""
+
+from charlm.errors import DataError
+
+END_WORD, UNK_WORD = "</s>", "<unk>"
+START_WORD = "<s>"  # no word of a model's: nothing predicts it
+END, UNK = 0, 1  # word ids
+
+
+def without_marks(words: list[str], *, where: str) -> list[str]:
+    """`words` less `<s>` and `</s>` at the ends.
+
+    Raises:
+        DataError: one of them within the sentence.
+    """
+    if words and words[0] == START_WORD:
+        words = words[1:]
+    if words and words[-1] == END_WORD:
+        words = words[:-1]
+    for mark in (START_WORD, END_WORD):
+        if mark in words:
+            raise DataError(f"{where}: found {mark} within a line; expected one sentence a line")
+    return words
+
+
+def form_of(token: str) -> str:
+    """The form that a token of a text goes in by: its own, or that of `<unk>:form`."""
+    return token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
+
+
+def is_spelled_unk(token: str) -> bool:
+    """Whether a token is `<unk>:form`: the word `<unk>` with that spelling at the input."""
+    return token.startswith(f"{UNK_WORD}:") and len(token) > len(UNK_WORD) + 1
+
+
+def is_literal_unk(token: str) -> bool:
+    """Whether a token of a text is written `<unk>`, with a spelling or without."""
+    return token.startswith(UNK_WORD) and (token == UNK_WORD or is_spelled_unk(token))
+
+
+def share(part: int, whole: int) -> float:
+    """`part` of `whole`; 0 of nothing."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,232 @@
+"""Files: opened whether packed or not, and the one way in which anything is written.
+
+What is text in them, `lines` says.
+"""
+
+import bz2
+import errno
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import math
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from charlm.errors import DataError
+from charlm.settings import MAX_NESTING
+from charlm.text.io.atomic import naming, replacing
+from charlm.text.io.paths import require_file_or_new, stream_of, target_of
+
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
+# Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
+COMPRESSED |= {
+    b"BZh%d%s" % (level, block): bz2.open for level in range(1, 10) for block in (b"1A", b"\x17r")
+}
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
+TOO_DEEP = "JSON nested too deep"
+MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger is not ours
+
+
+class Digest(Protocol):
+    """What `open_bytes` needs of a hashlib object."""
+
+    def update(self, data: bytes, /) -> object: ...
+
+
+@contextmanager
+def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[BinaryIO]:
+    """A buffered binary reader of `path`; `-` is standard input; gz, bz2 and xz by magic number.
+
+    `digest` is fed the bytes as they stand in the file, packed or not, as far as they are read.
+
+    Raises:
+        DataError: a folder, or a compressed file that is cut or broken.
+        OSError: as the system gave it; a closed standard input names itself.
+    """
+    if str(path) == "-":
+        if sys.stdin is None:  # Python's way to say that the caller closed it
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), display_name(path))
+        yield from _decompressed(_watched(sys.stdin.buffer, digest), display_name(path))
+        return
+    if Path(path).is_dir():
+        raise DataError(f"{path}: is a folder; expected a file")
+    if not Path(path).exists():
+        raise DataError(f"{path}: no such file; expected a text")
+    with open(path, "rb") as raw:
+        yield from _decompressed(_watched(raw, digest), display_name(path))
+
+
+def display_name(path: str | Path) -> str:
+    """How messages call a file."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
+def _watched(raw: BinaryIO, digest: Digest | None) -> BinaryIO:
+    return raw if digest is None else io.BufferedReader(_Hashing(raw, digest))
+
+
+class _Hashing(io.RawIOBase):
+    """Passes bytes on and shows them to a digest, so that a pipe too is read only once."""
+
+    def __init__(self, source: BinaryIO, digest: Digest) -> None:
+        self._source, self._digest = source, digest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # typeshed has no public name for a writable buffer
+        n_bytes: int = cast(io.BufferedReader, self._source).readinto1(buffer)
+        self._digest.update(memoryview(buffer)[:n_bytes])  # type: ignore[arg-type]  # any buffer
+        return n_bytes
+
+
+def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    head = cast(Any, raw).peek(6)[:6]
+    opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), None)
+    if opener is None:
+        yield raw
+        return
+    try:
+        with cast(Any, opener)(raw, "rb") as unpacked:
+            yield unpacked
+    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's own trouble, not the file's
+        raise DataError(f"{name}: broken compressed file ({error}); expected a whole one") from None
+
+
+@contextmanager
+def atomic_write(path: str | Path, *, through_links: bool = False) -> Iterator[BinaryIO]:
+    """A binary writer whose content replaces `path` at the end, whole or not at all.
+
+    Everything that charlm keeps is written here: to a neighbour of `path`, flushed to the disk,
+    then renamed over it. After a crash at any moment `path` holds the old content or the new; of
+    two that write it at a time, what the later one to end wrote. A link is replaced: it may be of a
+    stranger's run. `through_links` is for a name that the user gave: the file at the end of its
+    links is written, and of a stream's name, as /dev/stdout, the stream, at once.
+
+    Raises:
+        DataError: as `require_file_or_new`; through links as `target_of`.
+        OSError: as the system gave it; `path` is untouched and the neighbour removed.
+    """
+    path = Path(path)
+    number = stream_of(path) if through_links else None
+    if number is not None:
+        with naming(path), open(os.dup(number), "wb") as stream:
+            yield stream
+        return
+    if not through_links:
+        require_file_or_new(path)
+    with replacing(target_of(path) if through_links else path, name=path) as file:
+        yield file
+
+
+@contextmanager
+def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
+    """A file without a name on the disk of `folder`, for writing and reading; gone after use.
+
+    Raises:
+        OSError: as the system gave it; a full disk names the folder.
+    """
+    with naming_full(folder), tempfile.TemporaryFile(dir=folder) as file:
+        yield file
+
+
+@contextmanager
+def naming_full(folder: str | Path) -> Iterator[None]:
+    """Let a full disk name the folder that is written to: the system itself names nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(folder)
+        raise
+
+
+def write_bytes(path: str | Path, content: bytes, *, through_links: bool = False) -> None:
+    """Replace `path` by `content`, as `atomic_write`."""
+    with atomic_write(path, through_links=through_links) as file:
+        file.write(content)
+
+
+def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> None:
+    """Replace `path` by `value` as JSON, one key or element a line, as `atomic_write`."""
+    pieces = json.JSONEncoder(ensure_ascii=False, indent=1, allow_nan=False).iterencode(value)
+    with atomic_write(path, through_links=through_links) as file:
+        while some := "".join(islice(pieces, JSON_PIECES)):
+            # A folder's name that is not UTF-8 stands as an escape, which JSON reads back.
+            file.write(some.encode(errors="backslashreplace"))
+        file.write(b"\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """The JSON value in `path`, which may come from a stranger.
+
+    Raises:
+        DataError: not JSON, NaN or infinity in it, nested too deep, or larger than 1 GiB.
+    """
+    with open(path, "rb") as file:
+        content = file.read(MAX_JSON_BYTES + 1)
+    if len(content) > MAX_JSON_BYTES:
+        raise DataError(f"{path}: larger than {MAX_JSON_BYTES} bytes; expected a file of charlm's")
+    return parse_json(content, str(path))
+
+
+def parse_json(content: bytes | str, name: str) -> Any:
+    """The JSON value in `content`; `name` stands in the message.
+
+    Raises:
+        DataError: not JSON, NaN or infinity in it, or nested too deep.
+    """
+    try:
+        value = json.loads(content, parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise DataError(f"{name}: {TOO_DEEP}; expected a file of charlm's") from None
+    except ValueError as error:
+        raise DataError(f"{name}: not valid JSON ({error}); expected a file of charlm's") from None
+    if is_too_deep(value):
+        raise DataError(f"{name}: {TOO_DEEP}; expected a file of charlm's")
+    return value
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a JSON value is nested so deep that printing it, or what takes it apart, may fail.
+
+    How deep a parser comes depends on how deep it was called: it is no measure.
+    """
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_NESTING):
+        level = [
+            each
+            for outer in level
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(each, dict | list)
+        ]
+    return bool(level)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):  # 1e999 is infinity by another name
+        raise ValueError(f"{digits[:20]} is too large")
+    return value
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""What is counted in a perplexity, how other tools print it, and what it was made with."""

@@ -1,0 +1,130 @@
+"""Per-word and per-sentence scores in the layouts of SRILM, KenLM and JSON lines, for old scripts.
+
+They are read by field number: one blank more or less, and compute-best-mix takes another field for
+the log probability without a word. Each function gives whole lines without the last LF.
+"""
+
+import json
+import math
+
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.perplexity.perplexity import NgramMatches, Perplexity, ScoredSentence
+
+SENTENCE_START = "<s>"  # what other tools print for the context that a sentence starts from
+
+
+def srilm_number(value: float | None) -> str:
+    """As SRILM 1.7.3 prints a log probability or what follows from it: `%.7g`."""
+    return "undefined" if value is None else f"{value:.7g}"
+
+
+def srilm_total(name: str, perplexity: Perplexity) -> str:
+    """The two lines of `ngram -unk -ppl` for a file."""
+    return f"file {name}: {_srilm_counts(perplexity)}"
+
+
+def _srilm_counts(perplexity: Perplexity) -> str:
+    """Of tokens of probability 0 SRILM calls `<unk>` an OOV, and any other a zeroprob."""
+    counts, sums = perplexity.counts, perplexity.sums
+    n_oovs = sums.n_zeroprobs_oov
+    return (
+        f"{counts.n_sentences} sentences, {counts.n_words} words, {n_oovs} OOVs\n"
+        f"{sums.n_zeroprobs - n_oovs} zeroprobs, logprob= {srilm_number(sums.log10_prob)} "
+        f"ppl= {srilm_number(perplexity.ppl)} ppl1= {srilm_number(perplexity.ppl1)}"
+    )
+
+
+def srilm_sentence(sentence: ScoredSentence, *, debug: int) -> str:
+    """What `ngram -unk -ppl` prints of a sentence at `-debug 1` or, with its words, at 2."""
+    lines = [" ".join(sentence.mapped)]
+    if debug > 1:
+        lines += _srilm_words(sentence)
+    return "\n".join([*lines, _srilm_counts(sentence.perplexity), ""])
+
+
+def _srilm_words(sentence: ScoredSentence) -> list[str]:
+    """One line a token; only the last word of its context is shown.
+
+    Where SRILM tells the order of the n-gram, a neural model has [nn]: compute-best-mix counts on a
+    tag there.
+    Its versions since 2017 misread a word `|`, and what follows a word that holds a `)`, in SRILM's
+    own output as in ours: they edit the context before they split the line.
+    """
+    words = (*sentence.mapped, *sentence.ends)
+    start = SENTENCE_START if sentence.ends else ""
+    contexts = [f"{start} ", *(f"{word} ..." for word in words)][: len(words)]
+    tokens = zip(words, contexts, _srilm_tags(sentence), sentence.log10_probs, strict=True)
+    return [
+        f"\tp( {word} | {context}) \t= [{tag}] {10.0**log10_prob:.7g} [ {log10_prob:.7g} ]"
+        for word, context, tag, log10_prob in tokens
+    ]
+
+
+def _srilm_tags(sentence: ScoredSentence) -> list[str]:
+    """[nn] of a neural model; of an n-gram model how long it was, or [OOV] if it gives nothing."""
+    if sentence.matches is None:
+        return ["nn"] * len(sentence.log10_probs)
+    is_oov = [
+        log10_prob == -math.inf and not is_known
+        for log10_prob, is_known in zip(sentence.log10_probs, sentence.known_tokens, strict=True)
+    ]
+    return [
+        "OOV" if oov else f"{length}gram"
+        for oov, length in zip(is_oov, sentence.matches.lengths, strict=True)
+    ]
+
+
+def kenlm_sentence(sentence: ScoredSentence) -> str:
+    """What KenLM's `query -v word -v sentence` prints of a sentence.
+
+    The length of the matched n-gram is 1 throughout for a neural model, which matches none: 1 is
+    the least that KenLM prints itself.
+    """
+    matches = sentence.matches or NgramMatches(
+        ids=(*map(_kenlm_id, sentence.word_ids), *(_kenlm_id(END) for _ in sentence.ends)),
+        lengths=(1,) * len(sentence.log10_probs),
+    )
+    words = (*sentence.words, *sentence.ends)
+    tokens = zip(words, matches.ids, matches.lengths, sentence.log10_probs, strict=True)
+    fields = [f"{word}={number} {n} {log10_prob:.7g}" for word, number, n, log10_prob in tokens]
+    total, n_oov = sentence.perplexity.sums.log10_prob, sentence.known.count(False)
+    return "\t".join([*fields, f"Total: {total:.9g} OOV: {n_oov}"])
+
+
+def _kenlm_id(word_id: int) -> int:
+    """A neural model's id as lmplz numbers: `<unk>` 0, which readers take for OOV, `</s>` 2."""
+    return {UNK: 0, END: 2}.get(word_id, word_id + 1)
+
+
+def kenlm_total(perplexity: Perplexity) -> str:
+    """The four lines of KenLM's `query -v summary`.
+
+    Its tokens are those that the first perplexity is over: what gets no probability here has one of
+    1e-100 there.
+    """
+    return (
+        f"Perplexity including OOVs:\t{_kenlm_number(perplexity.ppl)}\n"
+        f"Perplexity excluding OOVs:\t{_kenlm_number(perplexity.ppl_known)}\n"
+        f"OOVs:\t{perplexity.counts.n_oov}\n"
+        f"Tokens:\t{perplexity.n_tokens}"
+    )
+
+
+def _kenlm_number(value: float | None) -> str:
+    return "nan" if value is None else repr(value)  # what 0/0 gives there
+
+
+def jsonl_sentence(sentence: ScoredSentence) -> str:
+    """A sentence as one JSON object: its log10 probability, and that of each word and `</s>`.
+
+    Where a model gives nothing stands null; JSON has no infinity. `lengths` are an n-gram model's.
+    """
+    value: dict[str, object] = {
+        "log10_prob": sentence.perplexity.sums.log10_prob,
+        "words": sentence.words,
+        "known": sentence.known,
+        "log10_probs": [None if p == -math.inf else p for p in sentence.log10_probs],
+    }
+    if sentence.matches is not None:
+        value["lengths"] = sentence.matches.lengths
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,262 @@
+"""What is counted of a text, and the perplexities that follow.
+
+Everything here is log10. `<unk>` is a word like any other, as under `ngram -unk`: SRILM's count of
+OOVs is then 0, if the model has `<unk>`, and its `ppl=` is the papers' number. What leaves out OOVs
+leaves the tokens that are `<unk>` out of sum and denominator alike; they still stand in the context
+of what follows.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD, form_of, share
+from charlm.text.perplexity.spelled_words import Spelling
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is in a text, whatever a model makes of it."""
+
+    n_sentences: int = 0
+    n_words: int = 0
+    n_oov: int = 0  # words that are <unk> at the output, those written so included
+    n_changed: int = 0  # words that the model's text normalisation changed
+    n_characters: int = 0  # one blank between words and one newline a sentence included
+    n_bytes: int = 0  # of the same, in UTF-8
+    n_unmarked: int = 0  # sentences whose end is no prediction, nor one of the characters
+
+    @property
+    def n_tokens(self) -> int:
+        """Predictions: every word, and the end of every sentence that is marked."""
+        return self.n_words + self.n_sentences - self.n_unmarked
+
+    @property
+    def n_known_tokens(self) -> int:
+        """Predictions of another word than `<unk>`."""
+        return self.n_tokens - self.n_oov
+
+    def __add__(self, other: "Counts") -> "Counts":
+        names = [each.name for each in fields(self)]
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+def counts_of(words: Sequence[str], *, n_oov: int, marked: bool = True) -> Counts:
+    """The counts of one sentence; `<unk>:form` is as long as its form."""
+    text = " ".join(map(form_of, words))
+    return Counts(
+        1,
+        len(words),
+        n_oov,
+        n_characters=len(text) + marked,
+        n_bytes=len(text.encode()) + marked,
+        n_unmarked=int(not marked),
+    )
+
+
+@dataclass(frozen=True)
+class Log10Sums:
+    """Sums over tokens; those of probability 0 are counted and left out, as SRILM does."""
+
+    log10_prob: float = 0.0
+    log10_prob_oov: float = 0.0  # the part of the tokens that are <unk>
+    n_zeroprobs: int = 0
+    n_zeroprobs_oov: int = 0  # those that are <unk>: an ARPA file need not list it
+
+    def __add__(self, other: "Log10Sums") -> "Log10Sums":
+        return Log10Sums(
+            self.log10_prob + other.log10_prob,
+            self.log10_prob_oov + other.log10_prob_oov,
+            self.n_zeroprobs + other.n_zeroprobs,
+            self.n_zeroprobs_oov + other.n_zeroprobs_oov,
+        )
+
+
+def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums:
+    """The sums over some tokens; `known` says of each whether it is another than `<unk>`."""
+    pairs = list(zip(log10_probs, known, strict=True))
+    finite = [(value, is_known) for value, is_known in pairs if value != -math.inf]
+    n_unknown = sum(not is_known for _, is_known in pairs)
+    return Log10Sums(
+        math.fsum(value for value, _ in finite),
+        math.fsum(value for value, is_known in finite if not is_known),
+        len(pairs) - len(finite),
+        n_unknown - sum(not is_known for _, is_known in finite),
+    )
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """10 to the mean negative log10 probability, over one denominator or another.
+
+    None where nothing is left to divide by, or where no floating-point number is large enough.
+    """
+
+    counts: Counts
+    sums: Log10Sums
+
+    @property
+    def n_tokens(self) -> int:
+        """What `ppl` divides by: tokens of probability 0 have no part in it."""
+        return self.counts.n_tokens - self.sums.n_zeroprobs
+
+    @property
+    def n_words(self) -> int:
+        """What `ppl1` divides by."""
+        return self.counts.n_words - self.sums.n_zeroprobs
+
+    @property
+    def n_known_tokens(self) -> int:
+        """What `ppl_known` divides by."""
+        n_zeroprobs = self.sums.n_zeroprobs - self.sums.n_zeroprobs_oov
+        return self.counts.n_known_tokens - n_zeroprobs
+
+    @property
+    def ppl(self) -> float | None:
+        """Over all tokens: SRILM's `ppl`, KenLM's "including OOVs", the papers' perplexity."""
+        return _perplexity(self.sums.log10_prob, self.n_tokens)
+
+    @property
+    def ppl1(self) -> float | None:
+        """SRILM's `ppl1`: the same sum, sentence ends included, over the words alone."""
+        return _perplexity(self.sums.log10_prob, self.n_words)
+
+    @property
+    def ppl_known(self) -> float | None:
+        """Over tokens that are not `<unk>`: KenLM's "excluding OOVs"."""
+        known = self.sums.log10_prob - self.sums.log10_prob_oov
+        return _perplexity(known, self.n_known_tokens)
+
+    @property
+    def bits_per_character(self) -> float | None:
+        """All log probability over the characters, newlines included."""
+        return _bits(self.sums.log10_prob, self.counts.n_characters)
+
+    @property
+    def bits_per_byte(self) -> float | None:
+        """All log probability over the bytes of UTF-8, newlines included."""
+        return _bits(self.sums.log10_prob, self.counts.n_bytes)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """As JSON."""
+        return {
+            "log10_prob": self.sums.log10_prob,
+            "n_left_out": self.sums.n_zeroprobs,
+            "ppl": self.ppl,
+            "ppl1": self.ppl1,
+            "ppl_known": self.ppl_known,
+            "bits_per_character": self.bits_per_character,
+            "bits_per_byte": self.bits_per_byte,
+        }
+
+
+def _perplexity(log10_prob: float, n_tokens: int) -> float | None:
+    if n_tokens <= 0:
+        return None
+    try:
+        return float(10.0 ** (-log10_prob / n_tokens))
+    except OverflowError:
+        return None
+
+
+def _bits(log10_prob: float, n_units: int) -> float | None:
+    return -log10_prob * math.log2(10) / n_units if n_units else None
+
+
+@dataclass(frozen=True)
+class NgramMatches:
+    """Which n-grams an n-gram model found for the tokens of a sentence, any `</s>` the last."""
+
+    ids: tuple[int, ...]  # of the tokens, as KenLM numbers them: `<unk>` is 0
+    lengths: tuple[int, ...]  # of the n-grams, the token included
+
+
+@dataclass(frozen=True)
+class ScoredSentence:
+    """A sentence and the log10 probability of each of its tokens, any `</s>` the last."""
+
+    words: tuple[str, ...]  # as they stand in the text, after normalisation
+    word_ids: tuple[int, ...]  # what was predicted: `<unk>` for a form outside the vocabulary
+    known: tuple[bool, ...]  # whether a word is another than `<unk>`
+    log10_probs: tuple[float, ...]  # one more than words where `</s>` is predicted; −inf: nothing
+    matches: NgramMatches | None = None  # of an n-gram model
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """`</s>`, or nothing where it was not predicted: the sentence had no marks."""
+        return (END_WORD,) * (len(self.log10_probs) - len(self.words))
+
+    @property
+    def known_tokens(self) -> tuple[bool, ...]:
+        """Whether a token is another than `<unk>`."""
+        return (*self.known, *(True for _ in self.ends))
+
+    @property
+    def mapped(self) -> tuple[str, ...]:
+        """The words as scored."""
+        return tuple(w if k else UNK_WORD for w, k in zip(self.words, self.known, strict=True))
+
+    @property
+    def perplexity(self) -> Perplexity:
+        """The perplexities of this sentence alone."""
+        n_oov, marked = self.known.count(False), bool(self.ends)
+        counts = counts_of(self.words, n_oov=n_oov, marked=marked)
+        return Perplexity(counts, log10_sums(self.log10_probs, self.known_tokens))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model makes of a text; each state's perplexities with their signature."""
+
+    name: str  # of the file
+    counts: Counts
+    by_state: Mapping[str, Perplexity]  # "carried", "sentence": as asked, in this order
+    signatures: Mapping[str, str]
+    log_z_mean: float | None = None  # in nats, of a model whose scores may be read as they are
+    log_z_variance: float | None = None
+    spelling: Spelling | None = None  # of words that are `<unk>`, the same in every state
+    # Words that are `<unk>` to the vocabulary alone: the n-gram model knows them. The most frequent
+    # come first.
+    hidden_words: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def open_by_state(self) -> dict[str, Perplexity]:
+        """Of the text itself, words that are `<unk>` spelled; empty where `open_obstacle`."""
+        if self.spelling is None or self.open_obstacle:
+            return {}
+        more = Log10Sums(self.spelling.log10_prob, self.spelling.log10_prob)
+        return {state: replace(p, sums=p.sums + more) for state, p in self.by_state.items()}
+
+    @property
+    def open_obstacle(self) -> str | None:
+        """Why there are no figures of an open vocabulary; None if there are, or nobody asked."""
+        if self.spelling is not None and self.spelling.obstacle:
+            return self.spelling.obstacle
+        n_zeroprobs = next(iter(self.by_state.values())).sums.n_zeroprobs
+        return f"{n_zeroprobs} tokens have no probability" if n_zeroprobs else None
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        counts, told = self.counts, dict[str, object]()
+        states = {
+            state: {**p.to_dict(), "signature": self.signatures[state]}
+            for state, p in self.by_state.items()
+        }
+        if self.log_z_mean is not None:
+            told |= {"log_z_mean": self.log_z_mean, "log_z_variance": self.log_z_variance}
+        if self.spelling is not None:
+            said = {"obstacle": self.open_obstacle, "spelling": self.spelling.to_dict()}
+            opened = {state: p.to_dict() for state, p in self.open_by_state.items()}
+            told["open_vocabulary"] = {**said, **opened}
+        if self.hidden_words:
+            told["hidden_words"] = dict(self.hidden_words)
+        return {
+            "name": self.name,
+            **{each.name: getattr(counts, each.name) for each in fields(counts)},
+            "n_tokens": counts.n_tokens,
+            "n_known_tokens": counts.n_known_tokens,
+            "oov_share": share(counts.n_oov, counts.n_words),
+            "changed_share": share(counts.n_changed, counts.n_words),
+            **told,
+            **states,
+        }

@@ -1,0 +1,156 @@
+"""What one model makes of a text token by token, and the files that other programs leave of it.
+
+Read are SRILM's `-debug 2` and our JSON lines. SRILM prints a sentence's text bare, and that may
+look like anything; only what starts with a TAB and `p(` is a score, since no word holds a TAB.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import DataError
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.files import display_name, parse_json
+from charlm.text.io.lines import read_lines, split_words
+
+Log10s = npt.NDArray[np.float64]
+Tokens = Iterator[tuple[str, float]]  # a word as scored, or `</s>`, and its log10 probability
+
+SRILM_START = "\tp("
+# A word, its context, the tag, the probability and its log10; -debug 3 adds a sum over all words.
+SRILM_TOKEN = re.compile(r"\tp\( ([^ \t]+) \|.*\t=.* \[ ([^ \t]+) \](?: / [^ \t]+)?")
+MINUS_INFINITY = "-1.#INF"  # of SRILM on Windows
+ROUNDING = 1e-5  # sums in fp32 end this little above 0 where a word is certain
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """What one model makes of a text, token by token."""
+
+    source: str  # how messages and tables call it: a file, run or model
+    words: tuple[str, ...]  # as scored: `<unk>` for what was unknown, `</s>` ends every sentence
+    log10_probs: Log10s  # (N,), −inf where the model gives nothing
+    signature: str | None = None  # of the evaluation, where a model was asked
+    n_wasted: int = 0  # tokens read as `<unk>` for others' sake, and words to this model
+
+    @property
+    def n_sentences(self) -> int:
+        return self.words.count(END_WORD)
+
+
+def read_word_scores(path: str | Path) -> WordScores:
+    """The scores in a file, of SRILM's `-debug 2` or `charlm eval --format jsonl`, by content.
+
+    Raises:
+        DataError: neither of them, or a file that is broken or cut.
+    """
+    name = display_name(path)
+    words: list[str] = []
+    log10_probs: list[float] = []
+    for word, log10_prob in _tokens(path, name):
+        words.append(word)
+        log10_probs.append(log10_prob)
+    if not words:
+        raise DataError(
+            f"{name}: no scored word; expected what SRILM prints at -debug 2, or `charlm eval` "
+            "with --debug 2 or --format jsonl"
+        )
+    if words[-1] != END_WORD:
+        raise DataError(
+            f"{name}: ends within a sentence, after token {len(words)}, {words[-1]!r}; expected "
+            f"{END_WORD}; the file is cut, or was made without sentence ends"
+        )
+    return WordScores(name, tuple(words), np.array(log10_probs))
+
+
+def _tokens(path: str | Path, name: str) -> Tokens:
+    lines = (line for line in read_lines(path) if line[1].strip(" \t"))
+    first = next(lines, None)
+    if first is None:
+        return
+    read: Callable[..., Tokens] = _jsonl_tokens if _is_jsonl(first[1]) else _srilm_tokens
+    for number, line in chain([first], lines):
+        yield from read(line, where=f"{name}:{number}")
+
+
+def _is_jsonl(line: str) -> bool:
+    """Whether a line is an object of ours; the text of a sentence can begin with `{`, too."""
+    if not line.startswith("{"):
+        return False
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "log10_probs" in value
+
+
+def _srilm_tokens(line: str, *, where: str) -> Tokens:
+    if not line.startswith(SRILM_START):
+        return
+    found = SRILM_TOKEN.fullmatch(line)
+    if found is None:
+        shown = " ".join(split_words(line))  # a TAB would come out as an escape
+        raise DataError(
+            f"{where}: found {shown:.60}; expected `p( WORD | CONTEXT ) = [TAG] PROB [ LOG10 ]` as "
+            "SRILM prints it"
+        )
+    log10_prob = "-inf" if found[2] == MINUS_INFINITY else found[2]
+    yield found[1], _log10(log10_prob, where=where)
+
+
+def _jsonl_tokens(line: str, *, where: str) -> Tokens:
+    sentence = _sentence(parse_json(line, where))
+    if sentence is None:
+        raise DataError(
+            f"{where}: found {line:.60}; expected an object with lists of words, of known and, "
+            "one longer, of log10_probs, as `charlm eval --format jsonl` writes it"
+        )
+    words, log10_probs = sentence
+    for word, log10_prob in zip((*words, END_WORD), log10_probs, strict=True):
+        yield word, _log10(log10_prob, where=where)
+
+
+def _sentence(value: object) -> tuple[list[str], list[float]] | None:
+    """Words as scored and log10 probabilities; None for what is no sentence of ours."""
+    keys = ("words", "known", "log10_probs")
+    lists = [value.get(key) for key in keys] if isinstance(value, dict) else []
+    if not lists or not all(isinstance(each, list) for each in lists):
+        return None
+    words, known, log10_probs = cast("tuple[list[str], list[bool], list[float | None]]", lists)
+    is_sentence = (
+        all(type(word) is str for word in words)
+        and split_words(" ".join(words)) == words  # none is empty or holds a blank
+        and not any("\n" in word or word == END_WORD for word in words)
+        and [type(each) for each in known] == [bool] * len(words)
+        and len(log10_probs) == len(words) + 1
+        and all(each is None or type(each) in (int, float) for each in log10_probs)
+    )
+    if not is_sentence:
+        return None
+    mapped = [word if is_known else UNK_WORD for word, is_known in zip(words, known, strict=True)]
+    return mapped, [-math.inf if each is None else each for each in log10_probs]
+
+
+def _log10(value: str | float, *, where: str) -> float:
+    """A log10 probability as a number.
+
+    Raises:
+        DataError: no number, or that of more than 1.
+    """
+    try:
+        number = math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
+    except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
+        number = math.nan
+    if not number <= ROUNDING:
+        raise DataError(
+            f"{where}: log10 probability {value!s:.30}; expected a number of 0 or below"
+        )
+    return min(number, 0.0)

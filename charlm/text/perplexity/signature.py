@@ -1,0 +1,60 @@
+"""The line that goes with a perplexity: everything that could change it, in sacrebleu's manner."""
+
+from collections.abc import Mapping
+
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import END_WORD
+from charlm.version import __version__
+
+HASH_DIGITS = 12  # of a SHA-256
+
+
+def signature(
+    *,
+    model_sha256: str,
+    vocabulary_sha256: str,
+    data_sha256: str,
+    split: str,
+    state: str,
+    oov_input: str,
+    normalisation: Normalisation | None,
+    precision: str,
+    speller_sha256: str = "",
+) -> str:
+    """That of a neural model's perplexity.
+
+    `split` is empty where files were given. A carried state means one stream over the whole text.
+    """
+    told = {
+        "charlm": __version__,
+        "model": model_sha256[:HASH_DIGITS],
+        "vocab": vocabulary_sha256[:HASH_DIGITS],
+        "data": data_sha256[:HASH_DIGITS],
+        "split": split,
+        "streams": "1" if state == "carried" else "",
+        "state": state,
+        "start": END_WORD,
+        "oov_input": oov_input,
+        "norm": normalisation_name(normalisation),
+        "precision": precision,
+        "open-vocabulary": speller_sha256[:HASH_DIGITS],
+    }
+    return joined_signature(told)
+
+
+def joined_signature(told: Mapping[str, str]) -> str:
+    """What is told, in its order; what is empty does not apply."""
+    return "|".join(f"{key}:{value}" for key, value in told.items() if value)
+
+
+def normalisation_name(normalisation: Normalisation | None) -> str:
+    """A text normalisation in a word, as `NFC+lower`; `raw` where there is none."""
+    if normalisation is None:
+        return "raw"
+    steps = [
+        normalisation.unicode,
+        "lower" if normalisation.lower else "",
+        normalisation.tokenise if normalisation.tokenise != "none" else "",
+        "numbers" if normalisation.numbers else "",
+    ]
+    return "+".join(step for step in steps if step)

@@ -1,0 +1,101 @@
+"""Words outside the vocabulary by their spelling: what is added to the probability of `<unk>`.
+
+P(w | h) = P(<unk> | h) · P(w | <unk>), and the second factor depends on no context and on no model:
+it is counted beside a text's perplexities, once for all of them. A word that is written `<unk>` has
+no known spelling, and a text that holds one gets no such figure.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.text.corpus.tokens import UNK_WORD, form_of
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+@runtime_checkable
+class Spells(Protocol):
+    """What knows how probable a spelling is, given that a word is `<unk>`."""
+
+    @property
+    def inventory(self) -> Inventory:
+        """The vocabulary outside which it spells."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the speller, for signatures."""
+
+    def log_probs(self, spellings: Sequence[str]) -> npt.NDArray[np.float64]:
+        """log P(w | <unk>) of words outside the vocabulary, in nats."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The words of a text that are `<unk>` at the output, spelled; log10."""
+
+    log10_prob: float = 0.0
+    n_words: int = 0
+    n_characters: int = 0  # of these words, the blank or newline behind each included
+    n_unspelled: int = 0  # words written `<unk>`
+    n_known: int = 0  # words that are `<unk>` though the vocabulary has them
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why there is no open-vocabulary figure; None if there is one."""
+        if self.n_unspelled:
+            return f"{self.n_unspelled} words are {UNK_WORD} in the text itself, unspelled"
+        if self.n_known:
+            return (
+                f"{self.n_known} words are {UNK_WORD} for the model or in the text, though the "
+                "speller's vocabulary has them"
+            )
+        return None
+
+    @property
+    def bits_per_character(self) -> float | None:
+        """Of the spellings alone."""
+        return -self.log10_prob * math.log2(10) / self.n_characters if self.n_characters else None
+
+    def __add__(self, other: "Spelling") -> "Spelling":
+        return Spelling(
+            self.log10_prob + other.log10_prob,
+            self.n_words + other.n_words,
+            self.n_characters + other.n_characters,
+            self.n_unspelled + other.n_unspelled,
+            self.n_known + other.n_known,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "log10_prob": self.log10_prob,
+            "n_words": self.n_words,
+            "n_characters": self.n_characters,
+            "bits_per_character": self.bits_per_character,
+        }
+
+
+def spelling_of(tokens: Iterable[str], speller: Spells) -> Spelling:
+    """What the tokens of a text that are `<unk>` at the output cost by their spelling."""
+    known = speller.inventory.word_ids
+    forms: list[str] = []
+    n_unspelled = n_known = 0
+    for token in tokens:
+        form = form_of(token)
+        if form == UNK_WORD:
+            n_unspelled += 1
+        elif form in known:
+            n_known += 1
+        else:
+            forms.append(form)
+    return Spelling(
+        log10_prob=math.fsum(speller.log_probs(forms).tolist()) / math.log(10),
+        n_words=len(forms),
+        n_characters=sum(len(form) + 1 for form in forms),
+        n_unspelled=n_unspelled,
+        n_known=n_known,
+    )

@@ -1,0 +1,1 @@
+"""Words, characters and morphs: counted, chosen, and a text as their ids."""

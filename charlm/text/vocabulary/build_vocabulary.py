@@ -1,0 +1,240 @@
+"""The vocabulary of a corpus directory, and what it leaves out of each split.
+
+An OOV is a word that the text holds and the vocabulary does not. A literal `<unk>` is none: it is a
+word like any other, though both are `<unk>` at the output; so they are counted apart.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from operator import mul
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.text.corpus.sentences import corpus_normalisation, split_path
+from charlm.text.corpus.split import SPLITS
+from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
+from charlm.text.io.paths import require_place, stream_of
+from charlm.text.vocabulary.counting import count_file
+from charlm.text.vocabulary.counts import TextCounts
+from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
+from charlm.text.vocabulary.vocabulary import (
+    MAX_WORD_LENGTH,
+    N_MARKERS,
+    Inventory,
+    inventory_of,
+    load_inventory,
+)
+
+N_LONGEST = 5
+# Padding, start and end of word, and those of `<unk>` and `</s>`; the unknown character is ours.
+N_PUBLISHED_MARKERS = N_MARKERS - 1
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """What a vocabulary makes of one text."""
+
+    n_sentences: int
+    n_words: int  # `</s>` is none
+    n_types: int  # `<unk>` is one
+    n_literal_unk: int  # written so in the text, `<unk>:form` included
+    n_oov: int
+    n_oov_types: int
+    n_unknown_characters: int  # characters of words that are read as the unknown character
+    n_unknown_character_types: int
+
+    @property
+    def unk_share(self) -> float:
+        """Share of words that are `<unk>` at the output, for either reason."""
+        return share(self.n_literal_unk + self.n_oov, self.n_words)
+
+    @property
+    def oov_share(self) -> float:
+        """Share of words that are out of vocabulary."""
+        return share(self.n_oov, self.n_words)
+
+    @property
+    def oov_type_share(self) -> float:
+        """Share of types that are out of vocabulary."""
+        return share(self.n_oov_types, self.n_types)
+
+    def to_dict(self) -> dict[str, int | float]:
+        """As JSON."""
+        return {
+            "n_sentences": self.n_sentences,
+            "n_words": self.n_words,
+            "n_types": self.n_types,
+            "n_literal_unk": self.n_literal_unk,
+            "n_oov": self.n_oov,
+            "n_oov_types": self.n_oov_types,
+            "oov_share": self.oov_share,
+            "oov_type_share": self.oov_type_share,
+            "unk_share": self.unk_share,
+            "n_unknown_characters": self.n_unknown_characters,
+            "n_unknown_character_types": self.n_unknown_character_types,
+        }
+
+
+@dataclass(frozen=True)
+class VocabularyResult:
+    """A vocabulary, and what it makes of the splits that exist."""
+
+    inventory: Inventory
+    splits: dict[str, SplitCounts]  # train first
+
+    @property
+    def n_words(self) -> int:
+        """V: `</s>` and `<unk>` are two of them."""
+        return self.inventory.n_words
+
+    @property
+    def n_characters(self) -> int:
+        """C without markers: characters of the text."""
+        return len(self.inventory.characters)
+
+    @property
+    def n_characters_as_published(self) -> int:
+        """C as Kim et al. count: with padding, word start and end, and those of `<unk>`, `</s>`."""
+        return self.n_characters + N_PUBLISHED_MARKERS
+
+    @property
+    def n_morphs(self) -> int | None:
+        """M: distinct morphs of the words; None where they are not segmented."""
+        morphs = self.inventory.morphs
+        return None if morphs is None else len(morphs.morphs)
+
+    @property
+    def morphs_per_word(self) -> float | None:
+        """Mean over the words of train.txt that are in the vocabulary; one counts as it stands."""
+        morphs, words = self.inventory.morphs, self.inventory.words[UNK + 1 :]
+        if morphs is None:
+            return None
+        counts = self.inventory.counts[UNK + 1 :]
+        lengths = [len(morphs.segment(word)) for word in words]
+        return share(sum(map(mul, counts, lengths)), sum(counts))
+
+    @property
+    def n_tokens(self) -> int:
+        """T: words of train.txt and the end of each of its sentences."""
+        return self.splits["train"].n_words + self.splits["train"].n_sentences
+
+    @property
+    def longest_words(self) -> tuple[str, ...]:
+        """The longest words, of equal ones the more frequent first."""
+        return tuple(sorted(self.inventory.words[2:], key=len, reverse=True)[:N_LONGEST])
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "n_words": self.n_words,
+            "n_characters": self.n_characters,
+            "n_characters_as_published": self.n_characters_as_published,
+            "n_characters_with_all_markers": self.inventory.n_characters,
+            "n_morphs": self.n_morphs,
+            "morphs_per_word": self.morphs_per_word,
+            "n_tokens": self.n_tokens,
+            "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
+            "longest_words": list(self.longest_words),
+            "max_word_length": self.inventory.max_word_length,
+            "n_cut_words": self.inventory.n_cut_words,
+            "normalisation": self.inventory.normalisation.to_dict(),
+            "sha256": self.inventory.sha256,
+            "counts_sha256": self.inventory.counts_sha256,
+        }
+
+
+def build_vocabulary(
+    *,
+    data: str | Path,
+    out: str | Path | None = None,
+    size: int = 0,
+    min_count: int = 0,
+    min_char_count: int = 2,
+    max_word_length: int = MAX_WORD_LENGTH,
+    morphs: str | None = None,
+    threads: int | None = None,
+) -> VocabularyResult:
+    """The vocabulary of the corpus directory `data`, written to `out` where that is given.
+
+    0 means the rule: if train.txt holds a literal `<unk>`, all its types are words; else types seen
+    once become `<unk>`. `size` counts `</s>` and `<unk>`. Characters seen fewer than
+    `min_char_count` times are read as one unknown character, words to `max_word_length` characters.
+    `morphs` segments the words: `sentencepiece:N` by a unigram model of at most N pieces,
+    `morfessor` by Morfessor Baseline, a file by its lines `word TAB morphs`. `threads` is how many
+    processes count a text of 50 MB or more, the cores if not given; they count what one would.
+
+    Raises:
+        ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
+        DataError: no corpus, or text that is not what was expected.
+    """
+    segmenter = segmenter_of(morphs) if morphs is not None else None
+    if out is not None:
+        _require_vocabulary_or_new(Path(out))
+    normalisation = corpus_normalisation(data)
+    path = split_path(data, "train")
+    train = count_file(path, normalisation=normalisation, threads=threads)
+    inventory = inventory_of(
+        train,
+        size=size,
+        min_count=min_count,
+        min_char_count=min_char_count,
+        max_word_length=max_word_length,
+        normalisation=normalisation,
+    )
+    if segmenter is not None:
+        inventory = with_morphs(inventory, segmenter)
+    splits = {"train": _split_counts(train, inventory)}
+    for split in SPLITS[1:]:
+        path = Path(data) / f"{split}.txt"
+        if path.exists():
+            text = count_file(path, normalisation=normalisation, threads=threads)
+            splits[split] = _split_counts(text, inventory)
+    if out is not None:
+        inventory.save(out, through_links=True)
+    return VocabularyResult(inventory, splits)
+
+
+def _require_vocabulary_or_new(path: Path) -> None:
+    """Refuse, before a long text is counted, what cannot be written then.
+
+    Raises:
+        ConfigError: as `folders.require_place`.
+        DataError: `path` holds something that is no vocabulary, a training text perhaps.
+    """
+    require_place(path, option="--out")
+    if not path.exists() or stream_of(path) is not None:
+        return
+    try:
+        load_inventory(path)
+    except (DataError, OSError):
+        raise DataError(
+            f"{path}: holds something else than a vocabulary; name another --out"
+        ) from None
+
+
+def _split_counts(text: TextCounts, inventory: Inventory) -> SplitCounts:
+    known, letters = inventory.word_ids, frozenset(inventory.characters)
+    n_types = n_literal = n_oov = n_oov_types = 0
+    unknown: Counter[str] = Counter()
+    for token, count in text.tokens.items():
+        if is_literal_unk(token):
+            n_literal += count
+        else:
+            n_types += 1
+            if token not in known:
+                n_oov += count
+                n_oov_types += 1
+        if token != UNK_WORD and not letters.issuperset(token):  # it has a character of its own
+            for letter in form_of(token)[: inventory.max_word_length]:
+                if letter not in letters:
+                    unknown[letter] += count
+    return SplitCounts(
+        n_sentences=text.n_sentences,
+        n_words=text.n_words,
+        n_types=n_types + bool(n_literal),
+        n_literal_unk=n_literal,
+        n_oov=n_oov,
+        n_oov_types=n_oov_types,
+        n_unknown_characters=unknown.total(),
+        n_unknown_character_types=len(unknown),
+    )

@@ -1,0 +1,163 @@
+"""How often each token stands in a text: in memory, or on the disk where memory would not do.
+
+Counts on the disk lie in parts. A token's checksum says which, so each part can be merged alone.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from itertools import chain, islice
+from struct import Struct
+from tempfile import TemporaryFile, gettempdir
+from typing import IO, Protocol
+from zlib import crc32
+
+from charlm.text.io.files import naming_full
+
+MOST_TYPES = 2_000_000  # that a process holds, in about 300 MB; counts beyond them go to the disk
+N_PARTS = 16
+BLOCK = 1 << 16  # types that are written together, or whose letters are counted together
+HEAD = Struct("=QQ")  # number of tokens, and of bytes that spell them
+
+
+class TokenCounts(Protocol):
+    """Tokens as they stand in a text, each once, `<unk>` and `<unk>:form` among them."""
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        """Each with its count, in any order; may be asked for again once it has ended."""
+
+
+@dataclass(frozen=True)
+class TextCounts:
+    """How often each token stands in a text; whoever reads it may rely on no order."""
+
+    tokens: TokenCounts
+    n_sentences: int
+
+    @cached_property
+    def n_words(self) -> int:
+        """Tokens less `</s>`."""
+        return sum(count for _, count in self.tokens.items())
+
+    def __iter__(self) -> Iterator[str]:
+        return (token for token, _ in self.tokens.items())
+
+
+def count_text(sentences: Iterable[list[str]]) -> TextCounts:
+    """The counts of a text that is read once."""
+    tokens: Counter[str] = Counter()
+    n_sentences = 0
+    for words in sentences:
+        tokens.update(words)
+        n_sentences += 1
+    return TextCounts(tokens, n_sentences)
+
+
+def count_letters(counts: Iterable[tuple[str, int]]) -> Counter[str]:
+    """How often each character stands in words that occur so often."""
+    letters: Counter[str] = Counter()
+    counts = iter(counts)
+    while some := list(islice(counts, BLOCK)):
+        words: dict[int, list[str]] = defaultdict(list)
+        for word, count in some:
+            words[count].append(word)
+        for count, equals in words.items():  # most are rare: joined, C's loop counts their letters
+            for letter, occurrences in Counter("".join(equals)).items():
+                letters[letter] += count * occurrences
+    return letters
+
+
+class CountFiles:
+    """Files of counts without a name, one a part, that one process appends to.
+
+    A token may come again, whenever the table was full.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[IO[bytes]] = []  # none before there is something to write
+
+    def __enter__(self) -> "CountFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.parts:
+            with suppress(OSError):  # a full disk, told already, refuses the rest of it again
+                file.close()
+
+    def add(self, counts: dict[str, int]) -> None:
+        """Append counts.
+
+        Raises:
+            OSError: as the system gave it; a full disk names the folder of temporary files.
+        """
+        parts: list[list[str]] = [[] for _ in range(N_PARTS)]
+        for token in counts:
+            parts[crc32(token.encode()) % N_PARTS].append(token)
+        with naming_full(gettempdir()):
+            if not self.parts:
+                self.parts += [TemporaryFile() for _ in range(N_PARTS)]  # noqa: SIM115  # as below
+            for file, tokens in zip(self.parts, parts, strict=True):
+                _write(file, ((token, counts[token]) for token in tokens))
+                file.flush()
+
+    def part(self, number: int) -> bytes:
+        """All that a part holds, which is gone then."""
+        with self.parts[number] as file:
+            file.seek(0)
+            return file.read()
+
+
+def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
+    """The sums of the counts in each part, of all processes; a dictionary if it is not too large.
+
+    Raises:
+        OSError: as the system gave it; a full disk names the folder of temporary files.
+    """
+    items = _merged_parts(parts)
+    tokens = dict(islice(items, MOST_TYPES))
+    further = next(items, None)
+    return tokens if further is None else _StoredCounts(chain(tokens.items(), [further], items))
+
+
+def _merged_parts(parts: Iterable[Iterable[bytes | bytearray]]) -> Iterator[tuple[str, int]]:
+    for part in parts:
+        counts: dict[str, int] = {}
+        for raw in part:
+            for token, count in _read(BytesIO(raw)):
+                counts[token] = counts.get(token, 0) + count
+        yield from counts.items()
+
+
+class _StoredCounts:
+    """Counts in a file without a name, each token once."""
+
+    def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115  # goes when nobody holds it any more
+        with naming_full(gettempdir()):
+            _write(self._file, counts)
+            self._file.flush()
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """As `TokenCounts` says; one at a time."""
+        self._file.seek(0)
+        return _read(self._file)
+
+
+def _write(file: IO[bytes], counts: Iterable[tuple[str, int]]) -> None:
+    """Blocks of tokens with LF between them, which none holds, and of their counts as 64 bits."""
+    counts = iter(counts)
+    while some := list(islice(counts, BLOCK)):
+        raw = "\n".join([token for token, _ in some]).encode()
+        file.write(HEAD.pack(len(some), len(raw)) + raw)
+        file.write(array("q", [count for _, count in some]).tobytes())
+
+
+def _read(file: IO[bytes]) -> Iterator[tuple[str, int]]:
+    while head := file.read(HEAD.size):
+        n_tokens, n_bytes = HEAD.unpack(head)
+        tokens = file.read(n_bytes).decode().split("\n")
+        yield from zip(tokens, array("q", file.read(8 * n_tokens)), strict=True)

@@ -1,0 +1,175 @@
+"""A text as one array of form ids, read a block at a time, by several processes if it is large.
+
+Below V an id is a word; from V on it is one of the corpus's own further spellings, kept beside the
+array. So a form outside the vocabulary can go in by its spelling while it is `<unk>` at the output:
+the target of id i is i below V, else `<unk>`.
+
+The ids are the same however many processes there are: what each calls by numbers of its own gets
+its number when the ranges come together in their order.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.text.corpus.line_blocks import TextBlock, read_blocks
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.ranges import ENCODE, Readers, n_readers
+from charlm.text.corpus.sentences import blocks, read_sentences
+from charlm.text.corpus.tokens import END, END_WORD, UNK, form_of
+from charlm.text.io.lines import split_words
+from charlm.text.vocabulary.vocabulary import Inventory
+
+Ids = npt.NDArray[np.int32]
+OOV_INPUTS = ("spelling", "unk")
+BLOCK = 1 << 16  # tokens that are encoded at once where there is a limit
+
+Piece = tuple[Ids, int]  # ids of some sentences, and how many sentences these are
+
+
+class FormIds(dict[str, int]):
+    """Form ids of tokens; a token that is no word gets the next id from V on, and a spelling."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        super().__init__(inventory.word_ids)
+        self.n_words = inventory.n_words
+        self.spellings: list[str] = []
+
+    def __missing__(self, token: str) -> int:
+        self[token] = number = self.n_words + len(self.spellings)
+        self.spellings.append(form_of(token))
+        return number
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """A text as form ids, each sentence closed by `</s>`, with the spellings of ids from V on."""
+
+    ids: Ids  # memory-mapped where it lies on the disk
+    spellings: tuple[str, ...]
+    n_sentences: int
+    sha256: str  # of the file it was read from
+
+
+def encode_sentences(sentences: Iterable[list[str]], form_ids: FormIds) -> list[Ids]:
+    """One array a sentence, closed by `</s>`; new spellings are added to `form_ids`."""
+    return [
+        np.fromiter((*(form_ids[word] for word in words), END), np.int32, len(words) + 1)
+        for words in sentences
+    ]
+
+
+class UnkIds(FormIds):
+    """As `FormIds`, but what is no word is `<unk>`, and nothing grows."""
+
+    def __missing__(self, token: str) -> int:
+        return UNK
+
+
+class _NotOneTokenError(Exception):
+    """A word becomes several tokens, or none."""
+
+
+class _WordIds(dict[str, int]):
+    """Ids of words that are still to be normalised; those of the vocabulary are remembered."""
+
+    def __init__(self, form_ids: FormIds, normalisation: Normalisation) -> None:
+        super().__init__({END_WORD: END})
+        self._form_ids = form_ids
+        self._normalisation = normalisation
+
+    def __missing__(self, word: str) -> int:
+        tokens = split_words(self._normalisation(word))
+        if len(tokens) != 1:
+            raise _NotOneTokenError
+        number = self._form_ids.get(tokens[0])
+        if number is None or number >= self._form_ids.n_words:
+            return self._form_ids[tokens[0]]
+        self[word] = number
+        return number
+
+
+class BlockEncoder:
+    """Ids as `corpus.FormIds` gives them."""
+
+    def __init__(self, inventory: Inventory, *, oov_input: str) -> None:
+        assert oov_input in OOV_INPUTS
+        self.form_ids = UnkIds(inventory) if oov_input == "unk" else FormIds(inventory)
+        self._normalisation = inventory.normalisation
+        self._word_ids: dict[str, int] = self.form_ids
+        if not inventory.normalisation.leaves_words:
+            self._word_ids = _WordIds(self.form_ids, inventory.normalisation)
+
+    def ids(self, block: TextBlock) -> Piece:
+        """The ids of a block, each sentence closed by `</s>`, and how many sentences there are.
+
+        Raises:
+            DataError: as `TextBlock.sentences`.
+        """
+        text = block.text(self._normalisation)
+        if text is not None:
+            words = filter(None, text.replace("\n", f" {END_WORD} ").split(" "))
+            try:
+                ids: Ids = np.fromiter(map(self._word_ids.__getitem__, words), np.int32)
+                return ids, text.count("\n")
+            except _NotOneTokenError:
+                pass  # new tokens have been numbered in order, and keep their numbers
+        encoded = encode_sentences(block.sentences(self._normalisation), self.form_ids)
+        return np.concatenate([np.empty(0, np.int32), *encoded]), len(encoded)
+
+    def forget(self) -> list[str]:
+        """The tokens met that are no words, in the order of their ids, which are free again."""
+        form_ids = self.form_ids
+        form_ids.spellings.clear()
+        tokens = [form_ids.popitem()[0] for _ in range(len(form_ids) - form_ids.n_words)]
+        return tokens[::-1]
+
+
+class Encoding:
+    """The ids of one text, and the spellings that they ask for beyond the vocabulary."""
+
+    def __init__(self, inventory: Inventory, *, oov_input: str) -> None:
+        self.inventory = inventory
+        self.oov_input = oov_input
+        self.spellings: list[str] = []  # of the ids from V on, once all pieces have been taken
+
+    def pieces(
+        self, path: str | Path, *, max_tokens: int = 0, threads: int | None = None
+    ) -> Iterator[Piece]:
+        """The ids of the sentences that `corpus.read_sentences` gives.
+
+        Raises:
+            DataError: as there.
+            ProcessError: a process ended before its time.
+        """
+        n = 1 if max_tokens else n_readers(path, threads=threads)
+        if n > 1:
+            yield from self._pieces_of_many(n, path)
+            return
+        encoder = BlockEncoder(self.inventory, oov_input=self.oov_input)
+        self.spellings = encoder.form_ids.spellings
+        if not max_tokens:
+            yield from map(encoder.ids, read_blocks(path))
+            return
+        rules = self.inventory.normalisation
+        sentences = read_sentences(path, normalisation=rules, max_tokens=max_tokens)
+        for block in blocks(sentences, size=BLOCK):
+            yield np.concatenate(encode_sentences(block, encoder.form_ids)), len(block)
+
+    def _pieces_of_many(self, n: int, path: str | Path) -> Iterator[Piece]:
+        n_words = self.inventory.n_words
+        numbers: dict[str, int] = {}  # of the tokens that are no words
+        rules, words = self.inventory.normalisation, self.inventory.words
+        job = {"job": ENCODE, "words": words, "oov_input": self.oov_input}
+        with Readers(n, path, job=job, normalisation=rules) as readers:
+            for answer, payload in readers.over_ranges():
+                ids: Ids = np.frombuffer(payload, np.int32)  # of this machine's byte order
+                if tokens := answer["tokens"]:
+                    found = [numbers.setdefault(t, n_words + len(numbers)) for t in tokens]
+                    is_new = ids >= n_words
+                    ids[is_new] = np.array(found, np.int32)[ids[is_new] - n_words]
+                yield ids, answer["n_sentences"]
+        self.spellings = [form_of(token) for token in numbers]

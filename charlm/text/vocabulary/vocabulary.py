@@ -1,0 +1,273 @@
+"""Words, characters and morphs, and how a form is spelled in them.
+
+Ids are assigned by falling count, then alphabetically, so two builds from one corpus agree.
+Words have no padding id; a form outside the vocabulary still has a spelling, and morphs.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nsmallest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_literal_unk
+from charlm.text.io.files import read_json, write_json
+from charlm.text.vocabulary.counts import TextCounts, count_letters, count_text
+from charlm.text.vocabulary.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
+
+VOCABULARY = "vocab.json"  # in a run directory
+FORMAT = 1
+FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find another hash
+# Character ids; the letters of the corpus follow. `<unk>` and `</s>` are one character each.
+PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
+N_MARKERS = 6
+LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
+MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
+MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
+LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The closed lists that a model is built over; everything else in a corpus is derived."""
+
+    words: tuple[str, ...]  # </s>, <unk>, then by falling count
+    counts: tuple[int, ...]  # occurrences in the training text, what became <unk> included
+    characters: tuple[str, ...]  # ids from N_MARKERS on
+    max_word_length: int = MAX_WORD_LENGTH  # characters of a spelling beyond it are not read
+    normalisation: Normalisation = field(default_factory=Normalisation)
+    morphs: MorphModel | None = None  # None: words are not segmented
+
+    @property
+    def n_words(self) -> int:
+        return len(self.words)
+
+    @property
+    def n_characters(self) -> int:
+        """Rows of a character table, padding and markers included."""
+        return N_MARKERS + len(self.characters)
+
+    @property
+    def n_cut_words(self) -> int:
+        """Words whose spelling is not read to its end; `</s>` and `<unk>` have none."""
+        return sum(len(word) > self.max_word_length for word in self.words[UNK + 1 :])
+
+    @cached_property
+    def word_ids(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def _letter_ids(self) -> dict[str, int]:
+        return {letter: number for number, letter in enumerate(self.characters, N_MARKERS)}
+
+    def spelling(self, form: str) -> list[int]:
+        """Character ids of a form between the start- and end-of-word characters."""
+        if form == UNK_WORD:
+            letters = [UNK_LETTER]
+        elif form == END_WORD:
+            letters = [END_LETTER]
+        else:
+            known = self._letter_ids
+            letters = [known.get(c, UNKNOWN_LETTER) for c in form[: self.max_word_length]]
+        return [WORD_START, *letters, WORD_END]
+
+    def morph_ids(self, form: str) -> list[int]:
+        """Ids of the set of morphs of a form; none where words are not segmented."""
+        if self.morphs is None:
+            return []
+        if form == UNK_WORD:
+            return [UNKNOWN_MORPH]
+        if form == END_WORD:
+            return [END_MORPH]
+        return self.morphs.ids(form if form in self.word_ids else form[: self.max_word_length])
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of all that decides what ids and spellings mean."""
+        value: list[object] = [self.words, self.characters, self.max_word_length]
+        value.append(self.normalisation.to_dict())
+        if self.morphs is not None:
+            value.append(self.morphs.to_dict())
+        return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()
+
+    @cached_property
+    def counts_sha256(self) -> str:
+        """A hash of the counts: they change no id, yet criteria and outputs are made from them."""
+        return hashlib.sha256(json.dumps(self.counts).encode()).hexdigest()
+
+    def save(self, path: str | Path, *, through_links: bool = False) -> None:
+        """Write vocab.json, as `atomic_write`."""
+        value: dict[str, object] = {
+            "format": FORMAT if self.morphs is None else FORMAT_WITH_MORPHS,
+            "max_word_length": self.max_word_length,
+            "normalisation": self.normalisation.to_dict(),
+            "characters": list(self.characters),
+            "words": list(self.words),
+            "counts": list(self.counts),
+        }
+        if self.morphs is not None:
+            value["morphs"] = self.morphs.to_dict()
+        write_json(path, value, through_links=through_links)
+
+
+def vocabulary_at(path: str | Path) -> Inventory:
+    """The inventory in a vocabulary's file, or in that of a run directory.
+
+    Raises:
+        DataError: as `load_inventory`; a folder without a vocabulary.
+    """
+    if not Path(path).is_dir():
+        return load_inventory(path)
+    if not (Path(path) / VOCABULARY).is_file():
+        raise DataError(f"{path}: no {VOCABULARY} in it; expected a vocabulary's file, or a run")
+    return load_inventory(Path(path) / VOCABULARY)
+
+
+def load_inventory(path: str | Path) -> Inventory:
+    """The inventory in a vocab.json, which may come from a stranger.
+
+    Raises:
+        DataError: no such file, a newer format, or not what `Inventory.save` writes.
+    """
+    try:
+        value = read_json(path)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        found = "is a folder" if isinstance(error, IsADirectoryError) else "no such file"
+        raise DataError(f"{path}: {found}; expected what `charlm vocab` writes") from None
+    is_ours = isinstance(value, dict) and type(value.get("format")) is int
+    if not is_ours or not value.keys() & {"words", "characters"}:  # a run.json has a format, too
+        raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")
+    if value["format"] not in (FORMAT, FORMAT_WITH_MORPHS):
+        raise DataError(
+            f"{path}: format {value['format']!r:.60}; this charlm reads formats {FORMAT} and "
+            f"{FORMAT_WITH_MORPHS}; use the charlm that wrote it, or a newer one"
+        )
+    words = _strings(value.get("words"), "words", path)
+    characters = _strings(value.get("characters"), "characters", path)
+    counts, length = _counts(value.get("counts"), words, path), value.get("max_word_length")
+    if words[:2] != (END_WORD, UNK_WORD):
+        raise DataError(
+            f"{path}: words begin with {' '.join(words[:2])[:60]!r}; expected {END_WORD} {UNK_WORD}"
+        )
+    joined = "\n".join(words)
+    if " " in joined or "\t" in joined or joined.count("\n") >= len(words) or START_WORD in words:
+        raise DataError(
+            f"{path}: words; expected such as stand in a text, without blanks, none of them "
+            f"{START_WORD}"
+        )
+    if any(len(c) != 1 for c in characters):
+        raise DataError(f"{path}: characters; expected one code point each")
+    if type(length) is not int or not 1 <= length <= LONGEST_SPELLING:
+        raise DataError(f"{path}: max_word_length {length!r:.60}; expected 1 to {LONGEST_SPELLING}")
+    normalisation = Normalisation.from_dict(value.get("normalisation"), str(path))
+    morphs = None
+    if value["format"] == FORMAT_WITH_MORPHS:
+        morphs = MorphModel.from_dict(value.get("morphs"), str(path))
+    return Inventory(words, counts, characters, length, normalisation, morphs)
+
+
+def _counts(value: Any, words: Sequence[str], path: str | Path) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(c) is int and c >= 0 for c in value):
+        raise DataError(f"{path}: counts; expected a list of whole numbers")
+    if sum(value) > MOST_TOKENS:
+        raise DataError(f"{path}: counts; expected those of at most {MOST_TOKENS:.0e} tokens")
+    if len(value) != len(words):
+        raise DataError(f"{path}: {len(value)} counts for {len(words)} words; expected as many")
+    return tuple(value)
+
+
+def _strings(value: Any, name: str, path: str | Path) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise DataError(f"{path}: {name}; expected a list of words")
+    if len(set(value)) != len(value):
+        raise DataError(f"{path}: {name}; expected each once")
+    try:
+        "".join(value).encode()
+    except UnicodeEncodeError:  # JSON can spell what no text holds
+        raise DataError(f"{path}: {name}; expected text, found half a surrogate pair") from None
+    return tuple(value)
+
+
+def inventory_of(
+    text: Iterable[list[str]] | TextCounts,
+    *,
+    size: int = 0,
+    min_count: int = 0,
+    min_char_count: int = 2,
+    max_word_length: int = MAX_WORD_LENGTH,
+    normalisation: Normalisation | None = None,
+) -> Inventory:
+    """The words and characters of a training text: its sentences, or their counts.
+
+    If it holds a literal `<unk>`, all its types are words; else types seen once become `<unk>`
+    (Kim et al., 2016, section 4.2). `size` (V, `</s>` and `<unk>` included) and `min_count`
+    override. Characters seen fewer than `min_char_count` times are read as *unknown character*.
+
+    Raises:
+        ConfigError: a number that makes no vocabulary.
+        DataError: no word at all.
+    """
+    _check_options(size, min_count, min_char_count, max_word_length)
+    text = text if isinstance(text, TextCounts) else count_text(text)
+    if not text.n_words:
+        raise DataError(
+            "train.txt: no word in it; expected text, one sentence a line, words between blanks"
+        )
+    least = min_count or (1 if size or any(map(is_literal_unk, text)) else 2)
+    frequent = (item for item in _words(text) if item[1] >= least)
+    kept = _ranked(frequent, most=size - 2 if size else None)
+    most = 0 if kept else max((count for _, count in _words(text)), default=0)
+    if min_count > most > 0:
+        raise ConfigError(
+            f"min_count: found {min_count}; expected {most} or less, since no word of the text "
+            "occurs more often"
+        )
+    counts = [count for _, count in kept]
+    return Inventory(
+        words=(END_WORD, UNK_WORD, *(word for word, _ in kept)),
+        counts=(text.n_sentences, text.n_words - sum(counts), *counts),
+        characters=_characters(_words(text), least=min_char_count),
+        max_word_length=max_word_length,
+        normalisation=normalisation or Normalisation(),
+    )
+
+
+def _words(text: TextCounts) -> Iterator[tuple[str, int]]:
+    return (item for item in text.tokens.items() if not is_literal_unk(item[0]))
+
+
+def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None) -> list[tuple[str, int]]:
+    """By falling count, then alphabet; `most` bounds what is held in memory, too."""
+    if most is not None:
+        return nsmallest(most, counts, key=lambda item: (-item[1], item[0]))
+    ranked = sorted(counts)
+    ranked.sort(key=itemgetter(1), reverse=True)  # stable: the alphabet stays among equals
+    return ranked
+
+
+def _check_options(size: int, min_count: int, min_char_count: int, max_word_length: int) -> None:
+    if size and size < LEAST_SIZE:
+        raise ConfigError(
+            f"size: found {size}; expected {LEAST_SIZE} or more ({END_WORD} and {UNK_WORD} count), "
+            "or 0 for no limit"
+        )
+    if min_count < 0:
+        raise ConfigError(f"min_count: found {min_count}; expected 1 or more, or 0 for the rule")
+    if min_char_count < 1:
+        raise ConfigError(f"min_char_count: found {min_char_count}; expected 1 or more")
+    if not 1 <= max_word_length <= LONGEST_SPELLING:
+        raise ConfigError(
+            f"max_word_length: found {max_word_length}; expected 1 to {LONGEST_SPELLING}"
+        )
+
+
+def _characters(counts: Iterable[tuple[str, int]], *, least: int) -> tuple[str, ...]:
+    letters = count_letters(counts)
+    frequent = [letter for letter, count in letters.items() if count >= least]
+    return tuple(sorted(frequent, key=lambda letter: (-letters[letter], letter)))

@@ -1,0 +1,145 @@
+"""Another run's weights as the beginning of a training: `--init`.
+
+What both know has the other's weights, word by word and character by character, by name and not by
+number; what is new is drawn as in a new model. Neither the optimiser nor the rate is taken over.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from charlm.errors import ConfigError
+from charlm.model.build import build_model, without_memory
+from charlm.model.language_model import LanguageModel
+from charlm.run.folder import VOCABULARY
+from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import shown_shape
+from charlm.settings import Settings
+from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
+
+WORDS, CHARACTERS = "words", "characters"
+NO_WORD, NO_CHARACTER = " ", "\n"  # which no vocabulary holds
+OUTPUT = "output."
+
+Pairs = dict[str, tuple[Tensor, Tensor]]  # of words and characters: rows here, and rows there
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What was taken over."""
+
+    n_words: int  # of the vocabulary
+    n_known: int  # words that both know
+    is_output_new: bool  # its clusters were those of the other vocabulary
+
+    def __str__(self) -> str:
+        """In words."""
+        drawn = "; the output is drawn anew: its clusters are of the other vocabulary"
+        return (
+            f"{self.n_known:,} of {self.n_words:,} words have the weights that they had there"
+            f"{drawn if self.is_output_new else ''}"
+        )
+
+
+@torch.no_grad()
+def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> Beginning:
+    """Set a model over this vocabulary to a run's weights, as far as the run has them.
+
+    Of a model on the meta device nothing is set: so it can be asked first whether they fit.
+
+    Raises:
+        ConfigError: parts of another kind or width, other morphs, or words without a class.
+    """
+    pairs = _pairs(inventory, run.inventory)
+    is_output_new = model.output.is_by_rank and inventory.words != run.inventory.words
+    if is_output_new and run.settings["output"].get("file"):
+        raise ConfigError(
+            f"--init {run.path}: a file said its words' classes, and this vocabulary has other "
+            f"words; expected the same; add --vocab {run.path / VOCABULARY}"
+        )
+    own, theirs = ({**m.state_dict()} for m in (model, run.model))
+    if is_output_new:
+        own, theirs = (
+            {k: v for k, v in t.items() if not k.startswith(OUTPUT)} for t in (own, theirs)
+        )
+    kinds = row_kinds(run.settings, run.inventory)
+    if model.output.is_by_rank:  # over the same words, if at all: then whole
+        kinds = {name: kind for name, kind in kinds.items() if not name.startswith(OUTPUT)}
+    _check(run, own, theirs, kinds=kinds, inventory=inventory)
+    for name, tensor in own.items():
+        if tensor.is_meta:
+            continue
+        if name in kinds:
+            here, there = pairs[kinds[name]]
+            known = theirs[name][there].to(tensor.device)
+            tensor.index_copy_(0, here.to(tensor.device), known)
+        else:
+            tensor.copy_(theirs[name])
+    return Beginning(inventory.n_words, len(pairs[WORDS][0]), is_output_new)
+
+
+def _pairs(inventory: Inventory, other: Inventory) -> Pairs:
+    markers = [f"marker {number}" for number in range(N_MARKERS)]  # longer than a character
+    return {
+        WORDS: _matched(inventory.words, other.words),
+        CHARACTERS: _matched([*markers, *inventory.characters], [*markers, *other.characters]),
+    }
+
+
+def _matched(names: Sequence[str], others: Sequence[str]) -> tuple[Tensor, Tensor]:
+    places = {name: row for row, name in enumerate(others)}
+    rows = [(row, places[name]) for row, name in enumerate(names) if name in places]
+    here, there = zip(*rows, strict=True)  # the markers, </s> and <unk> at least
+    return torch.tensor(here), torch.tensor(there)
+
+
+def row_kinds(settings: Settings, inventory: Inventory) -> dict[str, str]:
+    """Which tensors have a row a word, and which one a character: those that grow with them."""
+    more = {
+        WORDS: replace(inventory, words=(*inventory.words, NO_WORD), counts=(*inventory.counts, 0)),
+        CHARACTERS: replace(inventory, characters=(*inventory.characters, NO_CHARACTER)),
+    }
+    before = _shapes(settings, inventory)
+    kinds: dict[str, str] = {}
+    for kind, grown in more.items():
+        after = _shapes(settings, grown)
+        kinds |= {name: kind for name, shape in before.items() if after[name] != shape}
+    return kinds
+
+
+def _shapes(settings: Settings, inventory: Inventory) -> dict[str, tuple[int, ...]]:
+    with without_memory():
+        model, _ = build_model(settings, inventory)
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+def _check(
+    run: LoadedRun,
+    own: dict[str, Tensor],
+    theirs: dict[str, Tensor],
+    *,
+    kinds: dict[str, str],
+    inventory: Inventory,
+) -> None:
+    if inventory.morphs != run.inventory.morphs:
+        raise ConfigError(
+            f"--vocab: has other morphs than --init {run.path}; expected the same, whose vectors "
+            "are to be taken over; leave --vocab out"
+        )
+    for name in sorted(own.keys() ^ theirs.keys()):
+        state = "is not in it" if name in own else "is not in this model"
+        raise ConfigError(
+            f"--init {run.path}: {name} {state}; expected a model of the same parts; leave out "
+            "--set of encoder, context and output"
+        )
+    for name, tensor in own.items():
+        first = 1 if name in kinds else 0
+        here, there = tensor.shape[first:], theirs[name].shape[first:]
+        if here != there:
+            raise ConfigError(
+                f"--init {run.path}: {name} has {shown_shape(there)} numbers there and "
+                f"{shown_shape(here)} here; expected the same; leave out --set of encoder, "
+                "context and output"
+            )

@@ -1,0 +1,1 @@
+"""From batches to weights: steps, the trainer that counts them, validation."""

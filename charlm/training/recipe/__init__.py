@@ -1,0 +1,1 @@
+"""How a model is trained: criterion, optimiser, schedule, batching, one choice each."""

@@ -1,0 +1,193 @@
+"""Training a run's speller: on the spellings of words outside its vocabulary, each once.
+
+It draws from a generator of its own, so a training with a speller ends with the same weights as one
+without. A tenth of the spellings is held out and says when to stop.
+"""
+
+import copy
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import without_memory
+from charlm.model.speller import BEYOND, Speller
+from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
+from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller, speller_info
+from charlm.scoring.likelihood.open_vocabulary import known_mass
+from charlm.text.corpus.sentences import read_sentences
+from charlm.text.corpus.tokens import UNK_WORD, form_of
+from charlm.text.io.files import display_name
+from charlm.text.vocabulary.vocabulary import Inventory
+
+HELD_OUT = 10  # one type of so many
+MAX_EPOCHS = 40
+MAX_STEPS = 20_000  # some minutes; the epoch that reaches them is the last
+PATIENCE = 3  # epochs without a better held-out figure; each halves the rate
+BATCH = 64
+POOL = 16 * BATCH  # types that are drawn together and batched by length
+RATE = 5e-3  # Adam; 2e-3 needs half as many epochs more, 1e-2 gains nothing
+DROPOUT = 0.2
+CLIP = 1.0
+LONGEST = 200  # characters of a word that is learned: more is no word, and would take memory
+SETTINGS = {"type": "lstm"}
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """The types that a speller is to learn, each once, sorted."""
+
+    types: tuple[str, ...]
+    text: str  # the name of the file
+    n_too_long: int  # types that are left out
+
+    @property
+    def sha256(self) -> str:
+        """Of the types, wherever they stood."""
+        return hashlib.sha256("\n".join(self.types).encode()).hexdigest()
+
+
+def read_spellings(path: str | Path, inventory: Inventory, *, max_tokens: int = 0) -> Spellings:
+    """The types of a text that are `<unk>` in a vocabulary, `<unk>:form` by its form.
+
+    Raises:
+        DataError: there are none.
+    """
+    rules = inventory.normalisation
+    types: set[str] = set()
+    for words in read_sentences(path, normalisation=rules, max_tokens=max_tokens):
+        types.update(words)
+    forms = {form_of(token) for token in types} - inventory.word_ids.keys()
+    kept = sorted(form for form in forms if len(form) <= LONGEST)
+    name = display_name(path)
+    if not kept:
+        held = f" but {UNK_WORD}, unspelled" if UNK_WORD in types else ""
+        raise DataError(
+            f"{name}: no word outside the vocabulary{held}; expected some for --speller to learn; "
+            "leave it out, or give a text that has some with --spellings"
+        )
+    return Spellings(tuple(kept), Path(name).name, len(forms) - len(kept))
+
+
+@dataclass(frozen=True)
+class SpellerRequest:
+    """What was asked for."""
+
+    is_asked: bool
+    text: Path | None  # whose words it is to learn; None: the training text
+    train: Path
+    max_tokens: int  # of the training text
+
+
+def wanted_spellings(
+    request: SpellerRequest, inventory: Inventory, *, folder: Path, stored: RunInfo | None
+) -> Spellings | None:
+    """What a speller is still to learn: where one is asked for or was, and is not there.
+
+    Raises:
+        ConfigError: the run has a speller of other spellings.
+        DataError: nothing to learn.
+    """
+    about = speller_info(folder, stored) if stored else None
+    is_there = about is not None and (folder / SPELLER_WEIGHTS).is_file()
+    if not request.is_asked and (about is None or is_there):
+        return None
+    if request.text:
+        spellings = read_spellings(request.text, inventory)
+    else:
+        spellings = read_spellings(request.train, inventory, max_tokens=request.max_tokens)
+    if about and about.types_sha256 != spellings.sha256:
+        raise ConfigError(
+            f"{folder / RUN}: tells of a speller of {about.n_types} words of {about.text}, not of "
+            f"the {len(spellings.types)} of {spellings.text}; give that text with --spellings"
+        )
+    return None if is_there else spellings
+
+
+def with_speller(
+    folder: Path,
+    info: RunInfo,
+    *,
+    spellings: Spellings,
+    inventory: Inventory,
+    note: Callable[[str], None],
+    check_lock: Callable[[], None],
+) -> RunInfo:
+    """Train a speller and keep it with a run, whose description now tells of it."""
+    with without_memory():  # else it would draw from the model's generator
+        _, settings = empty_speller(SETTINGS, inventory)
+    about = SpellerInfo(settings, spellings.text, len(spellings.types), spellings.sha256)
+    info = replace(info, speller=about.to_dict())
+    info.save(folder)
+    left_out = f"; {spellings.n_too_long:,} of more than {LONGEST} characters left out"
+    note(
+        f"speller: learning the {about.n_types:,} words of {about.text} outside the vocabulary"
+        + (left_out if spellings.n_too_long else "")
+    )
+    speller, bits = train_speller(spellings.types, inventory, seed=info.seed)
+    mass = known_mass(speller, inventory)
+    check_lock()
+    save_speller(folder, speller, about=about, known_mass=mass, bits_per_character=bits)
+    note(
+        f"speller: {bits:.2f} bits a character of words held out; it gives {mass:.2%} to the known "
+        "words, which is taken out"
+    )
+    return info
+
+
+def train_speller(
+    types: Sequence[str], inventory: Inventory, *, seed: int
+) -> tuple[Speller, float]:
+    """A speller of these types, on the CPU, and its bits per character of those held out.
+
+    It is the same for the same seed and number of threads.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would seed the GPU's, too
+        speller, _ = empty_speller(SETTINGS, inventory)
+        order = [types[i] for i in torch.randperm(len(types)).tolist()]
+        n_held = len(types) // HELD_OUT
+        bits = _fit(speller, order[n_held:], held=order[:n_held] or order)
+    return speller.eval(), bits
+
+
+def _fit(speller: Speller, types: Sequence[str], *, held: Sequence[str]) -> float:
+    """Train until `held` gets no better; the best weights are kept, and their figure returned."""
+    optimiser = torch.optim.Adam(speller.parameters(), lr=RATE)
+    best, weights, n_worse = math.inf, speller.state_dict(), 0
+    for _ in range(min(MAX_EPOCHS, math.ceil(MAX_STEPS * BATCH / len(types)))):
+        for batch in _batches(types):
+            symbols_LN = speller.encoded(batch)
+            loss = speller.nll(symbols_LN, dropout=DROPOUT).sum() / (symbols_LN != BEYOND).sum()
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(speller.parameters(), CLIP)
+            optimiser.step()
+        bits, n_worse = bits_per_character(speller, held), n_worse + 1
+        if bits < best:
+            best, weights, n_worse = bits, copy.deepcopy(speller.state_dict()), 0
+        elif n_worse == PATIENCE:
+            break
+        else:
+            optimiser.param_groups[0]["lr"] /= 2
+    speller.load_state_dict(weights)
+    return best
+
+
+def _batches(types: Sequence[str]) -> Iterator[list[str]]:
+    """All types once, those of like length together, in an order drawn anew."""
+    for rows in torch.randperm(len(types)).split(POOL):
+        pool = sorted((types[row] for row in rows.tolist()), key=len)
+        firsts = range(0, len(pool), BATCH)
+        for number in torch.randperm(len(firsts)).tolist():
+            yield pool[firsts[number] : firsts[number] + BATCH]
+
+
+def bits_per_character(speller: Speller, spellings: Sequence[str]) -> float:
+    """Over all characters and the end of each word."""
+    total = -math.fsum(speller.log_probs(spellings).tolist())
+    return total / math.log(2) / sum(len(each) + 1 for each in spellings)

@@ -1,0 +1,87 @@
+"""The mean edit distance of neighbours, on hand-made vectors and by another's Levenshtein."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import charlm
+from charlm.errors import ConfigError
+from charlm.insight.vectors.spelling_distance import edit_distance, spelling_distance
+
+MakeRun = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "distance"),
+    [
+        ("", "", 0),
+        ("you", "you", 0),
+        ("", "you", 3),
+        ("you", "your", 1),
+        ("kitten", "sitting", 3),
+        ("flaw", "lawn", 2),
+        ("ab", "ba", 2),
+    ],
+)
+def test_edit_distances_known_by_hand(one: str, other: str, distance: int) -> None:
+    assert edit_distance(one, other) == edit_distance(other, one) == distance
+
+
+def slow_distance(one: str, other: str) -> int:
+    if not one or not other:
+        return len(one) + len(other)
+    replaced = slow_distance(one[1:], other[1:]) + (one[0] != other[0])
+    return min(replaced, slow_distance(one[1:], other) + 1, slow_distance(one, other[1:]) + 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text("ab", max_size=5), st.text("ab", max_size=5))
+def test_edit_distance_agrees_with_its_definition(one: str, other: str) -> None:
+    assert edit_distance(one, other) == slow_distance(one, other)
+
+
+def test_the_mean_is_over_the_most_frequent_words_of_letters_alone(run_of_vectors: MakeRun) -> None:
+    vectors = {
+        "cat": [1.0, 0.0],
+        "1986": [0.0, -1.0],
+        "cats": [1.0, 0.1],
+        "a.b": [-1.0, 0.0],
+        "dog": [0.0, 1.0],
+    }
+    (found,) = spelling_distance(2, model=run_of_vectors(vectors), k=2, at="word", device="cpu")
+    # cat: cats 1 of 4, then 1986 and dog are equally far, and 1986 is the more frequent: 4 of 4.
+    # cats: cat 1 of 4, dog 4 of 4.
+    assert found.to_dict() == {
+        "at": "word",
+        "n_words": 2,
+        "k": 2,
+        "mean_distance": pytest.approx((1 + 4 + 1 + 4) / 4),
+        "mean_share": pytest.approx((1 / 4 + 1 + 1 / 4 + 1) / 4),
+    }
+
+
+def test_all_taps_but_gates_are_compared_unless_one_is_said(tiny_run: Path) -> None:
+    found = spelling_distance(5, model=tiny_run, k=3, device="cpu")
+    assert [each.tap for each in found] == ["char-cnn", "highway", "output"]
+    assert [each.n_words for each in found] == [5, 5, 5]
+    (one,) = spelling_distance(5, model=tiny_run, k=3, at="highway", device="cpu")
+    assert one == found[1]
+    words = [w for w in charlm.load(tiny_run, device="cpu").words[2:] if w.isalpha()][:5]
+    near = charlm.neighbours(words, model=tiny_run, k=3, device="cpu")
+    pairs = [(each.form, n.word) for each in near for n in each.nearest]
+    mean = sum(edit_distance(*pair) for pair in pairs) / len(pairs)
+    assert one.mean_distance == pytest.approx(mean)
+
+
+def test_a_vocabulary_without_words_of_letters_is_one_line(run_of_vectors: MakeRun) -> None:
+    run = run_of_vectors({"1": [1.0, 0.0], "2.": [0.0, 1.0]})
+    with pytest.raises(ConfigError) as caught:
+        spelling_distance(5, model=run, device="cpu")
+    assert str(caught.value) == (
+        f"{run}: no word of letters alone; expected some in its vocabulary"
+    )
+    with pytest.raises(ConfigError, match="^edit_distance: found 0; expected 1 or more words$"):
+        spelling_distance(0, model=run)

@@ -1,0 +1,120 @@
+"""Words as forms and taps by name, above all where two sides of a mixture read differently."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.insight.vectors.neighbours import neighbours_in, vectors_in
+from charlm.insight.vectors.taps import Reader, Vectors
+from charlm.model.build import build_model
+from charlm.run.folder import RunInfo
+from charlm.run.store import LoadedRun
+from charlm.text.vocabulary.vocabulary import inventory_of
+
+CHAR_SIDE = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]}
+GATE = {
+    "type": "gate",
+    "word": {"type": "word", "dim": 4},
+    "char": {"type": "project", "dim": 4, "encoder": CHAR_SIDE},
+}
+SOFTMAX = {"type": "softmax"}
+
+
+def run_of(encoder: dict[str, object], output: dict[str, object]) -> LoadedRun:
+    """A run in memory of random weights, its words cat, cats, dog and `<unk>`."""
+    inventory = inventory_of([["cat", "cats", "dog", "<unk>"], ["cat", "cats"], ["cat"]])
+    parts = {
+        "encoder": encoder,
+        "context": {"type": "lstm", "dim": 4, "layers": 1},
+        "output": output,
+    }
+    torch.manual_seed(1)
+    model, settings = build_model(parts, inventory)
+    info = RunInfo("toy", settings, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0")
+    return LoadedRun(Path("toy"), info, inventory, model.eval(), epoch=1, weights_sha256="")
+
+
+def test_both_sides_of_a_mixture_have_taps() -> None:
+    vectors = Vectors(run_of(GATE, SOFTMAX))
+    assert vectors.widths == {
+        "word": 4,
+        "char-cnn": 5,
+        "project": 4,
+        "gate": 1,
+        "gated": 4,
+        "output": 4,
+    }
+    assert vectors.taps() == ["gated"]
+    assert vectors.taps("all") == ["word", "char-cnn", "project", "gated", "output"]
+    assert vectors.taps(["project, word", "word"]) == ["project", "word"]
+
+
+def test_a_word_side_answers_for_words_alone() -> None:
+    run = run_of(GATE, SOFTMAX)
+    found = neighbours_in(run, ["cat", "caat"], at="word,char-cnn")
+    assert [(each.tap, each.word, len(each.nearest)) for each in found] == [
+        ("word", "cat", 2),
+        ("word", "caat", 0),
+        ("char-cnn", "cat", 2),
+        ("char-cnn", "caat", 3),
+    ]
+    for at in ("word", "word,output"):
+        with pytest.raises(ConfigError) as caught:
+            neighbours_in(run, ["cat", "caat"], at=at)
+        assert str(caught.value) == (
+            "word 'caat': not in the vocabulary of toy, and 'word' reads no spellings; expected "
+            "one of its 5 words, or another tap"
+        )
+
+
+def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read() -> None:
+    unk, other = vectors_in(run_of(GATE, SOFTMAX), ["<unk>", "caat"], at="gate").tolist()
+    assert unk == other
+
+
+def test_an_output_tied_to_the_encoder_has_its_vectors() -> None:
+    tied = {"type": "composed", "bias": False}
+    run = run_of({"type": "word", "dim": 4}, tied)
+    words = ["cat", "<unk>", "dog"]
+    assert (vectors_in(run, words, at="output") == vectors_in(run, words, at="word")).all()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool) -> None:
+    run = run_of({"type": "word", "dim": 4}, {"type": "mixture", "components": 2, "tied": tied})
+    found = vectors_in(run, ["cat", "<unk>"], at="output").tolist()
+    table = "encoder.table.weight" if tied else "output.words.weight"
+    rows = [run.inventory.word_ids[word] for word in ("cat", "<unk>")]
+    assert found == run.model.get_parameter(table)[rows].tolist()
+
+
+def test_an_output_without_a_vector_a_word_is_no_tap() -> None:
+    run = run_of({"type": "word", "dim": 4}, {"type": "hierarchical"})
+    with pytest.raises(ConfigError, match="^at: found 'output'; expected one of word$"):
+        vectors_in(run, ["cat"], at="output")
+
+
+@pytest.mark.parametrize("at", ["", "word,", ["", "word"]])
+def test_a_tap_without_a_name_is_one_line(at: str | list[str]) -> None:
+    vectors = Vectors(run_of({"type": "word", "dim": 4}, SOFTMAX))
+    with pytest.raises(ConfigError, match="^at: found ''; expected one of word, output$"):
+        vectors.taps(at)
+
+
+def test_a_spelled_unk_is_read_by_its_form() -> None:
+    reader = Reader(run_of(CHAR_SIDE, SOFTMAX))
+    reading = reader.read("<unk>:cat")
+    assert (reading.form, reading.number, reading.is_known) == ("cat", 1, False)
+    assert reader.read("cat").number == 2
+    assert reader.try_to_read("c t") is None
+
+
+def test_a_word_keeps_its_own_row_whatever_is_asked_beside_it() -> None:
+    run = run_of(GATE, SOFTMAX)
+    alone = vectors_in(run, ["dog"], at="gated")
+    beside = vectors_in(run, ["caat", "cats", "dog"], at="gated")
+    assert beside[2] == pytest.approx(alone[0], abs=1e-6)
+    table = run.model.state_dict()["encoder.sides.word.table.weight"]
+    assert vectors_in(run, ["dog"], at="word").tolist() == [table[4].tolist()]

@@ -1,0 +1,175 @@
+"""Which format it is, and where it comes from."""
+
+import gzip
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
+from charlm.nbest.lattices.lattice_writing import unchanged
+from charlm.nbest.list_lines import opened
+
+Read = Callable[..., list[Lattice]]
+
+
+def test_the_content_tells_the_format(texts: dict[str, str]) -> None:
+    found = {
+        kind: lattice_format(Sample("x", tuple(text.splitlines()), ()))
+        for kind, text in texts.items()
+    }
+    assert found == {"compact": "kaldi-lattice", "lattice": "kaldi-lattice", "slf": "slf"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("utt-A-1 we know", "utt-A-2 we do know"),
+        ("0 ||| a ||| lm: -1 ||| -1",),
+        ("-1792.12 -16.0727 2 a b",),
+        ('{"id": "u"}',),
+        ("utt1\t-12.3\twe know",),
+        ("u", "v"),
+        ("NBestList1.0", "(-15) i think"),
+        ("a sentence",),
+        (),
+    ],
+)
+def test_a_list_is_no_lattice(lines: tuple[str, ...]) -> None:
+    assert lattice_format(Sample("x", lines, ())) is None
+
+
+def test_a_binary_archive_gets_the_command_that_converts_it(tmp_path: Path) -> None:
+    path = tmp_path / "lat.1"
+    path.write_bytes(b"utt-A \0B\xd6\xfd\xb2\x7e\x06\0\0\0vector")
+    with pytest.raises(DataError) as error:
+        list(read_lattices(Source(path)))
+    assert str(error.value) == (
+        f"{path}: a binary archive of Kaldi; expected text; convert it: lattice-copy ark:{path} "
+        "ark,t:-"
+    )
+
+
+def test_what_is_no_lattice_is_one_line(read: Read) -> None:
+    with pytest.raises(DataError, match=r"lattices: no lattices; expected HTK's"):
+        read("just a sentence\n")
+
+
+@pytest.mark.parametrize("form", ["slf", "kaldi-lattice"])
+def test_an_empty_file_is_one_line(read: Read, form: str) -> None:
+    with pytest.raises(DataError, match="lattices: empty; expected lattices"):
+        read("", form=form)
+
+
+def test_blank_lines_are_no_lattice(read: Read) -> None:
+    with pytest.raises(DataError, match="lattices: no lattice; expected the id of an utterance"):
+        read("\n\n", form="kaldi-lattice")
+
+
+def test_an_unknown_format_lists_the_known_ones(read: Read) -> None:
+    with pytest.raises(ConfigError, match="--format 'ctm': expected auto, slf or kaldi-lattice"):
+        read("", form="ctm")
+
+
+def test_standard_input_and_packed_files_are_read(
+    tmp_path: Path, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "lat.gz"
+    packed.write_bytes(gzip.compress(texts["compact"].encode()))
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(texts["compact"].encode())))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    for path in (packed, "-"):
+        found = list(read_lattices(Source(path)))
+        assert [unchanged(lattice).text for lattice in found] == [texts["compact"]]
+
+
+def test_a_source_that_detection_has_opened_is_read_from_there(
+    tmp_path: Path, texts: dict[str, str]
+) -> None:
+    path = tmp_path / "lat"
+    path.write_text(texts["slf"])
+    with opened(Source(path)) as ready:
+        path.unlink()
+        assert [lattice.id for lattice in read_lattices(ready)] == ["utt-A"]
+
+
+def test_a_folder_is_read_file_by_file_and_each_keeps_its_name(
+    tmp_path: Path, texts: dict[str, str]
+) -> None:
+    for name in ("b.lat", "a.lat"):
+        text = texts["slf"].replace("UTTERANCE=utt-A\n", "")
+        (tmp_path / name).write_text(text)
+    found = list(read_lattices(Source(tmp_path)))
+    assert [lattice.id for lattice in found] == ["a", "b"]
+    assert [unchanged(lattice).name for lattice in found] == ["a.lat", "b.lat"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
+    """A lattice, plain and packed, and between them what else lies in such folders."""
+    (tmp_path / "b.lat").write_text("# by a decoder\n\n" + texts["slf"])
+    (tmp_path / "README.txt").write_text("Lattices of the decoder.\n")
+    (tmp_path / "c.lat.gz").write_bytes(gzip.compress(texts["slf"].encode()))
+    (tmp_path / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe")  # which nobody writes to
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["auto", "slf"])
+def test_what_is_no_lattice_in_a_folder_is_left_out_and_told(folder: Path, form: str) -> None:
+    source = Source(folder)
+    found = list(read_lattices(source, form=form))
+    assert [unchanged(lattice).name for lattice in found] == ["b.lat", "c.lat.gz"]
+    assert source.notices.passed_over == {
+        "files that are no lattices (README.txt, dangling, pipe, plot.png)": 4
+    }
+
+
+def test_of_many_files_that_are_no_lattices_the_first_are_named(folder: Path) -> None:
+    for number in range(20):
+        (folder / f"a{number:02}.txt").write_text("a\n")
+    source = Source(folder)
+    assert len(list(read_lattices(source))) == 2
+    assert source.notices.passed_over == {
+        "files that are no lattices (README.txt, a00.txt, a01.txt, a02.txt, …)": 24
+    }
+
+
+def test_the_names_of_a_folder_are_gone_through_before_its_first_lattice(folder: Path) -> None:
+    (folder / "z.lat").touch()
+    with pytest.raises(DataError) as caught:
+        next(read_lattices(Source(folder)))
+    assert str(caught.value) == (
+        f"{folder}/z.lat: empty; expected a lattice; remove it to leave it out"
+    )
+
+
+def test_an_empty_or_broken_file_makes_no_folder_one_of_lattices(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "broken.gz").write_bytes(b"\x1f\x8b half")
+    with opened(Source(tmp_path)) as ready:
+        assert ready.sample is not None
+        assert lattice_format(ready.sample) is None
+
+
+def test_a_folder_without_a_lattice_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "README.txt").write_text("none yet\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lattices(Source(tmp_path), form="slf"))
+    assert str(caught.value) == (
+        f"{tmp_path}: no lattices; expected HTK's (SLF, begins with VERSION=) or Kaldi's as text "
+        "(an utterance's id, then lines of numbers)"
+    )
+
+
+def test_a_folder_of_kaldis_is_refused(tmp_path: Path, texts: dict[str, str]) -> None:
+    (tmp_path / "lat.1").write_text(texts["compact"])
+    with pytest.raises(ConfigError, match="a folder; expected an archive of Kaldi's, or HTK's"):
+        list(read_lattices(Source(tmp_path), form="kaldi-lattice"))

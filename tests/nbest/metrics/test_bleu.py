@@ -1,0 +1,117 @@
+"""BLEU from summed counts: sacrebleu's figure for any choice, and lists that hold counts alone."""
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.metrics.bleu import Bleu, CountedBleu
+from charlm.nbest.metrics.metric_names import metric_named
+
+VOCABULARY = ["the", "cat", "sat,", "on", "a", "Mat.", "don't", "10%"]
+
+
+def random_lists(seed: int, *, n_lists: int) -> tuple[list[NbestList], dict[str, tuple[str, ...]]]:
+    generator = np.random.default_rng(seed)
+
+    def text() -> tuple[str, ...]:
+        return tuple(generator.choice(VOCABULARY, size=generator.integers(0, 12)).tolist())
+
+    lists = [
+        NbestList(str(number), tuple(Hypothesis(text(), {}, "x:1") for _ in range(4)))
+        for number in range(n_lists)
+    ]
+    return lists, {nbest.id: (*text(), "the") for nbest in lists}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("lower", "tokenise"), [(False, "13a"), (True, "13a"), (False, "none")])
+def test_summed_counts_give_sacrebleus_corpus_bleu_for_every_choice(
+    seed: int, lower: bool, tokenise: str
+) -> None:
+    lists, references = random_lists(seed, n_lists=1 + 2 * seed)
+    metric = metric_named("bleu", lower=lower, tokenise=tokenise)
+    statistics = metric.statistics(lists, references)
+    for rank in range(4):
+        sums_K = np.sum([counts_HK[rank] for counts_HK in statistics], axis=0)
+        wanted = sacrebleu.corpus_bleu(
+            [" ".join(nbest.hypotheses[rank].words) for nbest in lists],
+            [[" ".join(references[nbest.id]) for nbest in lists]],
+            lowercase=lower,
+            tokenize=tokenise,
+        )
+        assert 100 * (1 - metric.errors(sums_K[None])[0]) == pytest.approx(wanted.score, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("matches", "totals", "lengths"),
+    [
+        ([0, 0, 0, 0], [5, 4, 3, 2], (5, 5)),
+        ([3, 1, 0, 0], [5, 4, 3, 2], (5, 7)),
+        ([3, 0, 1, 0], [5, 4, 3, 2], (5, 4)),
+        ([2, 1, 0, 0], [2, 1, 0, 0], (2, 2)),
+        ([0, 0, 0, 0], [0, 0, 0, 0], (0, 3)),
+    ],
+)
+def test_counts_of_zero_are_smoothed_as_sacrebleu_does(
+    matches: list[int], totals: list[int], lengths: tuple[int, int]
+) -> None:
+    wanted = sacrebleu.BLEU.compute_bleu(list(matches), list(totals), *lengths, "exp").score
+    found = Bleu().errors(np.array([[*lengths, *matches, *totals]]))[0]
+    assert 100 * (1 - found) == pytest.approx(wanted)
+
+
+def test_the_signature_says_what_sacrebleus_says() -> None:
+    metric = sacrebleu.BLEU(lowercase=True)
+    metric.corpus_score(["a"], [["a"]])
+    assert Bleu(lower=True).signature == f"bleu|{metric.get_signature()}"
+
+
+def counted(length: float, *matches: float) -> Hypothesis:
+    names = ("hyp_len", "match1", "match2", "match3", "match4")
+    return Hypothesis((), dict(zip(names, (length, *matches), strict=True)), "mt.tsv:4")
+
+
+def test_counts_of_matches_and_lengths_of_references_are_enough() -> None:
+    nbest = NbestList("s", (counted(12, 10, 8, 5, 3), counted(2, 1, 0, 0, 0)))
+    (closest_HK,) = CountedBleu().statistics([nbest], {"s": ("13", "10", "14", "11")})
+    (shortest_HK,) = CountedBleu(length="shortest").statistics([nbest], {"s": ("13", "10")})
+    assert closest_HK.tolist() == [
+        [12, 11, 10, 8, 5, 3, 12, 11, 10, 9],
+        [2, 10, 1, 0, 0, 0, 2, 1, 0, 0],
+    ]
+    assert shortest_HK[:, 1].tolist() == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "lengths", "message"),
+    [
+        (
+            counted(12.5, 1, 1, 1, 1),
+            ("3",),
+            "mt.tsv:4: hyp_len is 12.5; expected a count of up to 9 d",
+        ),
+        (counted(12, 1, -1, 1, 1), ("3",), "mt.tsv:4: match2 is -1; expected a count"),
+        (
+            counted(12, 1e30, 1, 1, 1),
+            ("3",),
+            "mt.tsv:4: match1 is 1e+30; expected a count of up to",
+        ),
+        (counted(1, 1, 1, 1, 1), (str(10**400),), "list 's': lengths of references are '1000"),
+        (Hypothesis((), {}, "mt.tsv:4"), ("3",), "mt.tsv:4: hyp_len is None; expected a count"),
+        (counted(1, 1, 1, 1, 1), ("a", "b"), "list 's': lengths of references are 'a b'; expected"),
+        (counted(1, 1, 1, 1, 1), (), "list 's': lengths of references are ''; expected whole"),
+    ],
+)
+def test_what_holds_no_counts_is_refused_with_its_place(
+    hypothesis: Hypothesis, lengths: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        metric_named("counted-bleu").statistics([NbestList("s", (hypothesis,))], {"s": lengths})
+    assert str(caught.value).startswith(message)
+
+
+def test_a_tokeniser_that_sacrebleu_has_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^tokeniser '14a': expected one of sacrebleu's: none, "):
+        metric_named("bleu", tokenise="14a")

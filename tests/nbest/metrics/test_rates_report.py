@@ -1,0 +1,79 @@
+"""The report on three lists whose errors are counted by hand."""
+
+import json
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.metrics.bleu import Bleu
+from charlm.nbest.metrics.error_rates import WordErrorRate
+from charlm.nbest.metrics.rates_report import Rate, RateReport, report
+
+TEXTS = {
+    "u1": ["the cat sit", "the cat sat", "a cat sit"],  # 1, 0 and 2 errors
+    "u2": ["a dog", "a dog on", "dog", "a b", "b", "the end of it all"],  # 1, 0, 2, 2, 3, 5
+    "u3": ["no"],  # 1
+}
+REFERENCES = {"u1": ("the", "cat", "sat"), "u2": ("a", "dog", "on"), "u3": ("yes", "no")}
+LISTS = [
+    NbestList(id, tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
+    for id, texts in TEXTS.items()
+]
+
+
+def reported(*orders: tuple[int, ...]) -> RateReport:
+    chosen = [Rescored(nbest, order=order) for nbest, order in zip(LISTS, orders, strict=True)]
+    return report(LISTS, chosen, references=REFERENCES, metric=WordErrorRate())
+
+
+def test_the_rates_are_those_counted_by_hand() -> None:
+    result = reported((1, 0, 2), (2, 0, 1, 3, 4, 5), ())
+    assert (result.n_lists, result.n_hypotheses) == (3, 10)
+    assert result.first == Rate(3 / 8, 1, 2, 0, 8)
+    assert result.rescored == Rate(3 / 8, 0, 3, 0, 8)
+    assert result.oracle == Rate(1 / 8, 0, 1, 0, 8)
+    assert {depth: rate.error for depth, rate in result.oracles.items()} == {1: 3 / 8, 5: 1 / 8}
+    assert result.worst.error == (2 + 5 + 1) / 8
+    assert (result.n_better, result.n_worse, result.n_best) == (1, 1, 2)
+    assert result.recovered == 0.0
+    assert result.significance.difference == 0.0
+
+
+def test_what_is_left_in_every_hypothesis_is_the_lists_own() -> None:
+    result = reported((1, 0, 2), (1, 0, 2, 3, 4, 5), ())
+    assert result.recovered == 1.0
+    assert (result.share_of_lists, result.is_limited_by_lists) == (1.0, True)
+    worse = reported((0, 1, 2), (0, 1, 2, 3, 4, 5), ())
+    assert worse.share_of_lists == pytest.approx(1 / 3)
+    assert not worse.is_limited_by_lists
+
+
+def test_lists_that_leave_nothing_to_gain_have_no_share_of_it() -> None:
+    lists = [NbestList("u", (Hypothesis(("a",), {}, "x:1"),))]
+    result = report(lists, [Rescored(lists[0])], references={"u": ("a",)}, metric=WordErrorRate())
+    assert (result.recovered, result.share_of_lists) == (None, None)
+    assert not result.is_limited_by_lists
+
+
+def test_bleu_has_no_edits_and_no_share_of_the_lists() -> None:
+    texts = ["the cat sat on a mat", "the cat sat on the mat", "cat the on sat the mat"]
+    nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
+    references = {"u": nbest.hypotheses[1].words}
+    result = report([nbest], [Rescored(nbest)], references=references, metric=Bleu())
+    assert result.first.to_dict()["substitutions"] is None
+    assert result.share_of_lists is None
+    assert result.oracle.error == pytest.approx(0.0)
+    assert 0 < result.first.error < result.worst.error
+
+
+def test_a_report_is_one_json_object() -> None:
+    result = json.loads(json.dumps(reported((), (), ()).to_dict(), allow_nan=False))
+    assert result["oracles"]["5"]["error"] == 1 / 8
+    assert result["significance"]["test"] == "exact"
+    assert result["first"]["n_tokens"] == 8
+
+
+def test_no_lists_are_refused() -> None:
+    with pytest.raises(DataError, match=r"^report: no lists; expected some, with references"):
+        report([], [], references={}, metric=WordErrorRate())

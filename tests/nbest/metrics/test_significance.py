@@ -1,0 +1,146 @@
+"""Significance against all ways to set signs, and intervals that cover what they should."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError
+from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.metrics import significance
+from charlm.nbest.metrics.bleu import Bleu
+from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
+from charlm.nbest.metrics.significance import Significance, compare, groups_of, sign_flip_p
+
+
+def all_signs_p(differences: list[int]) -> float:
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
+        for signs in product((-1, 1), repeat=len(differences))
+    ]
+    return sum(each >= observed for each in sums) / len(sums)
+
+
+@pytest.mark.parametrize(
+    "differences",
+    [[], [0, 0], [2], [-1, -1, -1, -1, -1], [1, -1], [-3, 1, 0, -2, -2, 1, 0, -1, 4, -5, -1]],
+)
+def test_p_is_the_share_of_all_settings_of_signs(differences: list[int]) -> None:
+    assert sign_flip_p(np.array(differences, np.int64)) == pytest.approx(all_signs_p(differences))
+
+
+def test_p_of_many_lists_is_near_that_of_the_normal_distribution() -> None:
+    differences = np.random.default_rng(0).choice([-1, 0, 1], size=2000, p=[0.13, 0.77, 0.1])
+    z = (abs(differences.sum()) - 1) / np.sqrt((differences**2).sum())  # sums move in steps of 2
+    from scipy.stats import norm
+
+    assert sign_flip_p(differences) == pytest.approx(2 * norm.sf(z), rel=0.02)
+
+
+def counts(errors: Ints) -> Ints:
+    zeros = np.zeros_like(errors)
+    return np.stack([errors, zeros, zeros, zeros + 10], axis=1)
+
+
+def lists_of(recordings: list[str]) -> list[NbestList]:
+    return [NbestList(f"u{n}", (), recording=each) for n, each in enumerate(recordings)]
+
+
+def compared(first: Ints, second: Ints, *, per_recording: int = 1) -> Significance:
+    recordings = [f"r{number // per_recording}" for number in range(len(first))]
+    return compare(
+        counts(first), counts(second), metric=WordErrorRate(), lists=lists_of(recordings), seed=1
+    )
+
+
+def test_the_interval_is_about_two_standard_errors_wide() -> None:
+    generator = np.random.default_rng(3)
+    first, second = generator.integers(0, 4, (2, 1000))
+    result = compared(first, second)
+    error = (second - first).std() / np.sqrt(1000) / 10
+    assert result.difference == pytest.approx((second - first).mean() / 10)
+    assert result.low == pytest.approx(result.difference - 1.96 * error, abs=0.2 * error)
+    assert result.high == pytest.approx(result.difference + 1.96 * error, abs=0.2 * error)
+    assert (result.test, result.n_units, result.samples) == ("exact", 1000, 1000)
+
+
+def test_lists_of_one_recording_are_drawn_together() -> None:
+    gains = np.repeat(np.random.default_rng(4).integers(0, 3, 40), 25)  # each 25 lists alike
+    alone = compared(np.full(1000, 2), 2 - gains)
+    together = compared(np.full(1000, 2), 2 - gains, per_recording=25)
+    assert (together.unit, together.n_units) == ("recording", 40)
+    assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(5, rel=0.2)
+
+
+@pytest.mark.parametrize("recordings", [["a"] * 4, [""] * 4, ["a", "a", "", "b"]])
+def test_lists_are_drawn_where_recordings_tell_none_apart(recordings: list[str]) -> None:
+    assert groups_of(lists_of(recordings)) == (["u0", "u1", "u2", "u3"], "list")
+    assert groups_of(lists_of(["a", "a", "b", "b"])) == (["a", "a", "b", "b"], "recording")
+
+
+@pytest.mark.parametrize("block", [8, 22, 1 << 22])
+def test_the_interval_is_that_of_each_draw_on_its_own(
+    monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(significance, "BLOCK", block)  # numbers in memory at a time
+    first, second = np.random.default_rng(5).integers(0, 4, (2, 7))
+    generator = np.random.default_rng(1)
+    drawn = []
+    for _ in range(1000):
+        chosen = generator.integers(7, size=7)
+        drawn.append((second[chosen].sum() - first[chosen].sum()) / 70)
+    result = compared(first, second)
+    assert [result.low, result.high] == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
+
+
+def test_two_systems_that_choose_alike_do_not_differ() -> None:
+    result = compared(np.array([1, 2, 0]), np.array([1, 2, 0]))
+    assert (result.difference, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
+    alike = np.tile([10, 10, 8, 7, 6, 5, 10, 9, 8, 7], (3, 1))
+    bleu = compare(alike, alike, metric=Bleu(), lists=lists_of(["a", "b", "c"]), samples=100)
+    assert (bleu.difference, bleu.p) == (0.0, 1.0)
+
+
+def test_the_observed_signs_count_among_the_random_ones() -> None:
+    good, bad = (np.tile([10, 10, n, n - 1, n - 2, n - 3, 10, 9, 8, 7], (40, 1)) for n in (9, 5))
+    lists = lists_of([f"r{number}" for number in range(40)])
+    assert compare(bad, good, metric=Bleu(), lists=lists, samples=999).p == 1 / 1000
+
+
+def test_p_of_bleu_comes_near_that_of_all_settings_of_signs() -> None:
+    generator = np.random.default_rng(9)
+    metric, lengths = Bleu(), np.full((7, 2), 10)
+    totals = np.tile([10, 9, 8, 7], (7, 1))
+    first, second = (
+        np.hstack([lengths, generator.integers(low, 8, (7, 1)) - np.arange(4) + 1, totals])
+        for low in (3, 4)
+    )
+    observed = abs(np.diff(metric.errors(np.stack([first.sum(0), second.sum(0)])))[0])
+    as_far = 0
+    for signs in product((False, True), repeat=7):
+        swap = np.array(signs)[:, None]
+        pair = [np.where(swap, second, first).sum(0), np.where(swap, first, second).sum(0)]
+        as_far += abs(np.diff(metric.errors(np.stack(pair)))[0]) >= observed - 1e-12
+    result = compare(
+        first, second, metric=metric, lists=lists_of(list("abcdefg")), samples=4000, seed=0
+    )
+    assert result.p == pytest.approx(as_far / 2**7, abs=0.03)
+    assert result.test == "4000 random"
+    assert result.difference == pytest.approx(
+        metric.errors(second.sum(0)[None])[0] - metric.errors(first.sum(0)[None])[0]
+    )
+
+
+@pytest.mark.parametrize(("samples", "seed"), [(99, 0), (100, -1)])
+def test_too_few_draws_and_a_negative_seed_are_refused(samples: int, seed: int) -> None:
+    ones = counts(np.ones(3, np.int64))
+    with pytest.raises(ConfigError, match=rf"^samples {samples}, seed {seed}: expected 100 or mo"):
+        compare(
+            ones,
+            ones,
+            metric=WordErrorRate(),
+            lists=lists_of(["a", "b", "c"]),
+            samples=samples,
+            seed=seed,
+        )

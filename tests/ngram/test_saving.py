@@ -1,0 +1,70 @@
+"""Places that a model can be kept in, and those that are refused before there is a model."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.errors import CharlmError, ConfigError
+from charlm.ngram.saving import Place, place_of
+
+
+def test_without_a_name_there_is_no_place() -> None:
+    assert place_of(None, start=None, beside=None) is None
+
+
+def test_an_arpa_file_begins_as_lmplz_has_it_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    assert place_of(path, start=None, beside=None) == Place(path, "lmplz", None)
+    assert place_of(path, start="srilm", beside=None) == Place(path, "srilm", None)
+
+
+def test_a_binary_needs_its_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    with pytest.raises(ConfigError, match=r"^build_binary: not on the PATH; expected KenLM's tool"):
+        place_of(tmp_path / "a.bin", start=None, beside=None)
+    (tmp_path / "build_binary").touch(mode=0o755)
+    found = place_of(tmp_path / "a.bin", start=None, beside=tmp_path / "lmplz")
+    assert found == Place(tmp_path / "a.bin", "lmplz", tmp_path / "build_binary")
+
+
+NO_ARPA = (
+    "--start srilm: says how an ARPA file is written, and none is; expected --out with the name of "
+    "one; drop --start"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"out": None, "start": "srilm"}, NO_ARPA),
+        ({"out": "a.bin", "start": "srilm"}, NO_ARPA),
+        ({"out": "a.arpa", "start": "x"}, "--start 'x': expected one of lmplz, srilm"),
+        (
+            {"out": "-", "start": None},
+            "--out -: nothing goes to standard output; expected a file",
+        ),
+        (
+            {"out": "no/a.arpa", "start": None},
+            "--out no/a.arpa: no folder no; expected one; make it first",
+        ),
+        (
+            {"out": "there", "start": None},
+            "--out there: is a folder; expected a file or a new name",
+        ),
+        (
+            {"out": "pipe", "start": None},
+            "--out pipe: is a device or a pipe; expected a file or a new name",
+        ),
+    ],
+)
+def test_what_is_no_place_is_refused(
+    options: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CharlmError) as caught:
+        place_of(**options, beside=None)
+    assert str(caught.value) == message

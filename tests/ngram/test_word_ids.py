@@ -1,0 +1,62 @@
+"""Words of n-gram models, numbered as lmplz does it, and sentences in them."""
+
+import numpy as np
+import pytest
+
+from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, words_of
+from charlm.text.vocabulary.vocabulary import Inventory
+
+VOCABULARY = Inventory(("</s>", "<unk>", "the", "cat"), (3, 2, 2, 1), tuple("acehnt"))
+
+
+def test_new_words_are_numbered_behind_the_marks_as_the_text_brings_them_up() -> None:
+    word_ids = WordIds()
+    assert [word_ids[word] for word in ("b", "a", "b", "<unk>", "</s>")] == [3, 4, 3, 0, 2]
+    assert word_ids.words == [*MARKS, "b", "a"]
+
+
+def test_a_closed_vocabulary_does_not_grow() -> None:
+    word_ids = WordIds(words_of(VOCABULARY), closed=True)
+    assert [word_ids[word] for word in ("cat", "dog", "<unk>")] == [4, 0, 0]
+    assert word_ids.words == [*MARKS, "the", "cat"]
+    assert "dog" not in word_ids
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_spelled_unk_is_unk_and_no_new_word(closed: bool) -> None:
+    word_ids = WordIds(words_of(VOCABULARY), closed=closed)
+    assert word_ids["<unk>:dog"] == 0
+    assert word_ids.words == [*MARKS, "the", "cat"]
+
+
+def test_an_unk_with_no_spelling_behind_its_colon_is_a_word() -> None:
+    assert WordIds()["<unk>:"] == 3
+
+
+def test_every_sentence_stands_between_its_marks() -> None:
+    ids = encode([["a", "b"], [], ["b"]], WordIds())
+    assert ids.tolist() == [1, 3, 4, 2, 1, 2, 1, 4, 2]
+    assert ids.dtype == np.int32
+
+
+def test_no_sentence_is_no_ids() -> None:
+    ids = encode([], WordIds())
+    assert (len(ids), ids.dtype) == (0, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "expected"),
+    [
+        (VOCABULARY, ["the", "<unk>", "<unk>", "<unk>", "cat"]),
+        (None, ["the", "<unk>", "dog", "<unk>", "cat"]),
+    ],
+)
+def test_mapping_and_numbering_agree_on_what_is_unk(
+    vocabulary: Inventory | None, expected: list[str]
+) -> None:
+    words = ["the", "<unk>:dog", "dog", "<unk>", "cat"]
+    assert mapped(words, vocabulary) == expected
+    known = words_of(vocabulary) if vocabulary else MARKS
+    word_ids = WordIds(known, closed=vocabulary is not None)
+    numbers = [word_ids[word] for word in words]
+    assert [word_ids.words[number] for number in numbers] == expected

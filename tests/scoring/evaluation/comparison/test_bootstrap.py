@@ -1,0 +1,125 @@
+"""Intervals from draws of sentences: against a slow loop, by hand, and how often they hold."""
+
+import math
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError
+from charlm.scoring.evaluation.comparison import bootstrap
+from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
+
+
+def slow_differences(
+    sums: list[list[float]], n_tokens: list[int], *, samples: int, seed: int
+) -> list[float]:
+    """Differences of perplexities of two systems, one draw and one sentence at a time."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(samples):
+        drawn = generator.integers(len(n_tokens), size=len(n_tokens)).tolist()
+        tokens = sum(n_tokens[s] for s in drawn)
+        ppls = [10 ** (-math.fsum(system[s] for s in drawn) / tokens) for system in sums]
+        found.append(ppls[0] - ppls[1])
+    return found
+
+
+def slow_percentile(values: list[float], percent: float) -> float:
+    """Between the two order statistics around it, linearly."""
+    ordered = sorted(values)
+    place = percent / 100 * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+@pytest.mark.parametrize("block", [1 << 22, 1, 40])
+def test_an_interval_is_what_a_loop_over_draws_and_sentences_gives(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "BLOCK", block)
+    generator = np.random.default_rng(3)
+    n_tokens = generator.integers(1, 20, size=17)
+    sums = -generator.uniform(1, 3, size=(3, 17)) * n_tokens
+    drawn = PairedBootstrap(sums, n_tokens, samples=101, seed=9)
+    for first, second in ((0, 1), (2, 0)):
+        differences = slow_differences(
+            [sums[first].tolist(), sums[second].tolist()], n_tokens.tolist(), samples=101, seed=9
+        )
+        found = drawn.difference(first, second)
+        means = -sums.sum(axis=1) / n_tokens.sum()
+        assert found.ppl == pytest.approx(10 ** means[first] - 10 ** means[second])
+        assert found.low == pytest.approx(slow_percentile(differences, 2.5))
+        assert found.high == pytest.approx(slow_percentile(differences, 97.5))
+        assert found.first_better == pytest.approx(np.mean([d < 0 for d in differences]))
+
+
+def test_two_sentences_of_a_token_each_give_the_interval_that_can_be_worked_out() -> None:
+    # The draws are AA (1/4), AB or BA (1/2) and BB (1/4): ppl 100 - 10, 10 - 10 and 1 - 10.
+    sums = np.array([[-2.0, 0.0], [-1.0, -1.0]])
+    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=4000, seed=1)
+    found = drawn.difference(0, 1)
+    assert (found.ppl, found.low, found.high) == pytest.approx((0, -9, 90))
+    assert found.first_better == pytest.approx(1 / 4, abs=0.03)
+    assert drawn.difference(1, 0).first_better == pytest.approx(1 / 4, abs=0.03)  # ties: nobody
+
+
+def test_the_interval_of_a_mean_has_the_width_that_theory_gives() -> None:
+    # Sentences of equal length: log ppl is a mean, and 1.96 standard errors lie on either side.
+    generator = np.random.default_rng(5)
+    log10s = generator.normal(-2, 0.01, size=400)
+    sums = np.stack([log10s, np.full(400, -2.0)])
+    found = PairedBootstrap(sums, np.ones(400, int), samples=4000, seed=1).difference(0, 1)
+    assert found.low is not None and found.high is not None
+    error = 100 * math.log(10) * 0.01 / math.sqrt(400)  # of ppl, at 100
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_95_of_100_intervals_hold_the_true_difference() -> None:
+    generator = np.random.default_rng(2)
+    n_texts, n_sentences, n_tokens = 300, 60, 5
+    truth = 10**1.1 - 10**1.0  # of mean -1.1 and -1.0
+    n_hits = 0
+    for _ in range(n_texts):
+        hard = generator.normal(0, 0.2, size=n_sentences)  # for both systems
+        noise = generator.normal(0, 0.1, size=(2, n_sentences))
+        sums = n_tokens * (np.array([[-1.1], [-1.0]]) + hard + noise)
+        text = PairedBootstrap(sums, np.full(n_sentences, n_tokens), samples=200, seed=1)
+        found = text.difference(0, 1)
+        assert found.low is not None and found.high is not None
+        n_hits += found.low <= truth <= found.high
+    assert 0.90 <= n_hits / n_texts <= 0.98
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    sums = np.array([[-3.0, -1.0], [-3.0, -1.0]])
+    found = PairedBootstrap(sums, np.array([2, 1]), samples=100, seed=1).difference(0, 1)
+    assert found.to_dict() == {"ppl": 0, "low": 0, "high": 0, "first_better": 0}
+
+
+@pytest.mark.parametrize(("first", "second", "better"), [(0, 1, 0.0), (1, 0, 1.0), (0, 0, 0.0)])
+def test_a_perplexity_beyond_numbers_has_no_difference(
+    first: int, second: int, better: float
+) -> None:
+    sums = np.array([[-4000.0, -4000.0], [-1.0, -1.0]])
+    drawn = PairedBootstrap(sums, np.array([1, 1]), samples=100, seed=1)
+    found = drawn.difference(first, second)
+    assert (found.ppl, found.low, found.high, found.first_better) == (None, None, None, better)
+
+
+@pytest.mark.parametrize(
+    ("samples", "seed", "message"),
+    [
+        (
+            99,
+            1,
+            "--samples 99: expected 100 or more; the ends of a 95 % interval are the most extreme "
+            "draws",
+        ),
+        (100, -1, "--seed -1: expected 0 or more"),
+    ],
+)
+def test_draws_that_there_cannot_be_are_refused(samples: int, seed: int, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        PairedBootstrap(np.zeros((2, 3)), np.ones(3, int), samples=samples, seed=seed)
+    assert str(error.value) == message

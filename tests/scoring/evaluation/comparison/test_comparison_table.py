@@ -1,0 +1,215 @@
+"""Runs, mixtures and differences: figures by hand or from slow versions."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.source import Plan
+from charlm.scoring.evaluation.comparison import scores
+from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
+from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
+from charlm.scoring.evaluation.comparison.results import Comparison, Group, System
+from charlm.scoring.evaluation.evaluate import evaluate
+from charlm.text.perplexity.perplexity import ScoredSentence
+from charlm.text.vocabulary.vocabulary import load_inventory
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    """A corpus of single letters."""
+    texts = {"train": "a a a b b <unk>\n", "valid": "a b\nb b\n", "test": "a b\nzz\n"}
+    return corpus(tmp_path / "letters", **texts)
+
+
+def corpus(folder: Path, **texts: str) -> Path:
+    folder.mkdir()
+    for split, text in texts.items():
+        (folder / f"{split}.txt").write_text(text)
+    return folder
+
+
+def compared(data: Path, *models: Path, **options: Any) -> Comparison:
+    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
+    return compare_kn(data, model=models, **chosen)
+
+
+def only_group(result: Comparison) -> Group:
+    (group,) = result.groups
+    return group
+
+
+def system(result: Comparison, name: str) -> System:
+    (found,) = (s for g in result.groups for s in g.systems if s.name == name)
+    return found
+
+
+def ppl(result: Comparison, name: str, state: Any = "sentence") -> float:
+    found = system(result, name).by_state[state].perplexity.ppl
+    assert found is not None
+    return found
+
+
+def slow_weight(model: list[float], kn: list[float]) -> float:
+    """The weight of the likelier of 10,001 mixtures, from probabilities."""
+
+    def log_likelihood(weight: float) -> float:
+        return sum(math.log(weight * p + (1 - weight) * q) for p, q in zip(model, kn, strict=True))
+
+    return max((n / 10_000 for n in range(10_001)), key=log_likelihood)
+
+
+def test_a_mixture_is_weighted_as_makes_valid_likeliest(uniform: Path, tmp_path: Path) -> None:
+    texts = {"train": "a a a b b <unk>\n", "valid": "b c d e\n", "test": "b\n"}
+    result = compared(corpus(tmp_path / "data", **texts), uniform)
+    # Counts 3, 2, 1, 1 of 7: n = (2, 1, 1, 0), D = (1/2, 1/2, 3), and 4.5/7 is left for the 10
+    # words of the run in equal parts.
+    p = {"b": 1.95 / 7, "c": 0.45 / 7, "d": 0.45 / 7, "e": 0.45 / 7, "</s>": 0.95 / 7}
+    valid = [p[word] for word in ("b", "c", "d", "e", "</s>")]
+    weight = slow_weight([0.1] * 5, valid)
+    assert 0.1 < weight < 0.9
+    found = system(result, "run-zeros+KN-1").by_state["sentence"]
+    assert found.weight == pytest.approx(weight, abs=2e-4)
+    mixed = [weight * 0.1 + (1 - weight) * p[word] for word in ("b", "</s>")]
+    assert ppl(result, "run-zeros+KN-1") == pytest.approx(math.prod(mixed) ** (-1 / 2), rel=1e-4)
+    assert ppl(result, "run-zeros") == pytest.approx(10, rel=1e-6)
+    assert ppl(result, "KN-1") == pytest.approx((p["b"] * p["</s>"]) ** (-1 / 2))
+
+
+def test_the_text_that_is_measured_has_no_part_in_a_weight(
+    corpus_dir: Path, tiny_run: Path
+) -> None:
+    name = f"{tiny_run.name}+KN-3"
+    result = compared(corpus_dir, tiny_run, order=3)
+    other = shutil.copytree(corpus_dir, tiny_run.parent / "other-test")
+    (other / "test.txt").write_text("the cat sat\n")
+    moved = compared(other, tiny_run, order=3)
+    for state in ("carried", "sentence"):
+        weights = [system(r, name).by_state[state].weight for r in (result, moved)]
+        assert weights[0] == weights[1]
+        assert ppl(result, name, state) != ppl(moved, name, state)
+
+
+def heard(run: Path, data: Path, split: Any, state: Any) -> list[float]:
+    found: list[ScoredSentence] = []
+    evaluate(run, data=data, split=split, state=state, device="cpu", on_sentence=found.append)
+    return [log10 for sentence in found for log10 in sentence.log10_probs]
+
+
+@pytest.mark.parametrize("state", ["carried", "sentence"])
+def test_figures_of_a_state_are_those_of_eval_and_of_a_mixture_made_from_them(
+    corpus_dir: Path, tiny_run: Path, state: Any
+) -> None:
+    result = compared(corpus_dir, tiny_run, order=3)
+    (evaluation,) = evaluate(tiny_run, data=corpus_dir, device="cpu")
+    model = system(result, "tiny").by_state[state]
+    assert model.perplexity == evaluation.by_state[state]
+    assert model.signature == evaluation.signatures[state]
+    mixture = system(result, "tiny+KN-3").by_state[state]
+    assert mixture.weight is not None
+    inventory = load_inventory(tiny_run / "vocab.json")
+    kn = kneser_ney(corpus_dir, Plan(3), inventory=inventory).model
+    test = [line.split() for line in (corpus_dir / "test.txt").read_text().splitlines()]
+    pairs = zip(heard(tiny_run, corpus_dir, "test", state), slow_log10s(kn, test), strict=True)
+    weight = mixture.weight
+    slow = [math.log10(weight * 10**p + (1 - weight) * 10**q) for p, q in pairs]
+    assert mixture.perplexity.sums.log10_prob == pytest.approx(math.fsum(slow))
+
+
+def slow_log10s(model: BackoffModel, sentences: list[list[str]]) -> list[float]:
+    """Sentence by sentence, so that nothing can leak from one to the next."""
+    return [p for words in sentences for p in model.score([words]).log10_probs.tolist()]
+
+
+def test_a_pair_differs_by_its_perplexities_and_comes_with_an_interval_in_each_state(
+    corpus_dir: Path, tiny_run: Path
+) -> None:
+    result = compared(corpus_dir, tiny_run, order=2, samples=100)
+    group = only_group(result)
+    names = [(pair.first, pair.second) for pair in group.pairs]
+    assert names == [("tiny", "KN-2"), ("tiny+KN-2", "tiny"), ("tiny+KN-2", "KN-2")]
+    for pair in group.pairs:
+        for state in ("carried", "sentence"):
+            found = pair.by_state[state]
+            expected = ppl(result, pair.first, state) - ppl(result, pair.second, state)
+            assert found.ppl == pytest.approx(expected)
+            assert found.low is not None and found.high is not None
+            assert found.low <= expected <= found.high
+
+
+@pytest.mark.parametrize("states", [("carried", "sentence"), ("sentence",)])
+def test_bands_are_of_the_first_state(
+    letters: Path, saved_run: Callable[..., Path], states: tuple[str, ...]
+) -> None:
+    (letters / "test.txt").write_text("a b\nb zz\na\n")
+    name = "both" if len(states) == 2 else states[0]
+    result = compared(letters, saved_run("random"), state=name)
+    bands = only_group(result).bands
+    together = 10 ** sum(band.share * math.log10(band.ppls[1] or 0) for band in bands)
+    assert together == pytest.approx(ppl(result, "run-random", states[0]), rel=1e-9)
+    if len(states) == 2:
+        assert together != pytest.approx(ppl(result, "run-random", states[1]), rel=1e-4)
+
+
+def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
+    letters: Path, saved_run: Callable[..., Path]
+) -> None:
+    runs = [saved_run("zeros"), saved_run("random")]
+    stages: list[str] = []
+    result = compared(letters, *runs, state="sentence", on_stage=stages.append)
+    group = only_group(result)
+    assert [each.name for each in group.systems] == [
+        *("KN-1", "run-zeros", "run-zeros+KN-1", "run-random", "run-random+KN-1")
+    ]
+    assert (group.pairs[-1].first, group.pairs[-1].second) == ("run-zeros", "run-random")
+    assert len(group.pairs) == 7
+    assert all(len(band.ppls) == 5 for band in group.bands)
+    assert result.notes == ()
+    assert stages == [
+        f"KN-1: estimating from {letters}/train.txt",
+        f"run-zeros: scoring {letters}/test.txt, state sentence",
+        f"run-zeros: scoring {letters}/valid.txt, state sentence",
+        f"run-random: scoring {letters}/test.txt, state sentence",
+        f"run-random: scoring {letters}/valid.txt, state sentence",
+        "drawing sentences 100 times",
+    ]
+
+
+def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
+    corpus_dir: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    result = compared(corpus_dir, tiny_run, state="sentence")
+    kn, model, mixture = only_group(result).systems
+    assert model.n_bytes == (tiny_run / "model.safetensors").stat().st_size
+    inventory = load_inventory(tiny_run / "vocab.json")
+    made = kneser_ney(corpus_dir, Plan(1), inventory=inventory).model
+    write_arpa(made, tmp_path / "kn.arpa")
+    assert kn.n_bytes == (tmp_path / "kn.arpa").stat().st_size
+    assert mixture.n_bytes == kn.n_bytes + model.n_bytes
+    assert (mixture.n_ngrams, mixture.n_parameters) == (kn.n_ngrams, model.n_parameters)
+    assert mixture.seconds == kn.seconds + model.seconds > 0
+
+
+def test_a_model_beyond_numbers_has_no_perplexity_and_the_mixture_has_one(
+    letters: Path, saved_run: Callable[..., Path]
+) -> None:
+    for split in ("valid", "test"):
+        (letters / f"{split}.txt").write_text("a\n")
+    result = compared(letters, saved_run("beyond"), state="sentence")
+    assert system(result, "run-beyond").by_state["sentence"].perplexity.ppl is None
+    assert ppl(result, "run-beyond+KN-1") < 100
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_a_run_that_read_other_words_than_the_baseline_is_our_own_mistake(
+    letters: Path, uniform: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scores, "NGRAM_UNK", 5)
+    with pytest.raises(ValueError, match="read other words than the n-gram model"):
+        compared(letters, uniform)

@@ -1,0 +1,104 @@
+"""Options of a mixture that make none, and those that would change nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import CharlmError
+from charlm.scoring.evaluation.mix import mix
+
+ARPA = "\\data\\\nngram 1=3\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-1\t</s>\n\n\\end\\\n"
+SCORES = "\tp( </s> | <s> ) \t= [2gram] 0.5 [ -0.30103 ]\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uniform: Path) -> Path:
+    """A working folder with a text, a corpus, two files of scores, a run and a unigram model."""
+    monkeypatch.chdir(tmp_path)
+    uniform.rename("run")
+    for name, content in (("lm", ARPA), ("text", "a b\n"), ("x", SCORES), ("y", SCORES)):
+        Path(name).write_text(content)
+    Path("corpus").mkdir()
+    for split in ("valid", "test"):
+        Path(f"corpus/{split}.txt").write_text("a b\n")
+    return tmp_path
+
+
+NO_TEXT = "a model, and no text to score; expected --data DIR or --text FILE"
+
+NO_PARTS = "chooses a part of --data DIR, and none is given; drop it"
+NO_RUN = "is of runs, and no stream is one; drop it"
+
+
+@pytest.mark.parametrize(
+    ("streams", "options", "message"),
+    [
+        (["x"], {}, "mix: found fewer than two streams; expected two or more; name another"),
+        ("xy", {}, "mix: found fewer than two streams; expected two or more; name another"),
+        (["run", "x"], {}, f"run: {NO_TEXT}"),
+        (["x", "lm"], {}, f"lm: {NO_TEXT}"),
+        (
+            ["run", "lm"],
+            {"text": "text", "data": "corpus"},
+            "found both --data and --text; expected one of them; drop either",
+        ),
+        (
+            ["x", "y"],
+            {"text": "text"},
+            "--text: found no model to score it, all streams are files of scores; expected "
+            "neither --text nor --data; drop it",
+        ),
+        (
+            ["x", "y"],
+            {"data": "corpus"},
+            "--data: found no model to score it, all streams are files of scores; expected "
+            "neither --text nor --data; drop it",
+        ),
+        (
+            ["run", "x"],
+            {"data": "corpus"},
+            "x: holds the scores of one text; expected --text FILE, not --data, beside it",
+        ),
+        (
+            ["run", "lm"],
+            {"text": "-"},
+            "--text -: 2 models cannot read one pipe; expected a file",
+        ),
+        (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
+        (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),
+        (["x", "y"], {"out": "-"}, "--out -: nothing goes to standard output; expected a file"),
+        (["x", "y"], {"split": "test"}, f"--split test: {NO_PARTS}"),
+        (["x", "y"], {"tune": "valid"}, f"--tune valid: {NO_PARTS}"),
+        (["run", "lm"], {"text": "text", "split": "test"}, f"--split test: {NO_PARTS}"),
+        (["run", "lm"], {"text": "text", "tune": "test"}, f"--tune test: {NO_PARTS}"),
+        (
+            ["run", "lm"],
+            {"data": "corpus", "tune": "valid", "weights": "1,0"},
+            "--tune valid: there is nothing to tune with --weights; drop it",
+        ),
+        (["x", "y"], {"state": "carried"}, f"--state carried: {NO_RUN}"),
+        (["lm", "lm"], {"text": "text", "state": "sentence"}, f"--state sentence: {NO_RUN}"),
+        (["x", "y"], {"weights": "1"}, "--weights 1: 1 for 2 streams; expected one for each"),
+        (
+            ["x", "y"],
+            {"weights": "0.5;0.5"},
+            "--weights 0.5;0.5: expected numbers with commas, as 0.6,0.4",
+        ),
+        (
+            ["x", "y"],
+            {"weights": "0.5,0.6"},
+            "--weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1",
+        ),
+        (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
+        (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: sum nan; expected numbers of 0 or"),
+        (["x", "y"], {"out": "run"}, "--out run: is a folder; expected a file or a new name"),
+        (["x", "y"], {"out": "/dev/null"}, "--out /dev/null: is a device or a pipe; expected a f"),
+        (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one; make it first"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    streams: list[str], options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(CharlmError) as caught:
+        mix(streams, **options)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(message)

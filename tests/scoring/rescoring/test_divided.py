@@ -1,0 +1,188 @@
+"""Scorers of several processes, which stand side by side in this one and pass pickles."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import charlm
+from charlm.errors import ConfigError
+from charlm.nbest.scorer import FunctionScorer
+from charlm.processes.crew import Crew
+from charlm.processes.group import Group
+from charlm.scoring.likelihood.prefix_tree import PrefixTree
+from charlm.scoring.rescoring.divided import Task, Worker, divided, divided_scorers
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, Wanted, make_scorers
+
+SENTENCES = [
+    tuple(words.split()) for words in ("a b c", "", "b", "a b d", "a", "zz b", "a b c", "h")
+]
+LISTS = "u\t-1\ta b\nu\t-2\ta c\nu\t-3\tzz\nv\t-1\tb\nv\t-1\tb h\nw\t-1\tc\n"
+LATTICES = """\
+utt-A
+0\t1\ta\t2,30
+0\t1\tb\t1,31
+1\t2\tzz\t0.25,12
+1\t2\tc\t0.5,10
+2\t0.5,0
+
+utt-B
+0\t1\ta\t1,10
+1
+
+utt-C
+0\t1\th\t1,10
+0\t1\tg\t1,10
+1
+
+"""
+
+SLF = """\
+VERSION=1.0
+UTTERANCE=utt-A
+lmscale=14.0  acscale=2.0
+N=4  L=4
+I=0 t=0.00
+I=1 t=0.12 W=a v=1
+I=2 t=0.13 W=zz v=1
+I=3 t=0.31 W=!NULL
+J=0 S=0 E=1 a=-223.04 l=-2.811
+J=1 S=0 E=2 a=-224.0  l=-2.5
+J=2 S=1 E=3 a=0.0     l=-1.0
+J=3 S=2 E=3 a=0.0     l=-1.0
+"""
+
+
+class Beside(Crew[Task, Any]):
+    """Processes that each have scorers of their own, and are asked in turns, by pickles."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        super().__init__(Group(0, len(workers)), workers[0])
+        self.workers = workers
+        self.n_rounds = 0
+
+    def do(self, tasks: Sequence[Task]) -> list[Any]:
+        self.n_rounds += 1
+        return [
+            pickle.loads(pickle.dumps(worker(pickle.loads(pickle.dumps(task)))))
+            for worker, task in zip(self.workers, tasks, strict=True)
+        ]
+
+
+def crew_of(run: Path, n_processes: int) -> tuple[Scorers, Beside]:
+    loaded = [make_scorers(Wanted([run], device="cpu")) for _ in range(n_processes)]
+    return loaded[0], Beside([Worker(each, old_lm=None) for each in loaded])
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 9])
+def test_sentences_are_divided_by_prefixes_and_each_is_somewhere(n_parts: int) -> None:
+    parts = divided(SENTENCES, n_parts)
+    assert sorted(i for part in parts for i in part) == list(range(len(SENTENCES)))
+    assert len(parts) == n_parts
+    many = [tuple(f"{i:08b}"[:length]) for i in range(256) for length in (4, 8)]
+    numbers = {word: number for number, word in enumerate("01")}
+
+    def n_prefixes(part: Sequence[int]) -> int:
+        ids = [np.array([numbers[word] for word in many[i]], np.int32) for i in part]
+        return PrefixTree(ids).n_prefixes
+
+    sizes = [n_prefixes(part) for part in divided(many, n_parts)]
+    assert sum(sizes) <= n_prefixes(range(len(many))) + 8 * (n_parts - 1)
+    assert max(sizes) - min(sizes) <= 16
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 9])
+def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_parts: int) -> None:
+    texts = [("a", "b"), ("c",), (), ("a", "b"), ("c",), ("c",), ("a", "b"), ("c",)]
+    parts = divided(texts, n_parts)
+    assert sorted(i for part in parts for i in part) == list(range(len(texts)))
+    for text in texts:
+        assert sum(text in [texts[i] for i in part] for part in parts) == 1
+
+
+@pytest.mark.parametrize("n_processes", [1, 2, 3])
+def test_several_processes_score_as_one_does_and_remember(n_processes: int, run: Path) -> None:
+    (alone,) = make_scorers(Wanted([run], device="cpu")).scorers
+    own, crew = crew_of(run, n_processes)
+    (scorer,) = divided_scorers(own, crew).scorers
+    memory, memory_alone = None, None
+    for sentence in [None, "a b", "zz", None, "h"]:
+        if sentence is None:
+            memory = memory_alone = None
+        else:
+            memory = scorer.remember(sentence.split(), memory=memory)
+            memory_alone = alone.remember(sentence.split(), memory=memory_alone)
+        found = scorer.score(SENTENCES, memory=memory)
+        expected = alone.score(SENTENCES, memory=memory_alone)
+        for one, other in zip(found, expected, strict=True):
+            assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
+            assert one.known.tolist() == other.known.tolist()
+    assert own.neural[0].n_tokens == 5 * sum(len(words) + 1 for words in SENTENCES)
+
+
+def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
+    """Lets `charlm.score` divide its work among three, and notes them."""
+    crews: list[Beside] = []
+
+    def with_models(models: Any, run: Callable[..., Any], **_: object) -> Any:
+        loaded = [models.load() for _ in range(3)]
+        crews.append(Beside([Worker(scorers, old_lm=old) for scorers, old in loaded]))
+        return run(divided_scorers(loaded[0][0], crews[-1]), loaded[0][1])
+
+    monkeypatch.setattr("charlm.scoring.rescoring.score.with_models", with_models)
+    return crews
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (LISTS, {"format": "tsv"}),
+        (LISTS, {"format": "tsv", "context": "previous", "recordings": "^(.)"}),
+        (LISTS, {"format": "tsv", "line_buffered": True, "write": "ranked"}),
+        (LATTICES, {"n_best": 4}),
+        (LATTICES, {"line_buffered": True, "weight": ["nn=0.5"]}),
+        (LATTICES, {"context": "previous"}),
+        (LATTICES, {"weight": ["words=1.5", "oov=-3"]}),
+        (SLF, {"recombine": 2, "beam": 9.0}),  # which are written down
+    ],
+)
+def test_lists_and_lattices_come_out_as_from_one_process(
+    text: str, options: dict[str, Any], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lists"
+    path.write_text(text)
+    divided_out, out = list[str](), list[str]()
+    one = charlm.score(path, model=run, out=out.append, device="cpu", **options)
+    crews = in_three(monkeypatch)
+    several = charlm.score(path, model=run, out=divided_out.append, device="cpu", **options)
+    assert fields("".join(divided_out)) == fields("".join(out))
+    assert pickle.loads(pickle.dumps(several)).counts == one.counts
+    assert several.lattices == one.lattices
+    is_searched_alone = text is LATTICES and "context" in options
+    assert (crews[0].n_rounds == 0) == is_searched_alone
+
+
+def fields(text: str) -> list[Any]:
+    """What is a number is compared as one."""
+    found: list[Any] = []
+    for field in text.replace(",", " ").split():
+        try:
+            found.append(pytest.approx(float(field), abs=1e-4))
+        except ValueError:
+            found.append(field)
+    return found
+
+
+def test_a_scorer_of_the_callers_is_in_one_process(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lists"
+    path.write_text(LISTS)
+    own = FunctionScorer(lambda sentences: [[0.0] * (len(each) + 1) for each in sentences])
+    with pytest.raises(ConfigError) as caught:
+        charlm.score(path, scorer=own, format="tsv", processes=2)
+    assert str(caught.value) == (
+        "found a scorer of the caller's and several processes, which have it not; expected runs "
+        "and n-gram models alone; score in one process"
+    )

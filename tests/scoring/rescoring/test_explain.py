@@ -1,0 +1,191 @@
+"""Explanations: parts that add up to the difference of the totals, and the word that decided."""
+
+from math import log
+
+import numpy as np
+import pytest
+
+from charlm.errors import ConfigError
+from charlm.nbest.features import feature_table
+from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.scorer import WordLogProbs
+from charlm.nbest.weights import Weights, total
+from charlm.scoring.rescoring.explain import Explanation, explain
+
+TEN = log(10)
+
+
+def score(*log10_probs: float, unknown: int | None = None) -> WordLogProbs:
+    """What a scorer says of a sentence; the word in place `unknown` is outside its vocabulary."""
+    known = np.arange(len(log10_probs) - 1) != (-1 if unknown is None else unknown)
+    return WordLogProbs(np.array(log10_probs) * TEN, known)
+
+
+def explained(
+    texts: tuple[str, str],
+    scores: tuple[WordLogProbs, WordLogProbs],
+    *,
+    am: tuple[float, float],
+    ranks: tuple[int, int] = (1, 2),
+) -> tuple[Explanation, float]:
+    """The explanation, with weights am 2, nn 0.5; and the difference of the totals, log10."""
+    hypotheses = [
+        Hypothesis(tuple(text.split()), {"am": value * TEN}, "x:1")
+        for text, value in zip(texts, am, strict=True)
+    ]
+    nbest = NbestList("u", tuple(hypotheses))
+    table = feature_table(nbest, added={"nn": [each.log_prob for each in scores]})
+    weights = Weights({"am": 2.0, "nn": 0.5})
+    totals = total(table, weights) / TEN
+    pair = tuple(scores[rank - 1] for rank in ranks)
+    found = explain(nbest, ranks, scores={"nn": pair}, table=table, weights=weights)  # type: ignore[dict-item]
+    return found, float(abs(totals[0] - totals[1]))
+
+
+def test_features_and_words_add_up_to_the_difference_of_the_totals() -> None:
+    found, difference = explained(
+        ("we do know", "we no that"),
+        (score(-1, -2, -1, -3), score(-1, -4, -4, -1)),
+        am=(-5.0, -4.5),
+    )
+    assert (found.winner_rank, found.other_rank) == (1, 2)
+    assert found.features_difference == pytest.approx(-1.0)
+    assert [row.difference for row in found.words] == pytest.approx([0, 1, 1.5, -1])
+    assert [row.so_far for row in found.words] == pytest.approx([-1, 0, 1.5, 0.5])
+    assert found.difference == pytest.approx(difference) == pytest.approx(0.5)
+    assert [(row.winner, row.other) for row in found.words] == [
+        ("we", "we"),
+        ("do", "no"),
+        ("know", "that"),
+        ("</s>", "</s>"),
+    ]
+    assert found.deciding is not None
+    assert found.deciding.winner == "know"
+
+
+def test_the_higher_total_is_the_winner_in_whatever_order_they_are_named() -> None:
+    arguments = (("a", "b"), (score(-3, -1), score(-1, -1)))
+    first, _ = explained(*arguments, am=(0.0, 0.0))
+    second, _ = explained(*arguments, am=(0.0, 0.0), ranks=(2, 1))
+    assert first == second
+    assert (first.winner_rank, first.words[0].winner) == (2, "b")
+
+
+def test_a_word_that_the_other_has_not_stands_beside_an_empty_one() -> None:
+    found, difference = explained(
+        ("a b c", "a c"), (score(-1, -2, -1, -1), score(-1, -4, -4)), am=(0.0, 0.0)
+    )
+    assert [(row.winner, row.other) for row in found.words] == [
+        ("a", "a"),
+        ("b", ""),
+        ("c", "c"),
+        ("</s>", "</s>"),
+    ]
+    assert found.words[1].winner_log10_probs == pytest.approx((-2.0,))
+    assert found.words[1].other_log10_probs == (0.0,)
+    assert found.difference == pytest.approx(difference)
+
+
+def test_the_word_that_brings_most_decides_and_not_the_one_that_tips_the_scales() -> None:
+    found, _ = explained(
+        ("one two ki", "one tvvo hi"),
+        (score(-1, -1, -1, -1), score(-1, -7, -3, -1, unknown=1)),
+        am=(-3.0, -1.5),
+    )
+    assert [row.so_far > 0 for row in found.words] == [False, False, True, True]
+    assert found.deciding is not None
+    assert (found.deciding.winner, found.deciding.other) == ("two", "tvvo")
+    assert found.deciding.difference == pytest.approx(3.0)
+    assert found.difference == pytest.approx(1.0)
+
+
+def test_a_word_that_a_scorer_does_not_know_is_marked() -> None:
+    found, _ = explained(
+        ("the cat", "the catz"), (score(-1, -1, -1), score(-1, -7, -1, unknown=1)), am=(0.0, 0.0)
+    )
+    _, rows = found.table()
+    assert [row[:2] for row in rows[2:]] == [["the", "the"], ["cat", "catz*"], ["</s>", "</s>"]]
+    assert found.knows_not == ("nn",)
+    told = [(row.winner_known, row.other_known) for row in found.words]
+    assert told == [((True,), (True,)), ((True,), (False,)), ((True,), (True,))]
+
+
+def test_a_lead_that_is_lost_and_won_again_is_decided_by_what_brings_most() -> None:
+    found, _ = explained(
+        ("a b c", "x y z"), (score(-1, -6, -1, -1), score(-3, -1, -9, -1)), am=(0.0, 0.0)
+    )
+    assert [row.so_far > 0 for row in found.words] == [True, False, True, True]
+    assert [row.decided for row in found.words] == [False, False, True, False]
+
+
+def test_a_word_that_ends_a_draw_decides() -> None:
+    found, _ = explained(("a b", "a c"), (score(-1, -1, -1), score(-1, -3, -1)), am=(0.0, 0.0))
+    assert found.deciding is not None
+    assert found.deciding.winner == "b"
+
+
+def test_where_the_features_decide_no_word_does() -> None:
+    found, _ = explained(("a", "b"), (score(-2, -1), score(-1, -1)), am=(-1.0, -3.0))
+    assert found.winner_rank == 1
+    assert found.deciding is None
+
+
+def test_of_equal_totals_the_first_of_the_list_wins_and_nothing_decides() -> None:
+    found, _ = explained(("a", "b"), (score(-1, -1), score(-1, -1)), am=(-1.0, -1.0), ranks=(2, 1))
+    assert (found.winner_rank, found.other_rank) == (1, 2)
+    assert (found.difference, found.deciding) == (0.0, None)
+
+
+def test_of_equal_totals_the_larger_am_wins_as_in_the_ranking() -> None:
+    # 2·−2 + 0.5·−4 = 2·−1 + 0.5·−8
+    found, _ = explained(("a", "b"), (score(-2, -2), score(-4, -4)), am=(-2.0, -1.0))
+    assert found.difference == pytest.approx(0.0)
+    assert (found.winner_rank, found.other_rank) == (2, 1)
+
+
+def test_texts_are_shown_as_the_scorers_read_them() -> None:
+    hypotheses = (Hypothesis(("DON'T",), {}, "x:1"), Hypothesis(("NO",), {}, "x:2"))
+    nbest = NbestList("u", hypotheses)
+    pair = score(-1, -2, -1), score(-1, -1)
+    arguments = {
+        "scores": {"nn": pair},
+        "table": feature_table(nbest, added={"nn": [each.log_prob for each in pair]}),
+        "weights": Weights({"nn": 1.0}),
+    }
+    found = explain(nbest, (1, 2), texts=(["do", "n't"], ["no"]), **arguments)  # type: ignore[arg-type]
+    assert found.winner_rank == 2
+    assert [row.winner for row in found.words if row.winner] == ["no", "</s>"]
+    assert [row.other for row in found.words] == ["do", "n't", "</s>"]
+    with pytest.raises(ValueError, match="nn: 3 scores for 1 words"):
+        explain(nbest, (1, 2), texts=(["a"], ["c"]), **arguments)  # type: ignore[arg-type]
+
+
+def test_the_table_shows_features_words_sums_and_the_deciding_word() -> None:
+    found, _ = explained(("a b", "a"), (score(-1, -2, -1), score(-1, -9)), am=(-5.0, -4.5))
+    header, rows = found.table()
+    assert header == ["winner", "other", "nn winner", "nn other", "difference", "so far", ""]
+    assert rows == [
+        ["am -11.5129 ×2", "am -10.3616 ×2", "", "", "-1.000", "", ""],
+        ["(features)", "(features)", "", "", "-1.000", "-1.000", ""],
+        ["a", "a", "-1.000", "-1.000", "+0.000", "-1.000", ""],
+        ["b", "", "-2.000", "", "-1.000", "-2.000", ""],
+        ["</s>", "</s>", "-1.000", "-9.000", "+4.000", "+2.000", "<"],
+    ]
+    assert found.to_dict()["difference"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        ((1, 3), "list 'u': no hypothesis 3; expected 1 to 2"),
+        ((2, 2), "list 'u': hypothesis 2 twice; expected two of them"),
+    ],
+)
+def test_ranks_that_are_not_two_of_the_list_are_refused(
+    ranks: tuple[int, int], message: str
+) -> None:
+    hypotheses = (Hypothesis(("a",), {}, "x:1"), Hypothesis(("b",), {}, "x:2"))
+    nbest = NbestList("u", hypotheses)
+    with pytest.raises(ConfigError) as caught:
+        explain(nbest, ranks, scores={}, table=feature_table(nbest), weights=Weights({}))
+    assert str(caught.value) == message

@@ -1,0 +1,54 @@
+"""What models read of hypotheses, and the counts of what was changed."""
+
+import pytest
+
+from charlm.scoring.rescoring import hypothesis_text
+from charlm.scoring.rescoring.hypothesis_text import HypothesisText
+from charlm.text.corpus.normalisation import Normalisation
+
+
+def test_without_rules_words_stay() -> None:
+    text = HypothesisText(None)
+    assert text.read(("Don't", "[laugh]")) == ["Don't", "[laugh]"]
+    assert (text.counts.n_words, text.counts.n_changed, text.counts.n_noise) == (2, 0, 0)
+
+
+def test_words_that_the_copy_has_not_are_counted_whatever_became_of_them() -> None:
+    text = HypothesisText(Normalisation(lower=True, tokenise="simple"))
+    assert text.read(("Yes,", "we", "KNOW")) == ["yes", ",", "we", "know"]
+    assert (text.counts.n_words, text.counts.n_read, text.counts.n_changed) == (3, 4, 2)
+
+
+@pytest.mark.parametrize("noise", ["[laugh]", "<noise>", "{breath}", "-pau-", "!SIL"])
+def test_noise_is_not_read_unless_it_is_known(noise: str) -> None:
+    unknown = HypothesisText(Normalisation(tokenise="simple"), is_known={"a"}.__contains__)
+    assert unknown.read(("a", noise, "<unk>", "<unk>:b")) == ["a", "<unk>", "<unk>:b"]
+    assert (unknown.counts.n_noise, unknown.counts.n_changed) == (1, 0)
+    known = HypothesisText(None, is_known={"a", noise}.__contains__)
+    assert known.read(("a", noise)) == ["a", noise]
+
+
+def test_unknown_words_are_counted_and_the_most_frequent_named() -> None:
+    text = HypothesisText(None)
+    assert text.count_unknown(["a", "B", "C"], [True, False, False]) == 2
+    assert text.count_unknown(["B"], [False]) == 1
+    assert text.counts.to_dict()["most_frequent_unknown"] == {"B": 2, "C": 1}
+
+
+def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hypothesis_text, "MOST_COUNTED", 10)
+    text = HypothesisText(None)
+    for number in range(100):
+        text.count_unknown(["often", f"w{number}"], [False] * 2)
+        assert len(text.counts.unknown) <= 10
+    assert text.counts.n_unknown == 200
+    assert text.counts.unknown.most_common(1) == [("often", 100)]
+
+
+def test_the_share_that_lower_case_would_make_known_counts_tokens() -> None:
+    text = HypothesisText(None)
+    text.count_unknown(["THE", "THE", "THE", "zz", "ZZ"], [False] * 5)
+    assert text.counts.would_be_known({"the", "zz"}.__contains__) == 4 / 5  # zz would be no other
+    assert HypothesisText(None).counts.would_be_known({"the"}.__contains__) == 0

@@ -1,0 +1,280 @@
+"""Lattices through `charlm.score`: their paths score as sentences do, weighed by their scales."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import charlm
+from charlm.nbest.format import Sample
+from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.scoring.rescoring.lattices import LatticeLists
+
+LATTICE = """\
+utt-A
+0\t1\tA\t2,30
+0\t1\tb\t1,31
+1\t2\t[noise]\t0.5,10
+1\t2\tzz\t0.25,12
+2\t3\tc\t1,20
+2\t3\tzz\t1.5,18
+3\t0.5,0
+
+utt-B
+0\t1\ta\t1,10
+1
+
+"""
+HYPOTHESES = 8  # A or b, noise or zz, c or zz
+
+
+@pytest.fixture
+def lattices(tmp_path: Path) -> Path:
+    path = tmp_path / "lattices"
+    path.write_text(LATTICE)
+    return path
+
+
+def hypotheses(path: Path, **options: object) -> list[dict[str, object]]:
+    """Those of the first lattice, the best first."""
+    pieces: list[str] = []
+    charlm.score(path, write="nbest", out=pieces.append, threads=1, **options)
+    return json.loads("".join(pieces).splitlines()[0])["hyps"]  # type: ignore[no-any-return]
+
+
+def sentence_scores(texts: list[str], folder: Path, **options: object) -> list[float]:
+    """Of texts as plain sentences, in nats."""
+    (folder / "texts").write_text("".join(f"{text}\n" for text in texts))
+    pieces: list[str] = []
+    charlm.score(folder / "texts", format="text", out=pieces.append, threads=1, **options)
+    return [float(line) * math.log(10) for line in "".join(pieces).split()]
+
+
+@pytest.mark.parametrize("recombine", [0, 1])
+@pytest.mark.parametrize("open_vocabulary", [False, True])
+def test_the_hypotheses_of_a_lattice_score_as_the_same_sentences_do(
+    spelled_run: Path, lattices: Path, tmp_path: Path, recombine: int, open_vocabulary: bool
+) -> None:
+    options = {"model": spelled_run, "open_vocabulary": open_vocabulary}
+    found = hypotheses(lattices, recombine=recombine, beam=0, **options)
+    assert len(found) == HYPOTHESES if recombine == 0 else 1 < len(found) <= HYPOTHESES
+    texts = [str(each["text"]).replace("[noise] ", "") for each in found]
+    expected = sentence_scores(texts, tmp_path, **options)
+    scores = [each["scores"] for each in found]
+    assert [each["nn"] for each in scores] == pytest.approx(expected, abs=1e-4)  # type: ignore[index]
+    assert [each["charlm"] for each in scores] == pytest.approx(expected, abs=1e-4)  # type: ignore[index]
+
+
+def test_open_vocabulary_adds_the_spelling_to_what_unk_has(
+    spelled_run: Path, lattices: Path
+) -> None:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+    closed, opened = (
+        {each["text"]: each["scores"]["nn"] for each in found}  # type: ignore[index]
+        for found in (
+            hypotheses(lattices, model=spelled_run, open_vocabulary=which, beam=0, recombine=0)
+            for which in (False, True)
+        )
+    )
+    spelling = float(OpenVocabulary.at(spelled_run).log_probs(["zz"])[0])
+    for text, score in opened.items():
+        assert score == pytest.approx(closed[text] + str(text).count("zz") * spelling, abs=1e-4)
+
+
+def test_a_total_is_that_of_the_search(lower_run: Path, lattices: Path) -> None:
+    weights = {"am": 0.25, "graph": 0.5, "nn": 2.0, "words": 1.5, "oov": -3.0}
+    chosen = [f"{name}={value}" for name, value in weights.items()]
+    found = hypotheses(lattices, model=lower_run, weight=chosen, beam=0, recombine=0)
+    assert len(found) == HYPOTHESES
+    for each in found:
+        words, scores = str(each["text"]).split(), each["scores"]
+        counts = {"words": len(words), "oov": words.count("zz")}
+        features = {**scores, **counts}  # type: ignore[dict-item]
+        total = sum(weight * features[name] for name, weight in weights.items())
+        assert features["charlm_total"] == pytest.approx(total, abs=1e-4)
+    totals = [each["scores"]["charlm_total"] for each in found]  # type: ignore[index]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_an_override_lies_over_the_lattices_own_weights(lower_run: Path, lattices: Path) -> None:
+    result = charlm.score(lattices, model=lower_run, weight=["nn=.25"])
+    assert result.weights is not None
+    assert result.weights.values == {"am": 0.1, "graph": 0.5, "nn": 0.25}
+
+
+def test_words_and_what_the_search_did_are_counted(lower_run: Path, lattices: Path) -> None:
+    result = charlm.score(lattices, model=lower_run, beam=0, recombine=1)
+    assert result.lattices is not None
+    assert result.lattices.n_exact == 1
+    assert result.lattices.n_merged > 0
+    assert result.counts.n_lists == 2
+    assert result.text.n_noise > 0
+    assert result.text.unknown.keys() == {"zz"}
+    assert result.to_dict()["lattices"] == result.lattices.to_dict()
+
+
+def test_a_mixture_weighs_words_in_lattices_too(
+    saved_run: Callable[..., Path], lattices: Path, tmp_path: Path
+) -> None:
+    runs = [saved_run("random"), saved_run("zeros")]
+    options = {"model": runs, "mix_weights": [0.25, 0.75]}
+    found = hypotheses(lattices, beam=0, recombine=0, **options)
+    texts = [str(each["text"]).replace("[noise] ", "") for each in found]
+    expected = sentence_scores(texts, tmp_path, **options)
+    assert [each["scores"]["nn"] for each in found] == pytest.approx(expected, abs=1e-4)  # type: ignore[index]
+
+
+def test_written_as_lattices_they_are_read_again(
+    lower_run: Path, lattices: Path, tmp_path: Path
+) -> None:
+    charlm.score(lattices, model=lower_run, out=tmp_path / "new", beam=0, recombine=0)
+    again = charlm.score(tmp_path / "new", model=lower_run)
+    assert (again.format, again.counts.n_lists) == ("lattice", 2)
+
+
+FOLLOWING = """\
+{}
+0\t1\ta\t1,10
+0\t1\tb\t1,11
+1\t2\tc\t1,10
+1\t2\t[noise]\t9,90
+2
+
+"""
+
+
+def following(path: Path, keys: Sequence[str], **options: object) -> list[dict[str, object]]:
+    """Lattices that follow each other, as lists; those that were chosen are always `a c`."""
+    path.write_text("".join(map(FOLLOWING.format, keys)))
+    pieces: list[str] = []
+    options = {"weight": ["am=50"], "beam": 0, "recombine": 0, **options}
+    charlm.score(path, write="nbest", out=pieces.append, threads=1, **options)
+    return [json.loads(line) for line in "".join(pieces).splitlines()]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_lattice_follows_the_paths_that_were_chosen_in_its_recording(
+    saved_run: Callable[..., Path], tmp_path: Path, mixed: bool
+) -> None:
+    runs = [saved_run("random"), saved_run("zeros")]
+    options = {"model": runs, "mix_weights": [0.25, 0.75]} if mixed else {"model": runs[0]}
+    keys = ["x-1", "x-2", "x-3", "y-1"]
+    found = following(tmp_path / "lattices", keys, context="previous", **options)
+    lists = tmp_path / "lists.jsonl"
+    hyps = [{"text": text} for text in ("a c", "b c", "a", "b")]
+    lists.write_text("".join(json.dumps({"id": key, "hyps": hyps}) + "\n" for key in keys))
+    pieces: list[str] = []
+    # The first of each list is the one that is chosen.
+    always_first = {"weight": ["nn=0"], "context": "previous", "threads": 1}
+    charlm.score(lists, out=pieces.append, **always_first, **options)
+    expected = [json.loads(line)["hyps"] for line in "".join(pieces).splitlines()]
+    for got, wanted in zip(found, expected, strict=True):
+        assert got["hyps"][0]["text"] == "a c"  # type: ignore[index]
+        scores = {
+            each["text"].replace(" [noise]", ""): each["scores"]["nn"] for each in got["hyps"]
+        }  # type: ignore[index, union-attr]
+        assert scores == {each["text"]: pytest.approx(each["charlm"], abs=1e-4) for each in wanted}
+    first, second, _, last = ([each["scores"]["nn"] for each in item["hyps"]] for item in found)  # type: ignore[index, union-attr]
+    assert first == last != second
+
+
+def test_recordings_of_lattices_are_counted_and_without_context_none_follows(
+    lower_run: Path, tmp_path: Path
+) -> None:
+    path, keys = tmp_path / "lattices", ["x-1", "x-2", "y-1"]
+    alone = following(path, keys, model=lower_run)
+    assert alone[0]["hyps"] == alone[1]["hyps"] == alone[2]["hyps"]
+    result = charlm.score(path, model=lower_run, context="previous")
+    assert (result.counts.n_lists, result.counts.n_recordings) == (3, 2)
+
+
+def test_lattices_are_searched_in_fp32(
+    lower_run: Path, lattices: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "charlm.scoring.rescoring.scorers.build_scorers.pick_precision", lambda name, device: name
+    )
+    expected = "--precision bf16: lattices are searched in fp32; expected that"
+    with pytest.raises(charlm.ConfigError, match=expected):
+        charlm.score(lattices, model=lower_run, precision="bf16")
+
+
+def test_no_file_is_taken_for_lattices_here() -> None:
+    lists = LatticeLists("slf", lambda states: {}, LatticeOptions(), 1)
+    assert not lists.claims(Sample("a", ("VERSION=1.0",), ()))
+
+
+def test_tuning_weighs_the_features_of_lattices(
+    lower_run: Path, lattices: Path, tmp_path: Path
+) -> None:
+    refs = tmp_path / "refs"
+    refs.write_text("utt-A b zz zz\nutt-B a\n")
+    result = charlm.score(
+        tune=lattices, refs=refs, model=lower_run, weights=tmp_path / "w", folds=0, beam=0
+    )
+    assert result.tuned is not None
+    assert result.tuned.error == 0.0
+    best, *_ = hypotheses(lattices, model=lower_run, weights=tmp_path / "w", n_best=1)
+    assert best["text"] == "b zz zz"
+    assert not np.isnan(best["scores"]["charlm_total"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("n_best", [1, 100])
+def test_the_first_of_a_list_is_what_was_best_in_the_lattice_before(
+    lower_run: Path, lattices: Path, tmp_path: Path, n_best: int
+) -> None:
+    # Costs of acoustic + 10 · graph: A 50, b 41; noise 15, zz 14.5; c 30, zz 33.
+    refs = tmp_path / "refs"
+    refs.write_text("utt-A b zz c\nutt-B a\n")
+    weight = ["am=1", "graph=10", "nn=-50"]
+    options = {"model": lower_run, "weight": weight, "beam": 0, "n_best": n_best}
+    result = charlm.score(lattices, refs=refs, **options)
+    assert result.report is not None
+    assert result.report.first.error == 0.0
+    assert result.report.rescored.error > 0.0
+    assert result.counts.n_moved == 1
+    found = hypotheses(lattices, **options)
+    (first,) = (each for each in found if each["text"] == "b zz c")
+    assert len(found) == (2 if n_best == 1 else HYPOTHESES)
+    (expected,) = sentence_scores(["b zz c"], tmp_path, model=lower_run)
+    assert first["scores"]["nn"] == pytest.approx(expected, abs=1e-4)  # type: ignore[index]
+    assert first["scores"]["graph"] == pytest.approx(-2.75)  # type: ignore[index]
+
+
+def test_a_weight_below_zero_has_no_part_in_what_was_best_before(
+    lower_run: Path, lattices: Path, tmp_path: Path
+) -> None:
+    refs = tmp_path / "refs"  # what costs of acoustic + graph / 4 put first
+    refs.write_text("utt-A A [noise] zz\nutt-B a\n")
+    weight = ["am=1", "graph=.25", "nn=-50"]
+    result = charlm.score(lattices, refs=refs, model=lower_run, weight=weight, beam=0)
+    assert result.report is not None
+    assert result.report.first.error == 0.0
+
+
+def test_the_old_model_leaves_the_first_path_too(
+    lower_run: Path, lattices: Path, tmp_path: Path
+) -> None:
+    arpa = tmp_path / "old.arpa"
+    arpa.write_text(
+        "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n-0.25\tc\n\n\\end\\\n"
+    )
+    options = {
+        "model": lower_run,
+        "weight": ["am=1", "old_lm=10", "nn=-50"],
+        "beam": 0,
+        "n_best": 1,
+        "old_lm": arpa,
+    }
+    for each in hypotheses(lattices, **options):
+        scores = each["scores"]
+        words = str(each["text"]).split()
+        log10s = -0.5 + sum(-0.25 if word == "c" else -1.0 for word in words)
+        assert scores["old_lm"] == pytest.approx(log10s * math.log(10))  # type: ignore[index]
+        assert "graph" not in scores  # type: ignore[operator]
+    (first,) = (e["scores"] for e in hypotheses(lattices, **options) if e["text"] == "b zz c")
+    assert first["graph_nolm"] + first["old_lm"] == pytest.approx(-2.75)  # type: ignore[index]

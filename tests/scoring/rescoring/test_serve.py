@@ -1,0 +1,143 @@
+"""Lists that come one a line: each is answered, a bad one by its error, and the rest goes on."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import charlm
+from charlm.errors import ProcessError
+from charlm.nbest.format import Source
+from charlm.scoring.rescoring.serve import Server
+from charlm.text.io.lines import MIB
+
+GOOD = '{"id": "u", "hyps": [{"text": "a b", "am": -1}, {"text": "c", "am": -9}]}'
+OTHER = '{"id": "u", "hyps": [{"text": "a b", "other": -1}]}'
+
+
+def stdin(content: bytes) -> SimpleNamespace:
+    return SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
+
+
+Ask = Callable[..., list[dict[str, object]]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, run: Path) -> Ask:
+    """What is answered to some bytes on standard input."""
+
+    def served(content: bytes, **options: object) -> list[dict[str, object]]:
+        monkeypatch.setattr("sys.stdin", stdin(content))
+        pieces: list[str] = []
+        charlm.score(serve=True, model=run, out=pieces.append, **options)
+        lines = "".join(pieces)
+        assert lines.count("\n") == len(pieces)
+        return [json.loads(line) for line in lines.splitlines()]
+
+    return served
+
+
+def test_an_answer_is_the_list_with_its_scores(ask: Ask, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "lists.jsonl").write_text(GOOD)
+    pieces: list[str] = []
+    charlm.score(tmp_path / "lists.jsonl", model=run, out=pieces.append)
+    assert ask(GOOD.encode()) == [json.loads("".join(pieces))]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"id": "u"', "standard input:2: not valid JSON"),
+        (b"[1]", "standard input:2: found no object; expected one a line"),
+        (b'{"id": "u", "hyps": []}', "standard input:2: found no hypotheses in 'hyps'"),
+        (b'{"id": "u", "hyps": [{"text": "\xff"}]}', "standard input:2: "),
+        (b'{"id": "u", "hyps": [{"text": "a <s> b"}]}', "standard input:2: hypothesis 1"),
+        (b'{"id": "u", "hyps": [{"text": "a", "nn": 1}]}', "standard input:2: hypothesis 1: the l"),
+        (
+            OTHER.encode(),
+            "standard input:2: hypothesis 1: weight 'am': no such feature; this list has",
+        ),
+    ],
+)
+def test_a_bad_line_is_answered_by_its_error_and_the_next_is_served(
+    ask: Ask, line: bytes, message: str
+) -> None:
+    content = b"\n".join([GOOD.encode(), line, b"", GOOD.encode()])
+    first, error, last = ask(content, weight=["am=1"])
+    assert list(error) == ["error"]
+    assert str(error["error"]).startswith(message)
+    assert first == last
+
+
+def test_a_line_too_long_is_answered_by_its_error_and_the_next_is_served(ask: Ask) -> None:
+    content = b"\n".join([GOOD.encode(), b"[" * (2 * MIB), GOOD.encode()])
+    first, error, last = ask(content, max_line=1)
+    assert error == {
+        "error": "standard input:2: longer than 1 MiB; expected shorter lines; if they are right, "
+        "--max-line MIB lets longer ones pass"
+    }
+    assert first == last
+
+
+def test_a_line_does_not_hang_on_those_before_it(ask: Ask) -> None:
+    flat = '{"id": "u", "text": "a b"}'
+    first, second, third = ask("\r\n".join([GOOD, flat, GOOD]).encode())
+    assert first == third
+    assert second["charlm"] == first["hyps"][0]["charlm"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("layout", "keys"),
+    [
+        ("ranked", ["id", "hyps"]),
+        ("nbest", ["id", "hyps"]),
+        ("jsonl", ["id", "rank", "text", "charlm", "total"]),
+    ],
+)
+def test_answers_come_in_the_layouts_that_are_json(ask: Ask, layout: str, keys: list[str]) -> None:
+    (answer,) = ask(GOOD.encode(), write=layout, weight=["am=-9"])
+    assert list(answer) == keys
+    best = answer if layout == "jsonl" else answer["hyps"][0]  # type: ignore[index]
+    assert best["text"] == "c"
+
+
+def test_lines_of_a_recording_follow_each_other_past_a_bad_one(ask: Ask) -> None:
+    first, _, second, other = ask(
+        "\n".join([GOOD, "{", GOOD, GOOD.replace('"u"', '"other-1"')]).encode(),
+        context="previous",
+        recordings="^(.*)",
+    )
+    assert first["hyps"][0]["charlm"] != second["hyps"][0]["charlm"]  # type: ignore[index]
+    assert first["hyps"][0]["charlm"] == other["hyps"][0]["charlm"]  # type: ignore[index]
+
+
+def test_errors_are_counted(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{{\n".encode()))
+    result = charlm.score(serve=True, model=run, out=lambda text: None)
+    assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")
+
+
+def test_a_broken_packed_stream_ends_the_service(
+    monkeypatch: pytest.MonkeyPatch, run: Path
+) -> None:
+    import gzip
+
+    broken = gzip.compress(f"{GOOD}\n".encode() * 3)[:-12]
+    monkeypatch.setattr("sys.stdin", stdin(broken))
+    with pytest.raises(charlm.DataError, match="standard input"):
+        charlm.score(serve=True, model=run, out=lambda text: None)
+
+
+def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(nbest: object) -> None:
+        raise ProcessError("gone")
+
+    monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{GOOD}\n".encode()))
+    pieces: list[str] = []
+    way = SimpleNamespace(one=lost)
+    with pytest.raises(ProcessError, match="^gone$"):
+        Server(way, Source("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
+    assert pieces == []

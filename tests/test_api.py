@@ -1,0 +1,209 @@
+"""The loaded model: sentences as text in, log10 probabilities out; the words it knows."""
+
+import dataclasses
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import charlm
+from charlm.api import Model, SentenceScore
+from charlm.errors import ConfigError, DataError
+from charlm.model.forms import FormTable
+from charlm.run.folder import MODEL, VOCABULARY, load_info
+from charlm.run.store import load_run
+from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.vocabulary import load_inventory
+
+SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the dog", "<unk>:cat looked"]
+
+
+@pytest.fixture(scope="module")
+def model(tiny_run: Path) -> Model:
+    return charlm.load(tiny_run, device="cpu")
+
+
+@pytest.fixture
+def saved(tiny_run: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the run, its vocabulary with other text rules."""
+
+    def save(*, lower: bool) -> Path:
+        run = tmp_path / "run"
+        shutil.copytree(tiny_run, run)
+        inventory = dataclasses.replace(
+            load_inventory(run / VOCABULARY), normalisation=Normalisation(lower=lower)
+        )
+        inventory.save(run / VOCABULARY)
+        info = load_info(run)
+        dataclasses.replace(info, vocabulary_sha256=inventory.sha256).save(run)
+        return run
+
+    return save
+
+
+@torch.no_grad()
+def slow_log10_probs(run_path: Path, words: list[str]) -> list[float]:
+    """Word by word from the initial state, `</s>` fed in first, over all words at once."""
+    run = load_run(run_path)
+    table = FormTable(run.inventory, run.inventory.words)
+    ids = [run.inventory.word_ids.get(word, 1) for word in words] + [0]
+    state = run.model.context.initial_state(1)
+    log10_probs = []
+    for before, word in zip([0, *ids], ids, strict=False):
+        x_1E = run.model.encoder(table.forms(np.array([before])))
+        h_11H, state = run.model.context(x_1E[None], state)
+        log10_probs.append(float(run.model.output.log_probs(h_11H[0])[0, word]) / math.log(10))
+    return log10_probs
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_is_scored_word_by_word_with_its_end(
+    model: Model, tiny_run: Path, sentence: str
+) -> None:
+    score = model.score(sentence)
+    words = sentence.split()
+    assert score.words == tuple(words)
+    assert score.known == tuple(word in model.words for word in words)
+    assert score.log10_probs == pytest.approx(slow_log10_probs(tiny_run, words), abs=1e-5)
+    assert score.log10_prob == pytest.approx(sum(score.log10_probs))
+
+
+def test_what_a_caller_holds_has_public_names(model: Model) -> None:
+    assert type(model) is charlm.Model
+    assert type(model.score("the cat")) is charlm.SentenceScore
+
+
+def test_sentences_scored_together_are_scored_as_if_alone(model: Model) -> None:
+    together = model.score_many(iter(SENTENCES))
+    assert [score.words for score in together] == [tuple(s.split()) for s in SENTENCES]
+    for sentence, score in zip(SENTENCES, together, strict=True):
+        assert score.log10_probs == pytest.approx(model.score(sentence).log10_probs, abs=1e-5)
+    assert model.score_many([]) == []
+    assert model.score_many(SENTENCES[0]) == [model.score(SENTENCES[0])]
+
+
+def test_the_probabilities_of_all_first_words_sum_to_one(model: Model) -> None:
+    firsts = model.score_many(model.words[1:])
+    end = model.score("").log10_probs[0]
+    total = sum(10 ** score.log10_probs[0] for score in firsts) + 10**end
+    assert total == pytest.approx(1.0, abs=1e-5)
+
+
+def test_evaluating_a_file_gives_the_same_total(model: Model, corpus_dir: Path) -> None:
+    lines = (corpus_dir / "test.txt").read_text().splitlines()
+    (evaluation,) = charlm.evaluate(
+        model.path, data=corpus_dir, split="test", state="sentence", device="cpu"
+    )
+    total = sum(score.log10_prob for score in model.score_many(lines))
+    assert total == pytest.approx(evaluation.by_state["sentence"].sums.log10_prob, abs=1e-4)
+
+
+def test_marks_at_the_ends_and_further_blanks_are_no_words(model: Model) -> None:
+    assert model.score("<s>  the\tdog </s>") == model.score("the dog")
+
+
+def test_the_text_rules_of_the_run_are_applied(saved: Callable[..., Path]) -> None:
+    model = charlm.load(saved(lower=True), device="cpu")
+    assert model.score("The CAT").words == ("the", "cat")
+    assert model.neighbours("CAT").form == "cat"
+    assert model.vectors("CAT").tolist() == model.vectors("cat").tolist()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (
+            "a\nb",
+            "sentence 'a\\nb': found a line end; expected one sentence; give several to score_many",
+        ),
+        (
+            "a <s> b",
+            "sentence 'a <s> b': found <s> within a line; expected one sentence a line",
+        ),
+    ],
+)
+def test_what_is_not_one_sentence_is_refused(model: Model, sentence: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        model.score(sentence)
+    assert str(caught.value) == message
+
+
+def test_a_model_that_gives_no_numbers_is_refused(tiny_run: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(tiny_run, run)
+    tensors, meta = read_tensors(run / MODEL)
+    (bias,) = [name for name in tensors if name.startswith("output") and name.endswith("bias")]
+    tensors[bias][2:4] = torch.tensor([3e38, -3e38])  # their difference is no float
+    write_tensors(run / MODEL, tensors, meta=meta)
+    model = charlm.load(run, device="cpu")
+    with pytest.raises(DataError) as caught:
+        model.score(model.words[3])
+    assert str(caught.value) == (
+        f"{run}: the model is broken: log probabilities are NaN or infinite; expected numbers; "
+        "train it again"
+    )
+
+
+def test_vectors_are_a_row_a_word_at_any_tap(model: Model) -> None:
+    words = ["cat", "caaat", "cat"]
+    after = model.vectors(words)
+    before = model.vectors(words, at="char-cnn")
+    assert after.shape == before.shape == (3, 16)
+    assert after.dtype == np.float32
+    assert after[0].tolist() == after[2].tolist() != after[1].tolist()
+    assert after.tolist() == model.vectors(words, at="highway").tolist()
+    assert after.tolist() != before.tolist()
+
+
+def test_neighbours_are_those_of_the_public_function(model: Model, tiny_run: Path) -> None:
+    expected = charlm.neighbours("caat", model=tiny_run, k=3, at="char-cnn", device="cpu")
+    assert (model.neighbours("caat", k=3, at="char-cnn"),) == expected
+    with pytest.raises(
+        ConfigError, match="at: found 'top'; expected one of char-cnn, transform, highway"
+    ):
+        model.neighbours("caat", at="top")
+
+
+def test_a_model_tells_its_words_path_and_settings(model: Model, tiny_run: Path) -> None:
+    assert model.words[:2] == ("</s>", "<unk>")
+    assert "looked" in model.words
+    assert model.path == tiny_run
+    assert model.settings["context"]["dim"] == 8
+    assert repr(model) == f"<charlm model '{tiny_run}', 16 words>"
+
+
+def test_without_a_path_the_newest_run_is_loaded(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="no model was said and exp/ holds no finished one"):
+        charlm.load()
+    shutil.copytree(tiny_run, tmp_path / "exp/tiny")
+    assert charlm.load(device="cpu").path == Path("exp/tiny")
+
+
+def test_a_score_as_json_names_its_parts() -> None:
+    score = SentenceScore(("a", "zz"), (True, False), (-1.0, -2.0, -0.5))
+    assert score.to_dict() == {
+        "words": ["a", "zz"],
+        "known": [True, False],
+        "log10_probs": [-1.0, -2.0, -0.5],
+        "log10_prob": -3.5,
+    }
+
+
+def test_sampling_draws_what_the_command_draws(tiny_run: Path) -> None:
+    drawn = charlm.load(tiny_run).sample(3, temperature=0.8, prefix="the", seed=5)
+    assert drawn == list(
+        charlm.sample(tiny_run, n=3, temperature=0.8, prefix="the", seed=5).sentences
+    )
+
+
+def test_no_sentence_is_an_error(tiny_run: Path) -> None:
+    with pytest.raises(ConfigError, match="n 0: expected 1 or more"):
+        charlm.load(tiny_run).sample(0)

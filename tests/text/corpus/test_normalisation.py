@@ -1,0 +1,216 @@
+"""Raw lines and their tokens, in several scripts, and that doing it twice changes nothing."""
+
+import itertools
+import random
+import re
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.corpus import normalisation as rules
+from charlm.text.corpus.normalisation import TOKENISERS, UNICODE_FORMS, Normalisation
+
+SIMPLE = Normalisation(tokenise="simple")
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("", ""),
+        (" a  b\t\tc ", "a b c"),
+        ("a\u00a0b\u3000c\u2028d\u0085e", "a\u00a0b\u3000c\u2028d\u0085e"),
+        ("Don't stop, (really).", "Don't stop, (really)."),
+        ("cafe\u0301", "caf\u00e9"),
+        ("\ufeffa b", "a b"),
+        ("a b\r", "a b"),
+        ("a b \r \t", "a b"),
+        ("a\rb", "a\rb"),
+        ("\ufeff", ""),
+    ],
+)
+def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) -> None:
+    assert Normalisation()(line) == tokens
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("Don't stop, (really).", "Don't stop , ( really ) ."),
+        ("it 's he 'll 's' 'no 'x", "it 's he 'll ' s ' 'no 'x"),
+        ("rock'n'roll 'tis dogs'", "rock'n'roll ' tis dogs '"),
+        ("well-known, mid- and x--y", "well-known , mid - and x -- y"),
+        ("3.14 1,000 1,234.5 10:30 1/2 1990-91", "3.14 1,000 1,234.5 10:30 1/2 1990-91"),
+        ("-5 +5 (-5) a=-5 5-5", "-5 +5 ( -5 ) a = -5 5-5"),
+        ("3rd, 1980s; $3.50 5%", "3rd , 1980s ; $ 3.50 5 %"),
+        ("end.Start 1. 2.", "end . Start 1 . 2 ."),
+        ("the U.S., e.g. x.y.z", "the U.S. , e.g. x . y . z"),
+        ("Wait... what?! ``no''", "Wait ... what ? ! `` no ''"),
+        ("a\u00a0b\u3000c\u2028d\u0085e\u200bf", "a b c d e f"),
+        ("snake_case.method()", "snake_case . method ( )"),
+        ("l\u2019homme d'\u00c9tat", "l\u2019homme d'\u00c9tat"),
+        ("\u00abOui\u00bb\u2014non\u2026", "\u00ab Oui \u00bb \u2014 non \u2026"),
+        ("col\u00b7legi", "col\u00b7legi"),
+        ("q\u0323\u0301x\u0301!", "q\u0323\u0301x\u0301 !"),
+        ("Москва\u0301, \u2116\u00a05.", "Москва\u0301 , \u2116 5 ."),
+        ("हिन्दी में, क्या।", "हिन्दी में , क्या ।"),
+        ("\u0661\u066b\u0665 المغرب،", "\u0661\u066b\u0665 المغرب ،"),
+        ("می\u200cخواهم\u061f", "می\u200cخواهم \u061f"),
+        ("שו\u05f4ת", "שו\u05f4ת"),
+        ("中文，句子。", "中文 ， 句子 。"),
+        ("👩🏽\u200d💻❤\ufe0f!!", "👩🏽\u200d💻 ❤\ufe0f !!"),
+        ("x²", "x²"),
+    ],
+)
+def test_simple_splits_punctuation_off_and_leaves_words_whole(line: str, tokens: str) -> None:
+    assert SIMPLE(line) == tokens
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("3.14 1,000 -5 +5 .5 -.5", "N N N N N N"),
+        ("10:30 1/2 1990-91 2024-01-31 192.168.0.1", "N N N N N"),
+        ("\u0661\u066b\u0665 \u0967\u0968 \u22125", "N N N"),
+        ("3rd 1980s 5% x2 1e5 ½ - . , N", "3rd 1980s 5% x2 1e5 ½ - . , N"),
+        ("5, (5)", "5, (5)"),
+    ],
+)
+def test_numbers_become_n_where_the_whole_token_is_one(line: str, tokens: str) -> None:
+    assert Normalisation(numbers=True)(line) == tokens
+
+
+def test_numbers_are_found_after_tokenising() -> None:
+    normalise = Normalisation(tokenise="simple", numbers=True)
+    assert normalise("5, (5) $3.50 5%") == "N , ( N ) $ N N %"
+
+
+def test_lower_case_spares_n_only_where_it_stands_for_numbers() -> None:
+    assert Normalisation(lower=True)("N Nine 9") == "n nine 9"
+    assert Normalisation(lower=True, numbers=True)("N Nine 9") == "N nine N"
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("ΟΔΟΣ Σ", "οδος σ"),  # a final sigma is another letter
+        ("\u0130", "i\u0307"),
+        ("J\u030c", "\u01f0"),  # composed in lower case only
+        ("STRASSE Straße", "strasse straße"),
+        ("\u212a", "k"),
+    ],
+)
+def test_lower_case_is_unicode_s_and_composed_again(line: str, tokens: str) -> None:
+    assert Normalisation(lower=True)(line) == tokens
+
+
+@pytest.mark.parametrize(
+    ("form", "tokens"),
+    [
+        ("NFC", "\u00e9 \ufb01\u00a0\u211d"),
+        ("NFD", "e\u0301 \ufb01\u00a0\u211d"),
+        ("NFKC", "\u00e9 fi R"),
+        ("NFKD", "e\u0301 fi R"),
+        ("none", "e\u0301 \ufb01\u00a0\u211d"),
+    ],
+)
+def test_unicode_forms_are_those_of_the_standard(form: str, tokens: str) -> None:
+    assert Normalisation(unicode=form)("e\u0301 \ufb01\u00a0\u211d") == tokens
+
+
+ALL = [
+    Normalisation(lower, unicode, tokenise, numbers)
+    for lower, unicode, tokenise, numbers in itertools.product(
+        (False, True), UNICODE_FORMS, TOKENISERS, (False, True)
+    )
+]
+
+
+@pytest.mark.parametrize("normalise", ALL, ids=str)
+def test_markers_between_blanks_survive_every_step(normalise: Normalisation) -> None:
+    line = "<s> a <unk> b-1.x <unk>:it's-3.5,(x) <unk>:12 <unk>: </s>"
+    kept = ["<s>", "<unk>", "<unk>:it's-3.5,(x)", "<unk>:12", "<unk>:", "</s>"]
+    assert [token for token in normalise(line).split(" ") if "<" in token] == kept
+
+
+def test_the_spelling_of_an_unknown_word_follows_case_and_unicode_form() -> None:
+    assert Normalisation(lower=True)("<unk>:Cafe\u0301") == "<unk>:caf\u00e9"
+
+
+def test_markers_within_a_word_are_punctuation() -> None:
+    assert SIMPLE("(<unk>)") == "( < unk > )"
+
+
+def nasty_lines() -> list[str]:
+    pieces = [
+        *"aAbN019.,-+'’!?<>:/_=$%()`~*# \t\r\ufeff\u00a0\u3000\u200b\u200d\u0301\u030c\u0345",
+        *"ßİΣσςJ\u212a\u2126ﬁ…´½²٣٫−–क्षिé👩🏽💻\x85\u2028\u1e9e\u0390\u01c5\u24b6\u3392\u1100\u1161",
+        *("<unk>", "<s>", "</s>", "<unk>:", "N", " N ", "1,0", "U.S."),
+    ]
+    draw = random.Random(1)
+    return ["".join(draw.choices(pieces, k=draw.randint(1, 12))) for _ in range(1500)]
+
+
+@pytest.mark.parametrize("normalise", ALL, ids=str)
+def test_normalising_twice_is_normalising_once(normalise: Normalisation) -> None:
+    once = [normalise(line) for line in nasty_lines()]
+    assert [normalise(line) for line in once] == once
+
+
+@pytest.mark.parametrize("normalise", ALL, ids=str)
+def test_tokens_are_never_empty_and_hold_no_blank(normalise: Normalisation) -> None:
+    for line in map(normalise, nasty_lines()):
+        assert line == "" or re.fullmatch(r"[^ \t\n]+(?: [^ \t\n]+)*", line)
+
+
+@pytest.mark.parametrize("normalise", ALL, ids=str)
+def test_a_normalisation_survives_json(normalise: Normalisation) -> None:
+    assert Normalisation.from_dict(normalise.to_dict(), "run.json") == normalise
+
+
+GOOD = Normalisation().to_dict()
+
+
+def test_a_long_word_is_cut_as_a_short_one() -> None:
+    others = ["U.S.", *"ab1.-',\u0301\u200d\u00e9\u5b57\u2026\x1c\x1f"]
+    draw = random.Random(0)
+    for _ in range(3000):
+        word = "".join(draw.choices(others, k=draw.randint(1, 20)))
+        scanner = rules._SCANNER
+        assert scanner.tokens_of_long(word) == scanner.unicode(word), word
+        if word.isascii():
+            assert scanner.ascii(word) == scanner.unicode(word), word
+
+
+def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
+    dotted = "a." * 20_000  # for each letter to the end of the word would take minutes
+    assert SIMPLE(f"{dotted}bc {dotted}") == f"{'a . ' * 20_000}bc {dotted}"
+    lowered = Normalisation(lower=True, tokenise="simple")
+    for cached in (rules.simple_tokens, rules._lower):
+        cached.cache_clear()
+    lowered("A-" * 200 + " B b")  # the words beside junk are kept, as those of other lines
+    assert rules.simple_tokens.cache_info().currsize == 1
+    assert rules._lower.cache_info().currsize == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "found NoneType; expected the keys lower, unicode, tokenise, numbers"),
+        ([], "found list; expected the keys lower, unicode, tokenise, numbers"),
+        ({}, "found []; expected the keys lower, unicode, tokenise, numbers"),
+        (GOOD | {"upper": True}, "found ['lower', 'numbers', 'tokenise', 'unicode', 'upper']; "),
+        (GOOD | {"lower": 1}, "lower is 1; expected a bool"),
+        (GOOD | {"unicode": ["NFC"]}, "unicode is ['NFC']; expected a str"),
+        (GOOD | {"unicode": "NFX"}, "unicode: found 'NFX'; expected one of NFC, NFD, NFKC, NFKD,"),
+        (GOOD | {"tokenise": "x"}, "tokenise: found 'x'; expected one of none, simple"),
+    ],
+)
+def test_the_normalisation_of_a_stranger_is_refused_by_name(value: object, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        Normalisation.from_dict(value, "run.json")
+    assert str(caught.value).startswith(f"run.json: {message}")
+
+
+def test_an_unknown_unicode_form_is_an_error_of_the_options() -> None:
+    with pytest.raises(ConfigError, match=r"^unicode: found 'nfc'; expected one of NFC, NFD"):
+        Normalisation(unicode="nfc")

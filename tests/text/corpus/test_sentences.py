@@ -1,0 +1,187 @@
+"""A corpus directory, and its text as form ids."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.errors import DataError
+from charlm.text.corpus import line_blocks as text_blocks
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.sentences import blocks, corpus_normalisation, read_sentences, split_path
+from charlm.text.corpus.tokens import without_marks
+from charlm.text.io import files
+from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+from charlm.text.vocabulary.vocabulary import inventory_of
+
+INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a zz b\n\nb <unk> zz <unk>:qq\n")
+    return path
+
+
+def test_a_split_is_a_file_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "valid.txt").touch()
+    assert split_path(tmp_path, "valid") == tmp_path / "valid.txt"
+
+
+def test_a_missing_folder_or_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        split_path(tmp_path / "none", "train")
+    assert str(caught.value) == (
+        f"{tmp_path}/none: no such folder; expected one that holds train.txt, valid.txt, test.txt"
+    )
+    with pytest.raises(DataError) as caught:
+        split_path(tmp_path, "train")
+    assert str(caught.value) == (
+        f"{tmp_path}/train.txt: no such file; expected one sentence a line, words between blanks"
+    )
+
+
+def test_the_normalisation_is_what_corpus_json_says_else_nfc(tmp_path: Path) -> None:
+    assert corpus_normalisation(tmp_path) == Normalisation(unicode="NFC")
+    said = Normalisation(lower=True, unicode="NFKC", tokenise="simple", numbers=True)
+    (tmp_path / "corpus.json").write_text(json.dumps({"normalisation": said.to_dict()}))
+    assert corpus_normalisation(tmp_path) == said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "not what `charlm prep` writes; expected an object"),
+        ("{}", "found NoneType; expected the keys lower, unicode, tokenise, numbers"),
+    ],
+)
+def test_a_corpus_json_of_another_kind_is_refused(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    path = tmp_path / "corpus.json"
+    path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        corpus_normalisation(tmp_path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentences"),
+    [
+        ("a b\nc\n", [["a", "b"], ["c"]]),
+        ("a b\r\nc", [["a", "b"], ["c"]]),
+        ("\ufeff a \t b \n\n", [["a", "b"], []]),
+        ("a\u00a0b\u2028c\u0085d\n", [["a\u00a0b\u2028c\u0085d"]]),
+        ("<s> a </s>\n<s> </s>\n</s>\n<s>\n", [["a"], [], [], []]),
+        ("", []),
+    ],
+)
+def test_a_line_is_a_sentence_and_blanks_and_marks_are_no_words(
+    tmp_path: Path, content: str, sentences: list[list[str]]
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_bytes(content.encode())
+    assert list(read_sentences(path)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "n_sentences"),
+    [(0, 3), (1, 0), (2, 1), (3, 1), (4, 1), (5, 2), (6, 3), (99, 3)],  # 2, 3 and 1 tokens
+)
+def test_reading_stops_before_the_sentence_that_is_too_much(
+    tmp_path: Path, max_tokens: int, n_sentences: int
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("a\nb c\n\n")
+    assert len(list(read_sentences(path, max_tokens=max_tokens))) == n_sentences
+
+
+@pytest.mark.parametrize(
+    ("line", "mark"), [("a <s> b", "<s>"), ("a </s> b", "</s>"), ("a </s> </s>", "</s>")]
+)
+def test_a_mark_within_a_line_is_refused_with_its_place(
+    tmp_path: Path, line: str, mark: str
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(f"a\n{line}\n")
+    with pytest.raises(DataError) as caught:
+        list(read_sentences(path))
+    assert str(caught.value) == (
+        f"{path}:2: found {mark} within a line; expected one sentence a line"
+    )
+
+
+def test_taking_marks_away_leaves_the_list_that_was_given() -> None:
+    words = ["<s>", "a", "</s>"]
+    assert without_marks(words, where="here") == ["a"]
+    assert words == ["<s>", "a", "</s>"]
+
+
+def test_a_form_outside_the_vocabulary_gets_one_id_from_v_on_and_keeps_its_spelling() -> None:
+    form_ids = FormIds(INVENTORY)
+    tokens = ["a", "zz", "<unk>", "qq", "zz", "<unk>:a", "<unk>:"]
+    assert [form_ids[token] for token in tokens] == [2, 4, 1, 5, 4, 6, 7]
+    assert form_ids.spellings == ["zz", "qq", "a", "<unk>:"]
+
+
+def test_encoded_sentences_end_in_the_end_of_sentence() -> None:
+    encoded = encode_sentences([["b", "zz"], []], FormIds(INVENTORY))
+    assert [ids.tolist() for ids in encoded] == [[3, 4, 0], [0]]
+    assert encoded[0].dtype == np.int32
+
+
+def test_an_encoded_text_is_one_array_with_its_spellings(text: Path, tmp_path: Path) -> None:
+    encoded = encode_text(text, INVENTORY, stem=tmp_path / "kept")
+    assert encoded.ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
+    assert encoded.spellings == ("zz", "qq")
+    assert encoded.n_sentences == 3
+    assert encoded.sha256 == files.sha256_of(text)
+    raw = (tmp_path / "kept.ids").read_bytes()
+    assert raw[:8] == b"\x02\0\0\0\x04\0\0\0"
+
+
+def test_encoding_in_blocks_changes_nothing(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = encode_text(text, INVENTORY, stem=tmp_path / "whole")
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1)
+    cut = encode_text(text, INVENTORY, stem=tmp_path / "cut")
+    assert cut.ids.tolist() == whole.ids.tolist()
+    assert (cut.spellings, cut.n_sentences) == (whole.spellings, whole.n_sentences)
+
+
+@pytest.mark.parametrize(
+    ("content", "max_tokens", "note"),
+    [("", 0, ""), ("a b c\n", 3, ", the first of at most 3 tokens")],
+)
+def test_a_text_without_a_sentence_is_refused(
+    tmp_path: Path, content: str, max_tokens: int, note: str
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        encode_text(path, INVENTORY, stem=tmp_path / "kept", max_tokens=max_tokens)
+    assert str(caught.value) == f"{path}: no sentence; expected one a line{note}"
+
+
+@pytest.mark.parametrize(
+    ("size", "lengths"),
+    [(1, [1, 1, 1]), (3, [1, 2]), (4, [2, 1]), (99, [3])],  # sentences of 3, 1 and 3 tokens
+)
+def test_blocks_end_with_the_sentence_that_fills_them(size: int, lengths: list[int]) -> None:
+    sentences = [["a", "b"], [], ["c", "d"]]
+    cut = list(blocks(sentences, size=size))
+    assert [len(block) for block in cut] == lengths
+    assert [words for block in cut for words in block] == sentences
+
+
+def test_decomposed_text_is_trained_on_as_it_is_evaluated(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("cafe\u0301 caf\u00e9\n")
+    inventory = inventory_of(read_sentences(path, normalisation=Normalisation()))
+    encoded = encode_text(path, inventory, stem=tmp_path / "text")
+    assert inventory.words[2:] == ("caf\u00e9",)
+    assert encoded.ids.tolist() == [2, 2, 0]

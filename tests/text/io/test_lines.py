@@ -1,0 +1,141 @@
+"""Lines as they stand in files: where they end, how they are numbered, what is none."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.text.io.files import open_bytes
+from charlm.text.io.lines import (
+    MIB,
+    CutLine,
+    Invalid,
+    LineRules,
+    raw_lines,
+    read_lines,
+    split_words,
+)
+
+PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS.keys())
+Pack = Callable[[bytes], bytes]
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def on_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content)))  # type: ignore[type-var]
+    monkeypatch.setattr("sys.stdin", stream)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\xef\xbb\xbf", []),
+        (b"\n", [""]),
+        (b"a b\nc\n", ["a b", "c"]),
+        (b"a b\nc", ["a b", "c"]),
+        (b"a b\r\nc\r\n", ["a b", "c"]),
+        (b"a b\r\nc\r", ["a b", "c"]),
+        (b"\xef\xbb\xbfa\nb\n", ["a", "b"]),
+        (b"\xef\xbb\xbf\nb\n", ["", "b"]),
+        (b"a\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        ("a\u0085b\u2028c\u2029d\x0be\x0cf\rg\n".encode(), ["a\u0085b\u2028c\u2029d\x0be\x0cf\rg"]),
+    ],
+)
+@packed
+def test_lines_end_at_lf_alone_and_lose_bom_and_crlf(
+    tmp_path: Path, content: bytes, lines: list[str], pack: Pack
+) -> None:
+    path = written(tmp_path / "text", pack(content))
+    assert list(read_lines(path)) == list(enumerate(lines, 1))
+
+
+@packed
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
+    on_stdin(monkeypatch, pack(b"a\nb\n"))
+    assert list(read_lines("-")) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("invalid", ["error", "replace", "drop"])
+def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path, invalid: Invalid) -> None:
+    path = written(tmp_path / "text", b"a\nb\0c\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(invalid=invalid)))
+    expected = f"{path}:2: found a NUL byte; expected text, not a binary file"
+    assert str(caught.value) == expected
+
+
+def test_invalid_utf_8_is_an_error_with_file_line_and_column(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"good\nbad \xff here\n")
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path))
+    assert str(caught.value) == (
+        f"{path}:2: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the file, "
+        "or let `charlm prep --invalid replace` or `drop` clean it"
+    )
+
+
+def test_messages_call_a_dash_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_stdin(monkeypatch, b"\xff\n")
+    with pytest.raises(DataError, match=r"^standard input:1: invalid UTF-8"):
+        list(read_lines("-"))
+
+
+def test_invalid_utf_8_can_be_replaced_or_dropped(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"a\nb\xff\nc\n\xed\xa0\x80\n")
+    replaced = [(1, "a"), (2, "b\ufffd"), (3, "c"), (4, "\ufffd\ufffd\ufffd")]
+    assert list(read_lines(path, rules=LineRules(invalid="replace"))) == replaced
+    assert list(read_lines(path, rules=LineRules(invalid="drop"))) == [(1, "a"), (3, "c")]
+
+
+def test_words_end_at_space_and_tab_alone() -> None:
+    line = " a\t\tb  c\u00a0d\u3000e\u2028f\u0085g\x0bh "
+    assert split_words(line) == ["a", "b", "c\u00a0d\u3000e\u2028f\u0085g\x0bh"]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_line_may_be_as_long_as_allowed(tmp_path: Path, end: bytes) -> None:
+    path = written(tmp_path / "text", b"a\n" + b"b" * 9 + end)
+    assert list(read_lines(path, rules=LineRules(longest=9))) == [(1, "a"), (2, "b" * 9)]
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(longest=8, shorten="cut it")))
+    assert str(caught.value) == f"{path}:2: longer than 8 bytes; expected shorter lines; cut it"
+
+
+@packed
+def test_a_line_can_be_cut_and_the_next_ones_keep_their_numbers(tmp_path: Path, pack: Pack) -> None:
+    path = written(tmp_path / "text", pack(b"a\n" + b"b\0" * 99_999 + b"\nc\n" + b"d" * 9))
+    with open_bytes(path) as file:
+        found = list(raw_lines(file, "text", rules=LineRules(longest=8, cuts=True)))
+    assert found == [(1, b"a"), (2, b"b\0b\0b\0b\0b"), (3, b"c"), (4, b"d" * 9)]
+    assert [isinstance(line, CutLine) for _, line in found] == [False, True, False, True]
+
+
+def test_an_endless_line_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+            buffer[:] = b"b" * len(buffer)
+            return len(buffer)
+
+    stream = SimpleNamespace(buffer=io.BufferedReader(Endless()))
+    monkeypatch.setattr("sys.stdin", stream)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"^standard input:1: longer than 1 MiB; "):
+        list(read_lines("-", rules=LineRules(longest=MIB)))
+    assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    tracemalloc.stop()

@@ -1,0 +1,211 @@
+"""The vocabulary of a corpus directory, and what it leaves out."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.build_vocabulary import SplitCounts, build_vocabulary
+from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
+
+# a 3, b 2, the rest once: the vocabulary is a and b. Letters: a 3, b 2, c 2, d 2, e 1, f 1.
+TRAIN = "a b a\n\na b cd dc\nef\n"
+# Known: a, b. Literal: <unk> twice, <unk>:xyx. OOV: cd, zz (twice).
+VALID = "a cd <unk> zz\nb <unk> <unk>:xyx zz\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "train.txt").write_text(TRAIN)
+    (tmp_path / "valid.txt").write_text(VALID)
+    return tmp_path
+
+
+def test_the_table_of_kim_et_al_counts_markers_and_ends_of_sentences(data: Path) -> None:
+    result = build_vocabulary(data=data)
+    assert result.n_words == 4  # a, b, </s>, <unk>
+    assert result.n_characters == 4  # a, b, c, d
+    assert result.n_characters_as_published == 9
+    assert result.inventory.n_characters == 10
+    assert result.n_tokens == 8 + 4
+
+
+def test_what_is_out_of_vocabulary_is_told_apart_from_a_literal_unk(data: Path) -> None:
+    result = build_vocabulary(data=data)
+    assert result.splits["valid"] == SplitCounts(
+        n_sentences=2,
+        n_words=8,
+        n_types=5,  # a, cd, <unk>, zz, b
+        n_literal_unk=3,
+        n_oov=3,
+        n_oov_types=2,
+        n_unknown_characters=3 + 4,  # xyx, and zz twice
+        n_unknown_character_types=3,
+    )
+    assert result.splits["valid"].oov_share == 3 / 8
+    assert result.splits["valid"].oov_type_share == 2 / 5
+    assert result.splits["valid"].unk_share == 6 / 8
+
+
+def test_words_of_train_that_became_unk_are_out_of_its_own_vocabulary(data: Path) -> None:
+    train = build_vocabulary(data=data).splits["train"]
+    assert (train.n_oov, train.n_oov_types, train.n_literal_unk) == (3, 3, 0)
+    assert train.n_unknown_characters == 2  # e and f
+
+
+def test_a_split_that_does_not_exist_is_left_out(data: Path) -> None:
+    assert list(build_vocabulary(data=data).splits) == ["train", "valid"]
+
+
+def test_an_empty_split_has_shares_of_nothing(data: Path) -> None:
+    (data / "test.txt").touch()
+    test = build_vocabulary(data=data).splits["test"]
+    assert (test.n_words, test.oov_share, test.oov_type_share, test.unk_share) == (0, 0, 0, 0)
+
+
+def test_the_longest_words_come_by_length_and_then_by_count(data: Path) -> None:
+    (data / "train.txt").write_text("aaa bb cccc bb dd dd dd e f gggg <unk>\n")
+    result = build_vocabulary(data=data, max_word_length=3)
+    assert result.longest_words == ("cccc", "gggg", "aaa", "dd", "bb")
+    assert result.inventory.n_cut_words == 2
+
+
+def test_characters_beyond_the_cut_are_not_read(data: Path) -> None:
+    (data / "valid.txt").write_text("axxx\n")
+    cut = build_vocabulary(data=data, max_word_length=2).splits["valid"]
+    assert cut.n_unknown_characters == 1
+
+
+def test_a_text_of_unk_alone_is_a_vocabulary_of_two(data: Path) -> None:
+    (data / "train.txt").write_text("<unk> <unk>\n")
+    result = build_vocabulary(data=data)
+    assert result.inventory.words == ("</s>", "<unk>")
+    assert (result.longest_words, result.n_characters) == ((), 0)
+
+
+def test_the_options_make_the_inventory_and_the_corpus_its_normalisation(data: Path) -> None:
+    normalisation = Normalisation(lower=True, numbers=True)
+    told = {"normalisation": normalisation.to_dict()}
+    (data / "corpus.json").write_text(json.dumps(told))
+    options = {"size": 5, "min_count": 1, "min_char_count": 1, "max_word_length": 7}
+    result = build_vocabulary(data=data, **options)  # type: ignore[arg-type]  # they are ints
+    sentences = [line.split() for line in TRAIN.splitlines()]
+    assert result.inventory == inventory_of(
+        sentences,
+        size=5,
+        min_count=1,
+        min_char_count=1,
+        max_word_length=7,
+        normalisation=normalisation,
+    )
+
+
+def test_the_vocabulary_is_written_where_asked_and_nowhere_else(data: Path) -> None:
+    before = sorted(data.iterdir())
+    build_vocabulary(data=data)
+    assert sorted(data.iterdir()) == before
+    result = build_vocabulary(data=data, out=data / "vocab.json")
+    assert load_inventory(data / "vocab.json") == result.inventory
+
+
+def test_the_json_holds_every_figure(data: Path) -> None:
+    result = build_vocabulary(data=data)
+    told = result.to_dict()
+    splits = told.pop("splits")
+    assert told == {
+        "n_words": 4,
+        "n_characters": 4,
+        "n_characters_as_published": 9,
+        "n_characters_with_all_markers": 10,
+        "n_morphs": None,
+        "morphs_per_word": None,
+        "n_tokens": 12,
+        "longest_words": ["a", "b"],
+        "max_word_length": 65,
+        "n_cut_words": 0,
+        "normalisation": Normalisation().to_dict(),
+        "sha256": result.inventory.sha256,
+        "counts_sha256": result.inventory.counts_sha256,
+    }
+    assert isinstance(splits, dict)
+    assert list(splits) == ["train", "valid"]
+    assert splits["valid"]["oov_share"] == 3 / 8
+
+
+def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
+    (data / "morphs.tsv").write_text("a\tx y z\nb\tx\n")
+    result = build_vocabulary(data=data, out=data / "vocab.json", morphs=str(data / "morphs.tsv"))
+    assert result.n_morphs == 3
+    assert result.morphs_per_word == (3 * 3 + 2 * 1) / 5  # a three times, b twice
+    told = result.to_dict()
+    assert (told["n_morphs"], told["morphs_per_word"]) == (3, 2.2)
+    assert load_inventory(data / "vocab.json") == result.inventory
+
+
+def test_a_segmenter_that_does_not_exist_is_found_before_the_corpus_is_read(data: Path) -> None:
+    with pytest.raises(ConfigError, match="morphs: found 'morfesor'; expected sentencepiece:N, "):
+        build_vocabulary(data=data / "none", morphs="morfesor")
+
+
+def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
+    program = (
+        "from charlm.text.vocabulary.build_vocabulary import build_vocabulary as b;"
+        f"print(b(data={str(data)!r}, out='OUT', morphs='sentencepiece:60').to_dict())"
+    )
+    (data / "train.txt").write_text(" ".join(f"w{n % 97} é{n % 89}" for n in range(400)) + "\n")
+    printed = []
+    for seed in ("1", "2"):
+        out = data / f"vocab-{seed}.json"
+        done = subprocess.run(
+            [sys.executable, "-c", program.replace("OUT", str(out))],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        printed.append((done.stdout, out.read_bytes()))
+    assert printed[0] == printed[1]
+
+
+def test_no_corpus_and_no_vocabulary_are_one_line(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none: no such folder; expected one that holds train.txt"):
+        build_vocabulary(data=tmp_path / "none")
+    with pytest.raises(ConfigError, match="size: found 1; expected 3 or more"):
+        build_vocabulary(data=data, size=1)
+    (data / "train.txt").write_text("\n\n")
+    with pytest.raises(DataError, match="train.txt: no word in it; expected text"):
+        build_vocabulary(data=data)
+
+
+def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> None:
+    text = corpus_dir / "train.txt"
+    before = text.read_bytes()
+    with pytest.raises(DataError) as caught:
+        build_vocabulary(data=corpus_dir, out=text)
+    assert str(caught.value) == (
+        f"{text}: holds something else than a vocabulary; name another --out"
+    )
+    assert text.read_bytes() == before
+
+
+def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
+    corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
+    monkeypatch.setattr("charlm.text.vocabulary.build_vocabulary.load_inventory", pytest.fail)
+    with pytest.raises(ConfigError, match="pipe: is a device or a pipe; expected a file"):
+        build_vocabulary(data=corpus_dir, out=pipe)
+
+
+def test_a_vocabulary_is_written_over_by_the_next(corpus_dir: Path, tmp_path: Path) -> None:
+    build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
+    result = build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json")
+    assert load_inventory(tmp_path / "vocab.json") == result.inventory

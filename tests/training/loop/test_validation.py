@@ -1,0 +1,39 @@
+"""The validation text divided among processes: together they read what one does."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charlm.run.store import load_run
+from charlm.scoring.likelihood.nll import nll_sums, validation_perplexity
+from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
+from charlm.training.loop.validation import validation_chunks
+from charlm.training.ranks import Ranks
+from charlm.training.recipe.recipe import build_recipe
+
+SENTENCES = [words.split() for words in ("the cat sat", "", "a dog looked at the cat", "mats", "a")]
+
+
+@pytest.mark.parametrize("batching", ["streams", "sentences"])
+@pytest.mark.parametrize("size", [2, 4])
+def test_the_shares_of_the_processes_are_the_text(batching: str, size: int, tiny_run: Path) -> None:
+    run = load_run(tiny_run)
+    recipe, _ = build_recipe({"batching": {"type": batching}, "batch_size": 4})
+    form_ids = FormIds(run.inventory)
+    ids = np.concatenate(encode_sentences(SENTENCES, form_ids))
+    text = EncodedText(ids, tuple(form_ids.spellings), len(SENTENCES), "")
+
+    def chunks(columns: slice) -> list[tuple[np.ndarray, np.ndarray]]:
+        found = validation_chunks(
+            run.model, text, inventory=run.inventory, recipe=recipe, columns=columns
+        )
+        return list(found)
+
+    whole = chunks(Ranks().columns)
+    sums = [nll_sums(chunks(Ranks(rank, size).columns)) for rank in range(size)]
+    total, n_tokens = nll_sums(whole)
+    assert n_tokens == len(ids) == sum(n for _, n in sums)
+    assert max(n for _, n in sums) < n_tokens
+    assert sum(each for each, _ in sums) == pytest.approx(total, rel=1e-6)
+    assert validation_perplexity(whole) == pytest.approx(np.exp(total / n_tokens))

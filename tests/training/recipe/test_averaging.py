@@ -1,0 +1,123 @@
+"""Averages of weights against sums written out, and the trigger against the published loop."""
+
+from itertools import accumulate, product
+from typing import Any
+
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.settings import Family, build_part
+from charlm.training.recipe.averaging import (
+    AVERAGINGS,
+    Averaging,
+    Exponential,
+    NoAveraging,
+    NonMonotonic,
+)
+
+FAMILY = Family("averaging", Averaging, AVERAGINGS)
+
+
+def averaged(averaging: Averaging, values: list[float]) -> list[float]:
+    """The averages after each value, moved as the trainer moves them, from a wild start."""
+    average, found = torch.tensor(1e3, dtype=torch.float64), []
+    for n, value in enumerate(values):
+        average.lerp_(torch.tensor(value, dtype=torch.float64), averaging.weight(n))
+        found.append(float(average))
+    return found
+
+
+def triggered(ppls: list[float], *, window: int) -> bool:
+    """Whether Merity et al.'s training has switched: their loop, with its list of earlier ones."""
+    earlier: list[float] = []
+    for ppl in ppls:
+        if len(earlier) > window and ppl > min(earlier[: len(earlier) - window]):
+            return True
+        earlier.append(ppl)
+    return False
+
+
+def test_no_averaging_never_begins_and_would_be_the_weights_themselves() -> None:
+    assert not NoAveraging().begins([])
+    assert not NoAveraging().begins([3.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+    assert averaged(NoAveraging(), [1.0, 5.0, 2.0]) == [1.0, 5.0, 2.0]
+
+
+def test_nt_asgd_is_the_mean_of_all_weights_since_it_began() -> None:
+    values = [1.0, 5.0, 2.0, -4.0, 8.0]
+    means = [total / n for n, total in enumerate(accumulate(values), 1)]
+    assert averaged(NonMonotonic(), values) == pytest.approx(means)
+
+
+def test_ema_is_the_mean_at_first_and_then_forgets_at_its_decay() -> None:
+    values = [4.0, 8.0, 0.0, 2.0, 10.0, 6.0]
+    # decay .75 remembers four: 4, 6, 4, 3.5, then ¾ of the old and ¼ of the new.
+    expected = [4.0, 6.0, 4.0, 3.5, 0.75 * 3.5 + 2.5, 0.75 * (0.75 * 3.5 + 2.5) + 1.5]
+    assert averaged(Exponential(decay=0.75), values) == pytest.approx(expected)
+
+
+def test_ema_begins_with_the_first_step() -> None:
+    assert Exponential().begins([])
+    assert Exponential().begins([100.0, 90.0])
+
+
+@pytest.mark.parametrize(
+    ("ppls", "window", "begins"),
+    [
+        ([], 5, False),
+        ([9, 8, 7, 6, 5, 4, 3], 5, False),
+        ([1, 9, 9, 9, 9, 9], 5, False),  # the first lies only five epochs before the last
+        ([1, 9, 9, 9, 9, 9, 9], 5, True),
+        ([9, 1, 9, 9, 9, 9, 9], 5, False),  # worse than the second, but it is too near
+        ([9, 9, 9, 9, 9, 9, 9], 5, False),  # as bad is not worse
+        ([5, 4, 6], 0, True),
+        ([5, 4, 4], 0, False),
+        ([5, 4, 4.5, 3], 1, False),
+        ([5, 4, 4.5, 5.5], 1, True),
+        ([5, 4, 4.5, 5.5, 1, 1, 1], 1, True),  # once begun it goes on
+    ],
+)
+def test_nt_asgd_begins_after_an_epoch_worse_than_the_best_of_long_before(
+    ppls: list[float], window: int, begins: bool
+) -> None:
+    assert NonMonotonic(window=window).begins(ppls) is begins
+    assert triggered(ppls, window=window) is begins
+
+
+@pytest.mark.parametrize("window", [0, 1, 2])
+def test_nt_asgd_begins_when_the_published_loop_does_and_never_stops(window: int) -> None:
+    averaging = NonMonotonic(window=window)
+    for ppls in product((1.0, 2.0, 3.0), repeat=5):
+        found = [averaging.begins(ppls[:n]) for n in range(6)]
+        assert found == [triggered(list(ppls[:n]), window=window) for n in range(6)]
+        assert found == sorted(found)
+
+
+@pytest.mark.parametrize("kind", AVERAGINGS)
+def test_every_averaging_is_built_from_its_settings_and_forgets_where_it_started(
+    kind: str,
+) -> None:
+    averaging, settings = build_part(FAMILY, {"type": kind})
+    assert build_part(FAMILY, settings)[1] == settings
+    assert averaged(averaging, [7.0]) == [7.0]
+    assert all(0.0 < averaging.weight(n) <= 1.0 for n in (0, 1, 10, 10**9))
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        (
+            {"type": "ema", "decay": 1},
+            "option 'decay' of averaging 'ema' is 1; expected 0.0 to 0.9999999",
+        ),
+        (
+            {"type": "nt-asgd", "window": -1},
+            "option 'window' of averaging 'nt-asgd' is -1; expected 0 to 1000000000",
+        ),
+    ],
+)
+def test_an_averaging_that_cannot_be_is_one_line(settings: Any, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build_part(FAMILY, settings)
+    assert str(caught.value) == line

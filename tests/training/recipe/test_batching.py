@@ -1,0 +1,160 @@
+"""Shuffled and reset streams, and sentences: every token once, the same however it is come by."""
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import DataError
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.training.recipe.batches import Batch, Batches, Source
+from charlm.training.recipe.batching import SentenceBatching, StreamBatching
+
+N_WORDS = 40
+LENGTHS = [3, 1, 7, 2, 2, 5, 0, 4, 1, 6]  # words of the sentences
+
+
+@pytest.fixture(scope="module")
+def inventory() -> Inventory:
+    words = [f"w{chr(0x100 + n)}" for n in range(N_WORDS - 2)]
+    return inventory_of([words], min_count=1, min_char_count=1)
+
+
+@pytest.fixture(scope="module")
+def source(inventory: Inventory) -> Source:
+    """Ten sentences whose words all differ, three streams or sentences at a time."""
+    ids: list[int] = []
+    number = 2
+    for length in LENGTHS:
+        ids += [*range(number, number + length), END]
+        number += length
+    text = EncodedText(np.array(ids, np.int32), (), len(LENGTHS), "")
+    return Source(text, inventory, 3, 4, "unk", seed=7)
+
+
+def fed_in(batch: Batch) -> torch.Tensor:
+    return batch.forms.words_N[batch.where_TB]
+
+
+def of_epoch(batches: Batches, epoch: int) -> list[Batch]:
+    batches.begin_epoch(epoch)
+    return list(batches.from_step(0))
+
+
+def predicted(some: list[Batch]) -> list[int]:
+    return [word for batch in some for word in batch.words_TB.T.flatten().tolist() if word != -1]
+
+
+@pytest.mark.parametrize(
+    "batching",
+    [
+        StreamBatching(),
+        StreamBatching(shuffle="partial", reset=0.5),
+        SentenceBatching(),
+        SentenceBatching(pool=1),
+    ],
+    ids=["streams", "shuffled", "sentences", "small pool"],
+)
+def test_every_epoch_predicts_every_token_once(
+    batching: StreamBatching | SentenceBatching, source: Source
+) -> None:
+    batches = batching.over(source)
+    for epoch in range(3):
+        some = of_epoch(batches, epoch)
+        assert sorted(predicted(some)) == sorted(source.text.ids.tolist())
+        assert sum(batch.n_tokens for batch in some) == len(source.text.ids)
+        assert len(some) == len(batches)
+
+
+@pytest.mark.parametrize(
+    "batching",
+    [StreamBatching(shuffle="partial", reset=0.5), SentenceBatching(pool=2)],
+    ids=["streams", "sentences"],
+)
+def test_a_batch_depends_on_seed_epoch_and_step_alone(
+    batching: StreamBatching | SentenceBatching, source: Source
+) -> None:
+    first, second = batching.over(source), batching.over(source)
+    of_epoch(first, 0)
+    whole = of_epoch(first, 1)
+    second.begin_epoch(1)
+    for step in reversed(range(len(whole))):
+        again = second.batch(step)
+        assert torch.equal(again.words_TB, whole[step].words_TB)
+        assert torch.equal(fed_in(again), fed_in(whole[step]))
+        if whole[step].resets_TB is not None:
+            assert torch.equal(again.resets_TB, whole[step].resets_TB)
+    assert predicted(of_epoch(first, 2)) != predicted(whole)
+
+
+def test_a_partial_shuffle_rotates_each_stream_by_itself(source: Source) -> None:
+    batches = StreamBatching(shuffle="partial").over(source)
+    ids = source.text.ids.tolist()
+    length = -(-len(ids) // source.batch_size)
+    pieces = [ids[first : first + length] for first in range(0, len(ids), length)]
+    offsets = set()
+    for epoch in range(4):
+        batches.begin_epoch(epoch)
+        rotated = batches.streams.ids.tolist()
+        for number, piece in enumerate(pieces):
+            turned = rotated[number * length : number * length + len(piece)]
+            rotations = [piece[k:] + piece[:k] for k in range(len(piece))]
+            assert turned in rotations
+            offsets.add((number, rotations.index(turned)))
+    assert len(offsets) > 2 * len(pieces)
+    starts = [[k for n, k in offsets if n == number] for number in range(len(pieces))]
+    assert len(set(map(tuple, map(sorted, starts)))) > 1  # not the same for all
+
+
+def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: Source) -> None:
+    assert all(b.resets_TB is None for b in of_epoch(StreamBatching().over(source), 0))
+    for batch in of_epoch(StreamBatching(reset=0.5).over(source), 0):
+        assert batch.resets_TB is not None
+        assert bool((fed_in(batch) == END)[batch.resets_TB].all())
+
+
+def test_resets_are_drawn_with_their_probability(inventory: Inventory) -> None:
+    text = EncodedText(np.array([2, END] * 5000, np.int32), (), 5000, "")
+    batches = StreamBatching(reset=0.3).over(Source(text, inventory, 10, 50, "unk", seed=1))
+    batches.begin_epoch(0)
+    resets = [batch.resets_TB for batch in batches.from_step(0)]
+    n_resets = sum(int(each.sum()) for each in resets if each is not None)
+    assert n_resets / 5000 == pytest.approx(0.3, abs=0.02)
+
+
+def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: Source) -> None:
+    sentences = np.split(source.text.ids, np.flatnonzero(source.text.ids == END) + 1)[:-1]
+    found = []
+    for batch in of_epoch(SentenceBatching().over(source), 0):
+        assert batch.is_fresh
+        assert batch.words_TB.shape[0] == int((batch.words_TB >= 0).sum(0).max())
+        inputs = fed_in(batch)
+        for words, read in zip(batch.words_TB.T, inputs.T, strict=True):
+            kept = words[words >= 0]
+            assert (words[len(kept) :] == -1).all()
+            assert read[: len(kept)].tolist() == [END, *kept[:-1].tolist()]
+            found.append(kept.tolist())
+    assert sorted(found) == sorted(sentence.tolist() for sentence in sentences)
+
+
+def test_sentences_of_a_pool_stand_beside_those_of_like_length(source: Source) -> None:
+    some = of_epoch(SentenceBatching(pool=4).over(source), 0)  # all of them are one pool
+    lengths = sorted(sorted((b.words_TB >= 0).sum(0).tolist()) for b in some)
+    assert lengths == [[1, 2, 2], [3, 3, 4], [5, 6, 7], [8]]
+
+
+def test_sentences_of_as_many_words_as_the_limit_are_left_out(source: Source) -> None:
+    some = of_epoch(SentenceBatching(max_words=3).over(source), 0)
+    lengths = sorted(n - 1 for b in some for n in (b.words_TB >= 0).sum(0).tolist())
+    assert lengths == sorted(n for n in LENGTHS if n < 3)
+
+
+def test_a_limit_that_leaves_nothing_is_refused(inventory: Inventory) -> None:
+    text = EncodedText(np.array([2, 3, END], np.int32), (), 1, "")
+    with pytest.raises(DataError) as caught:
+        SentenceBatching(max_words=2).over(Source(text, inventory, 3, 4, "unk", seed=7))
+    assert str(caught.value) == (
+        "train.txt: no sentence of less than 2 words; expected some; raise "
+        "--set recipe.batching.max_words"
+    )

@@ -1,0 +1,299 @@
+"""A training that begins with another run's model: what both know is taken over, by name."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from typer.testing import CliRunner
+
+from charlm.cli import app
+from charlm.errors import ConfigError, DataError, TrainingError
+from charlm.model.build import build_model
+from charlm.model.forms import FormTable
+from charlm.presets import PRESETS, preset
+from charlm.run.folder import CARD, MODEL, RESUME, RUN, load_info
+from charlm.run.store import LoadedRun, load_run
+from charlm.scoring.evaluation.evaluate import evaluate
+from charlm.settings import merged
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
+from charlm.training import session
+from charlm.training.init_from_run import CHARACTERS, WORDS, begin_from, row_kinds
+from charlm.training.train import Silence
+
+TrainToy = Callable[..., Any]
+Bits = Callable[[Path], dict[str, object]]
+NEW_TEXT = "the örk barks . the örk ran . dogs sat .\n" * 12
+
+
+class Notes(Silence):
+    def __init__(self) -> None:
+        self.notes = list[str]()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def first(train_toy: TrainToy, tmp_path: Path) -> LoadedRun:
+    """A run on the toy corpus."""
+    train_toy("first")
+    return load_run(tmp_path / "first")
+
+
+@pytest.fixture
+def other_text(tmp_path: Path) -> Path:
+    """A corpus with new words and a new character."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    for split in ("train", "valid", "test"):
+        (folder / f"{split}.txt").write_text(NEW_TEXT)
+    return folder
+
+
+def begun(train_toy: TrainToy, run: LoadedRun, **options: Any) -> Notes:
+    """What is said of a training that begins with a run; by default with parts as small as its."""
+    notes = Notes()
+    train_toy("second", **{"init": run.path, "overrides": (), "watcher": notes, **options})
+    return notes
+
+
+def vectors(model: LoadedRun, words: list[str]) -> Tensor:
+    table = FormTable(model.inventory, words)
+    found: Tensor = model.model.encoder(table.forms(np.arange(len(words)))).detach()
+    return found
+
+
+def test_on_the_same_text_it_goes_on_where_the_run_ended(
+    train_toy: TrainToy, first: LoadedRun, toy_corpus: Path, tmp_path: Path
+) -> None:
+    begun(train_toy, first, lr=0.0, epochs=1)
+    before, after = (
+        evaluate(tmp_path / name, data=toy_corpus, split="test")[0].by_state["carried"].ppl
+        for name in ("first", "second")
+    )
+    assert after == pytest.approx(before, rel=1e-6)
+
+
+def test_words_and_characters_are_matched_by_name(
+    train_toy: TrainToy, first: LoadedRun, other_text: Path, tmp_path: Path
+) -> None:
+    notes = begun(train_toy, first, data=other_text, lr=0.0, epochs=1)
+    second = load_run(tmp_path / "second")
+    both = [word for word in second.inventory.words if word in first.inventory.word_ids]
+    new = [word for word in second.inventory.words if word not in first.inventory.word_ids]
+    assert set(new) == {"örk", "barks", "."}
+    assert set(both) == set(first.inventory.words)
+    assert "ö" in second.inventory.characters
+    torch.testing.assert_close(vectors(second, both), vectors(first, both), rtol=0, atol=0)
+    here, there = (
+        run.model.state_dict()["output.words.weight"][[run.inventory.word_ids[w] for w in both]]
+        for run in (second, first)
+    )
+    torch.testing.assert_close(here, there, rtol=0, atol=0)
+    n_words = second.inventory.n_words
+    assert notes.notes[0] == (
+        f"begun from {first.path}: {len(both)} of {n_words} words have the weights that they had "
+        "there"
+    )
+
+
+def test_what_is_new_is_drawn_as_in_a_new_model(
+    train_toy: TrainToy, first: LoadedRun, other_text: Path, tmp_path: Path
+) -> None:
+    begun(train_toy, first, data=other_text, lr=0.0, epochs=1)
+    second = load_run(tmp_path / "second")
+    words = [second.inventory.word_ids[word] for word in ("örk", "barks")]
+    drawn = second.model.state_dict()["output.words.weight"][words]
+    assert 0 < float(drawn.abs().max()) <= 0.05  # Kim et al.'s range
+    assert len(drawn.unique()) == drawn.numel()
+
+
+def test_it_learns_from_there(train_toy: TrainToy, other_text: Path, tmp_path: Path) -> None:
+    train_toy("first", data=other_text, epochs=4, lr=0.3)
+    begun(train_toy, load_run(tmp_path / "first"), data=other_text, epochs=4, lr=0.3)
+    fresh, later = (
+        [json.loads(line)["train_ppl"] for line in (tmp_path / name).read_text().splitlines()]
+        for name in ("first/log.jsonl", "second/log.jsonl")
+    )
+    assert later[0] < fresh[0] and later[-1] < fresh[-1]
+
+
+def test_parts_and_recipe_are_the_runs_and_the_card_says_whose(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    train_toy("second", init=first.path, overrides=(), lr=0.5)
+    info = load_info(tmp_path / "second")
+    assert info.arch == first.info.arch
+    assert info.settings["encoder"] == first.settings["encoder"]
+    assert info.settings["recipe"] == merged(first.settings["recipe"], {"optimiser": {"lr": 0.5}})
+    assert info.init == {"run": str(first.path), "sha256": first.weights_sha256}
+    row = f"| begun from | {first.path}, its model {first.weights_sha256[:12]} |"
+    assert row in (tmp_path / "second" / CARD).read_text().splitlines()
+
+
+@pytest.mark.parametrize("init", [{}, {"run": "first"}, {"run": 1, "sha256": "0"}])
+def test_a_beginning_that_says_too_little_is_a_damaged_run(
+    train_toy: TrainToy, first: LoadedRun, init: dict[str, Any]
+) -> None:
+    said = json.loads((first.path / RUN).read_text())
+    (first.path / RUN).write_text(json.dumps({**said, "init": init}))
+    with pytest.raises(DataError, match="says nothing to go on with; the run is damaged"):
+        train_toy("first", resume=True)
+
+
+def test_info_tells_what_a_run_was_begun_with(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    begun(train_toy, first, epochs=1)
+    result = CliRunner(env={"COLUMNS": "400"}).invoke(app, ["info", str(tmp_path / "second")])
+    assert f"run {first.path}, sha256 {first.weights_sha256}" in result.stdout
+
+
+def test_a_vocabulary_that_is_given_is_taken(
+    train_toy: TrainToy, first: LoadedRun, other_text: Path, tmp_path: Path
+) -> None:
+    begun(train_toy, first, data=other_text, vocab=first.path / "vocab.json", epochs=1)
+    assert load_inventory(tmp_path / "second/vocab.json").words == first.inventory.words
+
+
+@pytest.mark.parametrize("kind", ["hierarchical", "class", "adaptive"])
+def test_clusters_of_other_words_are_drawn_anew(
+    train_toy: TrainToy, tiny: tuple[str, ...], other_text: Path, tmp_path: Path, kind: str
+) -> None:
+    more = ("output.cutoffs=4,8", "output.div_value=2") if kind == "adaptive" else ()
+    train_toy("first", overrides=(*tiny, f"output.type={kind}", *more), epochs=1)
+    first = load_run(tmp_path / "first")
+    notes = begun(train_toy, first, data=other_text, lr=0.0, epochs=1)
+    assert notes.notes[0].endswith(
+        "; the output is drawn anew: its clusters are of the other vocabulary"
+    )
+    second = load_run(tmp_path / "second").model.state_dict()
+    for name, tensor in first.model.state_dict().items():
+        if name.startswith("context."):
+            torch.testing.assert_close(second[name], tensor, rtol=0, atol=0)
+    # Over the same words it is taken over whole.
+    shutil.rmtree(tmp_path / "second")
+    begun(train_toy, first, lr=0.0, epochs=1)
+    again = load_run(tmp_path / "second").model.state_dict()
+    for name, tensor in first.model.state_dict().items():
+        torch.testing.assert_close(again[name], tensor, rtol=0, atol=0)
+
+
+def test_it_is_resumed_to_the_same_bits_also_before_its_first_checkpoint(
+    train_toy: TrainToy,
+    first: LoadedRun,
+    other_text: Path,
+    tmp_path: Path,
+    bits: Bits,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def kill(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    asked: dict[str, Any] = {"init": first.path, "overrides": (), "data": other_text}
+    train_toy("whole", **asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "train_on", kill)
+        with pytest.raises(KeyboardInterrupt):
+            train_toy("second", **asked)
+    assert (tmp_path / "second" / RUN).is_file()
+    assert not (tmp_path / "second" / RESUME).exists()
+    train_toy("second", data=other_text, overrides=(), resume=True)
+    assert bits(tmp_path / "second") == bits(tmp_path / "whole")
+
+
+def test_before_its_first_checkpoint_it_needs_the_very_model(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    begun(train_toy, first)
+    os.remove(tmp_path / "second" / RESUME)
+    train_toy("third", seed=7)
+    shutil.copy(tmp_path / "third" / MODEL, first.path / MODEL)
+    with pytest.raises(DataError) as caught:
+        train_toy("second", overrides=(), resume=True)
+    assert str(caught.value) == (
+        f"{first.path}: its model has changed since {tmp_path / 'second'} was begun with it; give "
+        "the one that it was with --init, or begin again with another --out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"arch": "char-small"},
+            "--arch char-small: with --init the model is that of {first}; leave one out",
+        ),
+        (
+            {"overrides": ("context.dim=6",)},
+            "--init {first}: context.layers.0.weight_ih_l0 has 20 by 7 numbers there and 24 by 7 "
+            "here; expected the same; leave out --set of encoder, context and output",
+        ),
+        (
+            {"overrides": ("context.layers=2",)},
+            "--init {first}: context.layers.1.bias_hh_l0 is not in it; expected a model of the "
+            "same parts; leave out --set of encoder, context and output",
+        ),
+    ],
+    ids=["a preset beside it", "another width", "another layer"],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_written(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        begun(train_toy, first, **options)
+    assert str(caught.value) == message.format(first=first.path)
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_folder_that_is_no_run_is_refused(train_toy: TrainToy, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"empty: not a run \(run.json is missing\)"):
+        train_toy("second", init=tmp_path / "empty", overrides=())
+
+
+def test_going_on_with_another_beginning_is_refused(
+    train_toy: TrainToy, first: LoadedRun, tmp_path: Path
+) -> None:
+    begun(train_toy, first)
+    with pytest.raises(TrainingError):
+        begun(train_toy, first)
+    begun(train_toy, first, resume=True)
+    train_toy("third", seed=7)
+    with pytest.raises(ConfigError) as caught:
+        train_toy("second", init=tmp_path / "third", overrides=(), resume=True)
+    assert str(caught.value) == (
+        f"--init {tmp_path / 'third'} disagrees with the run, which was begun with {first.path}; "
+        "leave it out"
+    )
+    with pytest.raises(ConfigError, match="which was begun without; leave it out"):
+        train_toy("third", init=first.path, seed=7, overrides=(), resume=True)
+
+
+@pytest.mark.parametrize("name", [n for n in PRESETS if not n.startswith(("morph", "mlbl"))])
+def test_of_every_preset_it_is_known_what_has_a_row_a_word(name: str) -> None:
+    words: Inventory = inventory_of([[f"w{number}" for number in range(97)] * 2])
+    settings = preset(name)
+    with torch.device("meta"):
+        model, _ = build_model(settings, words)
+    kinds = row_kinds(settings, words)
+    assert set(kinds.values()) <= {WORDS, CHARACTERS}
+    sizes = {WORDS: words.n_words, CHARACTERS: words.n_characters}
+    found = {name: tensor.shape[0] for name, tensor in model.state_dict().items() if name in kinds}
+    assert found == {name: sizes[kinds[name]] for name in found}
+    assert any(kind == WORDS for kind in kinds.values())
+
+
+def test_nothing_is_set_on_the_meta_device(first: LoadedRun) -> None:
+    with torch.device("meta"):
+        model, _ = build_model(first.settings, first.inventory)
+    beginning = begin_from(model, first.inventory, run=first)
+    assert beginning.n_known == beginning.n_words == first.inventory.n_words
+    assert all(tensor.is_meta for tensor in model.state_dict().values())

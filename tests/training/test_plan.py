@@ -1,0 +1,192 @@
+"""What may be asked of a training, and what must agree with the run that goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.errors import CharlmError, ConfigError, TrainingError
+from charlm.presets import preset
+from charlm.settings import merged
+from charlm.training.plan import first_difference, parse_time, requested_changes
+from charlm.training.train import train
+
+TrainToy = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90.0), ("90s", 90.0), ("30m", 1800.0), ("2h", 7200.0), ("1.5m", 90.0), ("1e2s", 100.0)],
+)
+def test_a_time_is_a_number_and_its_unit(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "", "s", "-5s", "0", "1d", "nan", "inf", "nanh", "1e9"])
+def test_what_is_no_time_is_an_error(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_time(text)
+    assert str(caught.value) == f"--max-time {text!r}: expected a time as 90s, 30m or 2h"
+
+
+def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> None:
+    changes = requested_changes(
+        ["recipe.clip=1", "recipe.epochs=9", "encoder.encoder.widths=1,2"],
+        epochs=3,
+        batch_size=4,
+        bptt=None,
+        lr=0.5,
+    )
+    recipe = {"epochs": 9, "batch_size": 4, "optimiser": {"lr": 0.5}, "clip": 1}
+    assert changes == {"recipe": recipe, "encoder": {"encoder": {"widths": [1, 2]}}}
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["recipe.optimiser.type=adam", "encoder.type=word", "encoder.dim=50"],
+        ["encoder.dim=50", "encoder.type=word", 'recipe.optimiser={"type": "adam"}'],
+    ],
+    ids=["type first", "type last"],
+)
+def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -> None:
+    changes = requested_changes(overrides, epochs=None, batch_size=None, bptt=None, lr=0.003)
+    assert changes == {
+        "recipe": {"optimiser": {"type": "adam", "lr": 0.003}},
+        "encoder": {"type": "word", "dim": 50},
+    }
+    kept = merged(preset("char-small"), changes)
+    assert kept["encoder"] == {"type": "word", "dim": 50}
+    assert kept["recipe"]["optimiser"] == {"type": "adam", "lr": 0.003}
+
+
+def test_no_option_is_no_change() -> None:
+    assert requested_changes([], epochs=None, batch_size=None, bptt=None, lr=None) == {}
+
+
+def test_the_first_difference_is_found_at_any_depth() -> None:
+    settings = {"a": {"b": {"c": 1, "d": [1, 2]}}, "e": 5.0}
+    assert first_difference(settings, {"a": {"b": {"c": 1}}, "e": 5}) is None
+    assert first_difference(settings, {"a": {"b": {"d": [1]}}}) == ("a.b.d", [1], [1, 2])
+    assert first_difference(settings, {"a": {"x": 1}}) == ("a.x", 1, None)
+    assert first_difference(settings, {"e": {"type": "x"}}) == ("e", {"type": "x"}, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"arch": "word-small"}, "--arch word-small disagrees with the run, which has char-small"),
+        ({"seed": 5}, "--seed 5 disagrees with the run, which has 3435"),
+        ({"max_tokens": 90}, "--max-tokens 90 disagrees with the run, which has 150"),
+        ({"precision": "bf16"}, "--precision bf16 disagrees with the run, which has fp32"),
+        ({"epochs": 3}, "recipe.epochs=3 disagrees with the run, which has 1"),
+        ({"batch_size": 5}, "recipe.batch_size=5 disagrees with the run, which has 4"),
+        ({"bptt": 5}, "recipe.bptt=5 disagrees with the run, which has 15"),
+        ({"overrides": ["context.dimm=9"]}, "context.dimm=9: the run has no such setting"),
+        ({"lr": 0.5}, "recipe.optimiser.lr=0.5 disagrees with the run, which has 1.0"),
+        (
+            {"overrides": ["context.dim=6"]},
+            "context.dim=6 disagrees with the run, which has 5",
+        ),
+        (
+            {"overrides": ["encoder.encoder.widths=1,3"]},
+            "encoder.encoder.widths=[1, 3] disagrees with the run, which has [1, 2]",
+        ),
+        (
+            {"overrides": ["encoder.type=word"]},
+            "encoder.type=word disagrees with the run, which has highway",
+        ),
+    ],
+)
+def test_an_option_that_disagrees_with_the_run_is_an_error(
+    train_toy: TrainToy, tmp_path: Path, options: dict[str, Any], line: str
+) -> None:
+    train_toy(epochs=1, max_tokens=150)
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    with pytest.raises(ConfigError) as caught:
+        train_toy(resume=True, **{"epochs": 1, "max_tokens": 150, **options})
+    assert str(caught.value) == f"{line}; leave it out"
+    assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
+def test_options_that_agree_with_the_run_may_be_said_again_or_left_out(train_toy: TrainToy) -> None:
+    said = {"arch": "char-small", "seed": 3435, "precision": "fp32", "lr": 1, "max_tokens": 150}
+    first = train_toy(epochs=1, **said)
+    again = train_toy(epochs=1, **said, resume=True)
+    silent = {"overrides": (), "epochs": None, "batch_size": None, "bptt": None}
+    left_out = train_toy(**silent, precision="auto", resume=True)
+    assert first == again == left_out
+
+
+def test_a_run_that_exists_is_not_trained_into_without_resume(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    train_toy(epochs=1)
+    with pytest.raises(TrainingError) as caught:
+        train_toy(epochs=1)
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'}: holds a run already; add --resume to go on, or choose another --out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            {"arch": "char-huge"},
+            "unknown preset 'char-huge'; expected one of char-small, char-large, word-small, "
+            "word-large",
+        ),
+        (
+            {"overrides": ["encoder.dmi=3"]},
+            "encoder 'highway' has no option 'dmi'; it takes encoder, layers",
+        ),
+        ({"overrides": ["decoder.dim=3"]}, "unknown part 'decoder'; expected one of encoder, "),
+        ({"overrides": ["dim"]}, "--set 'dim': expected PART.OPTION=VALUE, as encoder.widths="),
+        ({"overrides": ["context=lstm"]}, "context: found 'lstm'; expected an object with a type"),
+        ({"device": "tpu"}, "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
+        ({"precision": "fp16"}, "--precision 'fp16': expected one of auto, fp32, bf16"),
+        ({"seed": -1}, "--seed -1: expected 0 to 4294967295"),
+        ({"seed": 2**32}, "--seed 4294967296: expected 0 to 4294967295"),
+        ({"threads": -1}, "--threads -1: expected 1 to 4096"),
+        ({"threads": 0}, "--threads 0: expected 1 to 4096"),
+        ({"threads": 4097}, "--threads 4097: expected 1 to 4096"),
+        ({"max_time": "soon"}, "--max-time 'soon': expected a time as 90s, 30m or 2h"),
+        ({"lr": -1.0}, "option 'lr' of optimiser 'sgd' is -1.0; expected 0.0 to 1000000.0"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line_and_leaves_no_run(
+    train_toy: TrainToy, tmp_path: Path, options: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(CharlmError) as caught:
+        train_toy(**options)
+    assert str(caught.value).startswith(line)
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_corpus_directory_is_no_place_for_the_run(
+    toy_corpus: Path, tmp_path: Path, resume: bool
+) -> None:
+    before = sorted(toy_corpus.iterdir())
+    same = tmp_path / "same"
+    same.symlink_to(toy_corpus)
+    with pytest.raises(ConfigError) as caught:
+        train(data=toy_corpus, out=same, resume=resume)
+    assert str(caught.value) == (
+        f"--out {same}: is the corpus directory, which is not written to; choose another"
+    )
+    assert sorted(toy_corpus.iterdir()) == before
+
+
+def test_a_pre_training_that_never_reads_both_sides_is_refused(
+    train_toy: Callable[..., object], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        train_toy(arch="miyamoto-gate-pretrained", epochs=4, overrides=())
+    assert str(caught.value) == (
+        "option 'epochs' of recipe is 4, all of them pre-training on one side; expected some with "
+        "both; raise --epochs, or lower recipe.schedule.epochs"
+    )
+    assert not (tmp_path / "run").exists()

@@ -50,7 +50,13 @@ NOT_YET = {
     *("compare_kn.py:compare_kn", "eval.py:eval_command", "evaluate.py:evaluate"),
     *("export.py:export", "mix.py:mix", "ngram.py:ngram", "baseline.py:ngram_baseline"),
     *("nn.py:nn", "prep.py:prep", "prepare.py:prepare", "report.py:report", "make.py:report"),
-    *("score.py:score", "train.py:train", "vocab.py:vocab", "tuning.py:tune"),
+    *(
+        "score.py:score",
+        "train.py:train",
+        "vocab.py:vocab",
+        "tuning.py:tune",
+        "signature.py:signature",
+    ),
 }
 # One file a command, or a part's or a format's published name, in folders that list such files.
 LISTED = {"cli", "bench", "presets", "encoders", "contexts", "outputs", "formats", "pictures"}

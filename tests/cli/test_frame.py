@@ -51,8 +51,8 @@ FURTHER = {
         "analogies.analogy",
         "analogies_files.analogy_accuracy",
         "similarity.word_similarity",
-        "text_normalisation.text_normalisation",
-        "table6.spelling_distance",
+        "noisy_words.text_normalisation",
+        "spelling_distance.spelling_distance",
         "vectors_text.write_vectors",
     ),
 }
@@ -113,7 +113,7 @@ def without(names: set[str], options: dict[str, object]) -> dict[str, object]:
 
 def further_functions(name: str) -> list[Callable[..., object]]:
     paths = [path.partition(".") for path in FURTHER.get(name, ())]
-    return [getattr(import_module(f"charlm.insight.{m}"), function) for m, _, function in paths]
+    return [getattr(import_module(f"charlm.insight.vectors.{m}"), function) for m, _, function in paths]
 
 
 @pytest.mark.parametrize("name", NAMES)

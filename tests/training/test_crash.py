@@ -72,7 +72,7 @@ class Disk:
                     raise
                 return super().write(data)
 
-        def opened(path: Path, mode: str = "r") -> Any:
+        def opened(path: Path, mode: str = "r", **_: object) -> Any:
             return io.BufferedWriter(File(path, "x")) if mode == "xb" else open(path, mode)
 
         def fsync(descriptor: int) -> None:

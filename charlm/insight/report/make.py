@@ -77,7 +77,7 @@ def report(
     _check_heeded(picture, pictures=pictures, out=out, word=word, at=at, filter=filter)
     wanted = Wanted(
         data=None if data is None else Path(data),
-        split=_split(split),
+        split=split,
         at=at,
         filter=filter,
         device=device,
@@ -138,12 +138,6 @@ def _check_heeded(
         raise ConfigError(f"--at {at}: is for the page and the picture 'words'; leave it out")
     if word and (picture is not None or (pictures is not None and out is None)):
         raise ConfigError("--word: is for the page, which is not made; leave it out")
-
-
-def _split(split: str) -> Literal["test", "valid"]:
-    if split not in ("test", "valid"):
-        raise ConfigError(f"--split {split!r}: expected test or valid")
-    return "test" if split == "test" else "valid"
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def evaluate(
     """
 
     def lead(first: First[Group]) -> tuple[Evaluation, ...]:
-        states = _states(state)
+        states = STATES[state]
         texts = [files] if isinstance(files, str | Path) else files
         paths = _paths(texts, data=data, split=split)
         where = pick_device(first.device)
@@ -141,12 +141,6 @@ def _reader(run: LoadedRun, precision: str) -> BlockReader:
     with autocast(next(run.model.parameters()).device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
     return BlockReader(vectors, precision=precision)
-
-
-def _states(state: str) -> tuple[str, ...]:
-    if state not in STATES:
-        raise ConfigError(f"--state {state!r}: expected one of {', '.join(STATES)}")
-    return STATES[state]
 
 
 def _paths(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.duplicates import Dedup
@@ -113,10 +113,7 @@ class Asked:
     dedup: Dedup = "none"
 
     def check(self) -> None:
-        """Raises ConfigError for options that contradict each other, or an unknown `write`."""
-        if self.write not in get_args(Write):
-            known = ", ".join(get_args(Write))
-            raise ConfigError(f"--write {self.write!r}: expected one of {known}")
+        """Raises ConfigError for options that contradict each other."""
         if self.serve:
             self._check_served()
         elif self.lists is None:

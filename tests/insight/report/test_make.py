@@ -227,7 +227,7 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
             {"picture": "curves", "data_out": "-"},
             "--data-out -: nothing goes to standard output; expected a file",
         ),
-        ({"split": "train"}, "--split 'train': expected test or valid"),
+        ({"split": "train"}, "split: found 'train'; expected one of 'test', 'valid'"),
         (
             {"picture": "bands"},
             "--data: not given; expected the corpus directory with train.txt and test.txt, which "

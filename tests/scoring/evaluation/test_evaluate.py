@@ -269,7 +269,7 @@ def test_an_empty_text_is_an_error(run: Path, text: Path, content: bytes) -> Non
         ),
         (
             {"files": ["a.txt"], "state": "cold"},
-            "--state 'cold': expected one of both, carried, sentence",
+            "state: found 'cold'; expected one of 'both', 'carried', 'sentence'",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from charlm.scoring.rescoring.score_job import as_files, as_names, as_paths
     ("options", "message"),
     [
         ({}, "found neither LIST nor --tune; expected lists to score; name a file"),
-        ({"lists": "a", "write": "rnked"}, "--write 'rnked': expected one of scored, ranked, "),
+        ({"lists": "a", "write": "rnked"}, "write: found 'rnked'; expected one of 'scored', 'ran"),
         ({"tune": "dev"}, "--tune dev: found no --weights; expected a file that the weights"),
         (
             {"lists": "a", "tune": "dev"},

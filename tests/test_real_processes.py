@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from charlm.cli import app
+from charlm.run.history import WARNING, history_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -76,6 +77,23 @@ def test_a_full_disk_behind_a_result_is_one_line(world: Path) -> None:
         done = charlm("nn", "cat", "--model", "run", stdout=full)
     assert done.returncode == 1
     assert done.stderr.endswith("charlm: standard output: no space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_result(
+    world: Path,
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    chosen = ["--data", "corpus", "--out", "new", "--epochs", "1", "--set", "context.dim=4"]
+    with open("/dev/full", "w") as full:
+        done = charlm("train", *chosen, stdout=writer, stderr=full)
+    os.close(writer)
+    assert done.returncode == 0
+    (record,) = history_of(Path("new"))
+    assert record[WARNING] == (
+        "standard error: no space left on device; what was to be said after is lost"
+    )
 
 
 def test_a_word_with_terminal_escapes_is_harmless_in_a_terminal(world: Path) -> None:

@@ -110,6 +110,12 @@ def die_of_closed_pipes() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
+def outlive_closed_pipes() -> None:
+    """Go on when nobody reads any more, for a command whose result does not go to stdout."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
 def told(error: BaseException) -> str | None:
     """The line for an error that a user can cause; None for a mistake of ours."""
     if isinstance(error, CharlmError):

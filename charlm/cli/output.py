@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Cell = str | int
 
-STDOUT = "standard output"
+STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?%?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
 # Joiners and the soft hyphen stay: several scripts need them.
@@ -32,8 +33,15 @@ ESCAPES_IN_LINES = {code: shown for code, shown in ESCAPES.items() if chr(code) 
 def prepare_streams() -> None:
     """Make stdout UTF-8 with plain LF, whatever the locale says; once, before anything is written.
 
-    A path that is not UTF-8 comes out as `\\udc80` and the like instead of ending the program.
+    A path that is not UTF-8 comes out as `\\udc80` and the like instead of ending the program. The
+    number of a stream that the caller closed is taken: else the first file that is opened would get
+    it, and what a library prints would go there.
     """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
@@ -121,9 +129,28 @@ def console() -> "Console":
     """The one rich console, on stderr: for `say` and for progress bars."""
     from rich.console import Console
 
-    return Console(stderr=True, markup=False, emoji=False, highlight=False)
+    class Stderr(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))  # rich ends the program
+
+    return Stderr(stderr=True, markup=False, emoji=False, highlight=False)
 
 
 def say(text: str) -> None:
-    """Tell the user something on stderr, above a progress bar if there is one."""
-    console().print(text.translate(ESCAPES_IN_LINES), soft_wrap=True)
+    """Tell the user something on stderr, if he can be told: no work ends for want of a reader."""
+    with suppress(OSError):
+        say_or_fail(text)
+
+
+def say_or_fail(text: str) -> None:
+    """Tell the user something on stderr, above a progress bar if there is one.
+
+    Raises:
+        OSError: a full disk, a closed pipe or terminal; nothing further is said.
+    """
+    try:
+        console().print(text.translate(ESCAPES_IN_LINES), soft_wrap=True)
+    except OSError as error:
+        console().quiet = True  # rich would keep all that is said, and try it again
+        error.filename = STDERR
+        raise

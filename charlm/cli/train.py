@@ -1,12 +1,14 @@
 """`charlm train`: a corpus directory to a run directory, with a bar while it runs."""
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from charlm.cli import options, output
+from charlm.cli.boundary import outlive_closed_pipes, told
 from charlm.cli.voices import is_first, one_voice
 from charlm.options import MAX_SEED
 
@@ -126,7 +128,8 @@ def train(
     """Train a language model on a corpus directory, into a run directory.
 
     The corpus directory is not written to. A killed training goes on with --resume and ends with
-    the same weights, to the bit on a CPU with the same number of threads.
+    the same weights, to the bit on a CPU with the same number of threads. One whose messages nobody
+    takes any more (a full disk, a closed pipe) goes on to its end, and says so in log.jsonl.
 
     Example:
 
@@ -134,6 +137,7 @@ def train(
     """
     from charlm.training.train import train as train_model
 
+    outlive_closed_pipes()
     with ProgressBar() as bar, one_voice():
         result = train_model(
             data=data,
@@ -160,7 +164,18 @@ def train(
             watcher=bar,
         )
     if is_first():
+        _tell_if_possible(result, as_json=as_json)
+
+
+def _tell_if_possible(result: "TrainResult", *, as_json: bool) -> None:
+    """A training that is done has not failed because nobody can be told."""
+    try:
         _tell(result, as_json=as_json)
+        output.flush()
+    except OSError as error:
+        output.say(f"note: {told(error)}; the run {result.run} is written")
+        with suppress(OSError):
+            output.flush()  # what is left of it, to nowhere
 
 
 def _tell(result: "TrainResult", *, as_json: bool) -> None:
@@ -197,21 +212,23 @@ class ProgressBar:
         self.task: TaskID | None = None
 
     def __enter__(self) -> "ProgressBar":
-        self.progress.start()
+        with suppress(OSError):  # of a terminal that is gone
+            self.progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.progress.stop()
+        with suppress(OSError):
+            self.progress.stop()
 
     def note(self, text: str) -> None:
         """Say it."""
-        output.say(f"note: {text}")
+        output.say_or_fail(f"note: {text}")
 
     def started(self, trainer: "Trainer", *, parameters: dict[str, int], cost: "Estimate") -> None:
         """Say what will be trained and what it will take."""
         by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
-        output.say(f"{sum(parameters.values()):,} parameters: {by_part}")
-        output.say(
+        output.say_or_fail(f"{sum(parameters.values()):,} parameters: {by_part}")
+        output.say_or_fail(
             f"about {_time(cost.seconds)} for epochs {trainer.position.epoch + 1} to "
             f"{trainer.recipe.epochs}, {cost.memory_bytes / 1e9:.1f} GB of memory; "
             f"{trainer.device}, {trainer.precision}"
@@ -234,7 +251,7 @@ class ProgressBar:
         from charlm.run.history import shown_ppl, total_seconds
 
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
-        output.say(
+        output.say_or_fail(
             f"epoch {record['epoch']:3d}  train ppl {shown_ppl(record['train_ppl']):>8}  "
             f"valid ppl {shown_ppl(record['valid_ppl']):>8}{'*' if is_best else ' '}  "
             f"rate {record['rate']:g}  {speed:,.0f} tokens/s  {_time(total_seconds([record]))}"

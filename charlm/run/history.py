@@ -14,6 +14,7 @@ from charlm.text.io.lines import read_lines
 # What is read of a record; a number without a fraction may stand as a whole one.
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
 MANY = 1e7  # times the words of any vocabulary
+WARNING = "warning"  # of an epoch in which something went wrong that ended nothing; a text
 PRETRAINING = "pretraining"  # 1 in the record of an epoch that read one side of a mixture alone
 
 

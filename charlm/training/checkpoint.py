@@ -15,6 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, RESUME
+from charlm.run.history import WARNING
 from charlm.run.store import save_best
 from charlm.run.stored_weights import check_header, check_values, read_tensors, write_tensors
 from charlm.text.io.files import write_bytes
@@ -145,10 +146,12 @@ def _position(value: dict[str, Any], *, n_steps: int) -> Position:
 
 def _is_record(record: Any) -> bool:
     """Whether this is a record of an epoch, with these numbers and perhaps further ones."""
+    if not isinstance(record, dict) or type(record.get(WARNING, "")) is not str:
+        return False
+    numbers = [value for key, value in record.items() if key != WARNING]
     return (
-        isinstance(record, dict)
-        and record.keys() >= RECORD
-        and all(type(v) in (int, float) and 0 <= v <= MAX_FLOAT for v in record.values())
+        record.keys() >= RECORD
+        and all(type(v) in (int, float) and 0 <= v <= MAX_FLOAT for v in numbers)
         and type(record["epoch"]) is type(record["n_tokens"]) is int
         and record["train_ppl"] > 0 < record["valid_ppl"]
     )

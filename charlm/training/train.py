@@ -30,7 +30,7 @@ from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import run_session
 from charlm.training.train_speller import SpellerRequest, wanted_spellings
-from charlm.training.watcher import Silence, Watcher
+from charlm.training.watcher import LastingWatcher, Silence, Watcher
 
 __all__ = ["Silence", "TrainResult", "Watcher", "train"]
 
@@ -139,6 +139,7 @@ def _trained(
     for split in ("train", "valid"):
         split_path(request.data, split)
     plan = settled(request)
+    watcher = LastingWatcher(watcher, run=plan.folder)
     if request.resume and not plan.stored:
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -106,17 +108,16 @@ def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None
     assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
 
 
-def start(body: str, *, stdout: int | None = subprocess.PIPE) -> "subprocess.Popen[str]":
+def start(body: str, **streams: Any) -> "subprocess.Popen[str]":
     """The real program with a command `try` that runs `body`."""
     program = (
-        "import sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
+        "import signal, sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
         f"@charlm.cli.app.command('try')\ndef command():\n    {body}\n"
         "sys.argv = ['charlm', 'try']\ncharlm.cli.main()\n"
     )
     return subprocess.Popen(
         [sys.executable, "-c", program],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
         text=True,
         encoding="utf-8",
         cwd=Path(__file__).parents[2],
@@ -131,6 +132,32 @@ def test_ctrl_c_ends_the_program_with_status_130_and_one_line() -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (130, "charlm: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_stream_that_the_caller_closed_does_not_become_the_first_file(
+    number: int, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    body = f"import os; number = os.open({str(told)!r}, 65); os.write(number, b'%d' % number)"
+    process = start(body, preexec_fn=partial(os.close, number))
+    process.communicate(timeout=300)
+    assert (process.returncode, int(told.read_text()) > 2) == (0, True)
+
+
+@pytest.mark.parametrize("stderr", ["full", "closed pipe"])
+def test_a_note_that_nobody_can_be_told_ends_no_command(stderr: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "w") as full:
+        process = start(
+            "signal.signal(signal.SIGPIPE, signal.SIG_IGN); "
+            "[output.say('note') for _ in range(9)]; output.write('result')",
+            stderr=full.fileno() if stderr == "full" else writer,
+        )
+    os.close(writer)
+    results, _ = process.communicate(timeout=300)
+    assert (process.returncode, results) == (0, "result\n")
 
 
 def test_a_closed_pipe_ends_the_program_silently() -> None:

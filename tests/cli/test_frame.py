@@ -53,7 +53,7 @@ FURTHER = {
         "similarity.word_similarity",
         "noisy_words.text_normalisation",
         "spelling_distance.spelling_distance",
-        "vectors_text.write_vectors",
+        "word2vec.write_vectors",
     ),
 }
 
@@ -113,7 +113,9 @@ def without(names: set[str], options: dict[str, object]) -> dict[str, object]:
 
 def further_functions(name: str) -> list[Callable[..., object]]:
     paths = [path.partition(".") for path in FURTHER.get(name, ())]
-    return [getattr(import_module(f"charlm.insight.vectors.{m}"), function) for m, _, function in paths]
+    return [
+        getattr(import_module(f"charlm.insight.vectors.{m}"), function) for m, _, function in paths
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,5 +1,8 @@
 """What a training says of itself that its user would not expect, or refuses before it begins."""
 
+import errno
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,8 @@ from typing import Any
 import pytest
 
 from charlm.errors import ConfigError
+from charlm.run.folder import LOG
+from charlm.run.history import WARNING, history_of
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prepare
 from charlm.text.vocabulary.vocabulary import inventory_of
@@ -29,6 +34,65 @@ def test_a_run_to_resume_that_is_not_there_is_begun_and_said(
     listener = Listener()
     train_toy("typo", epochs=1, resume=True, watcher=listener)
     assert listener.notes == [f"{tmp_path / 'typo'} holds no run yet: starting one"]
+
+
+class FullDisk(Silence):
+    """Cannot be told anything from a certain epoch on."""
+
+    def __init__(self, first_epoch: int) -> None:
+        self.first_epoch = first_epoch
+        self.n_told = 0
+        self.n_refused = 0
+
+    def tell(self, epoch: int) -> None:
+        if epoch >= self.first_epoch:
+            self.n_refused += 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "standard error")
+        self.n_told += 1
+
+    def started(self, *_: object, **__: object) -> None:
+        self.tell(0)
+
+    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
+        self.tell(record["epoch"])
+
+
+@pytest.mark.parametrize(("first_epoch", "warned"), [(0, 1), (1, 1), (2, 2), (3, 3), (4, None)])
+def test_a_training_outlives_a_log_that_cannot_be_written_and_warns_once(
+    train_toy: Callable[..., Any], tmp_path: Path, first_epoch: int, warned: int | None
+) -> None:
+    watcher = FullDisk(first_epoch)
+    result = train_toy(epochs=3, watcher=watcher)
+    assert (result.is_finished, watcher.n_told, watcher.n_refused) == (
+        (True, first_epoch, int(warned is not None))
+    )
+    records = [json.loads(line) for line in (tmp_path / "run" / LOG).read_text().splitlines()]
+    assert [record["epoch"] for record in records] == [1, 2, 3]
+    assert {record["epoch"]: record[WARNING] for record in records if WARNING in record} == (
+        {warned: "standard error: no space left on device; what was to be said after is lost"}
+        if warned
+        else {}
+    )
+    assert history_of(tmp_path / "run") == records
+
+
+def test_a_run_with_a_warning_can_be_gone_on_with_and_keeps_it(
+    train_toy: Callable[..., Any], tmp_path: Path
+) -> None:
+    train_toy(epochs=2, watcher=FullDisk(1))
+    before = (tmp_path / "run" / LOG).read_text()
+    assert train_toy(epochs=2, resume=True).is_finished
+    assert (tmp_path / "run" / LOG).read_text() == before
+    assert f'"{WARNING}"' in before
+
+
+def test_what_else_a_watcher_raises_ends_the_training(train_toy: Callable[..., Any]) -> None:
+    class Stop(Silence):
+        def stepped(self, trainer: object) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train_toy(watcher=Stop())
 
 
 def test_a_vocabulary_of_other_text_rules_than_the_corpus_is_said(

@@ -4,20 +4,18 @@ A file appears when all of it is there, so one that is read may be written over.
 written by the ending of their name. What is piped on is not kept: a stream gets each list at once.
 """
 
-import shutil
-import tempfile
+import os
+from array import array
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Piece
 from charlm.nbest.policies import CONTROL
+from charlm.text.io.files import scratch_file
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import make_folder
-
-MAX_OPEN = 64  # files of a folder at a time; systems allow 256 and more
 
 
 def write_stream(pieces: Iterable[Piece], write: Callable[[str], object]) -> None:
@@ -45,40 +43,38 @@ def write_file(pieces: Iterable[Piece], path: str | Path) -> None:
 def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> None:
     """Writes each piece to the file of its name in `folder`; those without a name to `main`.
 
-    Files are collected beside their place and replaced at the end, each whole or not at all.
+    All pieces are collected in a file without a name, which nothing can leave behind, and at the
+    end each file is replaced, whole or not at all.
 
     Raises:
         DataError: a name that would leave the folder, or two that are file and folder at once.
     """
     folder = Path(folder)
     make_folder(folder)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".charlm-") as scratch:
-        names = _collected(pieces, Path(scratch), main)
-        for name, collected in names.items():
-            place = folder / name
-            if place.is_dir():
-                raise DataError(f"{place}: is a folder; expected a file or a new name")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with open(collected, "rb") as source, packed_write(place, through_links=False) as file:
-                shutil.copyfileobj(source, file)
+    with scratch_file(folder) as scratch:
+        parts = _collected(pieces, scratch, main)
+        for name, places in parts.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with packed_write(path, through_links=False) as file:
+                for start, length in zip(places[::2], places[1::2], strict=True):
+                    file.write(os.pread(scratch.fileno(), length, start))
 
 
-def _collected(pieces: Iterable[Piece], scratch: Path, main: str) -> dict[str, Path]:
-    """The pieces in files without names of their own, and where each name's are."""
-    files: dict[str, Path] = {}
-    with ExitStack() as stack:
-        opened: dict[str, BinaryIO] = {}
-        for piece in pieces:
-            name = piece.name or main
-            if name not in files:
-                files[_within(name)] = scratch / str(len(files))
-            if name not in opened:
-                if len(opened) == MAX_OPEN:
-                    opened.clear()
-                    stack.close()
-                opened[name] = stack.enter_context(open(files[name], "ab"))
-            opened[name].write(piece.text.encode())
-    return files
+def _collected(pieces: Iterable[Piece], scratch: BinaryIO, main: str) -> dict[str, "array[int]"]:
+    """Writes all pieces one behind the other: where those of each name begin, and their lengths."""
+    parts: dict[str, array[int]] = {}
+    start = 0
+    for piece in pieces:
+        name = piece.name or main
+        if name not in parts:
+            parts[_within(name)] = array("q")
+        content = piece.text.encode()
+        scratch.write(content)
+        parts[name].extend((start, len(content)))
+        start += len(content)
+    scratch.flush()
+    return parts
 
 
 def _within(name: str) -> str:

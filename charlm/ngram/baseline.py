@@ -7,11 +7,12 @@ seen once are words, too, as lmplz has it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import Start
-from charlm.ngram.kenlm_binary import convert_to_binary, neighbour_folder
+from charlm.ngram.kenlm_binary import convert_to_binary
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.load import Engine as Reader
@@ -29,7 +30,7 @@ from charlm.ngram.source import (
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.overwrite import keeps_inputs
-from charlm.text.io.paths import stream_of
+from charlm.text.io.paths import stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.spelled_words import Spells
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
@@ -243,11 +244,13 @@ def _estimated(
             f"--out {place.path}: a stream, and what lmplz writes is read again; expected a file, "
             "or --engine charlm"
         )
-    with neighbour_folder("model" if place is None else place.path) as folder:
+    beside = working_folder_of("model" if place is None else place.path)
+    with TemporaryDirectory(dir=beside, prefix=".charlm-") as folder:
         is_arpa = place is not None and place.tool is None
-        arpa = place.path if place is not None and is_arpa else folder / "model.arpa"
+        arpa = place.path if place is not None and is_arpa else Path(folder, "model.arpa")
         start = LMPLZ if place is None else place.start
         info = lmplz_estimated(text, plan, out=arpa, program=program, start=start)
         if place is not None and place.tool is not None:
-            convert_to_binary(arpa, place.path, tool=place.tool)
+            with open(arpa, "rb") as file:
+                convert_to_binary(file, place.path, tool=place.tool)
         return loaded(arpa, engine="auto")[0], info

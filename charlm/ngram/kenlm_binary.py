@@ -1,20 +1,18 @@
 """KenLM's binary files, made by its own tool where that is installed.
 
-The tool writes the file itself, in its own time; so it writes beside the place, and what it wrote
-is copied there whole or not at all.
+The tool reads an ARPA file from its standard input, which needs no name that a killed process would
+leave behind, and writes beside the place, which what it wrote then takes whole or not at all.
 """
 
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.arpa_writing import arpa_blocks, require_arpa_words
 from charlm.ngram.backoff import BackoffModel
-from charlm.text.io.files import atomic_write
+from charlm.text.io.files import atomic_write, scratch_file
 from charlm.text.io.paths import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")
@@ -58,37 +56,30 @@ def write_binary(model: BackoffModel, path: str | Path, *, tool: Path) -> None:
     """Write a model in KenLM's binary format, atomically.
 
     Raises:
-        DataError: the tool failed.
+        DataError: a word that ARPA cannot hold; the tool failed.
     """
-    with neighbour_folder(path) as folder:
-        arpa = folder / "model.arpa"
-        write_arpa(model, arpa)
+    require_arpa_words(model.words, source=model.source)
+    with scratch_file(working_folder_of(path)) as arpa:
+        for block in arpa_blocks(model):
+            arpa.write(block)
         convert_to_binary(arpa, path, tool=tool)
 
 
-@contextmanager
-def neighbour_folder(path: str | Path) -> Iterator[Path]:
-    """A folder on the disk of `path` for what other programs write; gone after use."""
-    with tempfile.TemporaryDirectory(dir=working_folder_of(path), prefix=".charlm-") as folder:
-        yield Path(folder)
-
-
-def convert_to_binary(arpa: Path, path: str | Path, *, tool: Path) -> None:
+def convert_to_binary(arpa: BinaryIO, path: str | Path, *, tool: Path) -> None:
     """Let KenLM's tool make its default (probing) structure of an ARPA file, atomically.
 
     Raises:
         DataError: the tool failed.
     """
-    with neighbour_folder(path) as folder:
-        made = folder / "model.bin"
-        _run([str(tool), "-s", str(arpa), str(made)])  # -s: `<s>` and `</s>` may be missing
-        with open(made, "rb") as file, atomic_write(path, through_links=True) as out:
-            shutil.copyfileobj(file, out)
+    arpa.seek(0)
+    with atomic_write(path, through_links=True) as out:
+        # -s: `<s>` and `</s>` may be missing
+        _run([str(tool), "-s", "/dev/stdin", str(out.name)], stdin=arpa)
 
 
-def _run(command: list[str]) -> None:
+def _run(command: list[str], *, stdin: BinaryIO) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, check=False)
+        done = subprocess.run(command, stdin=stdin, capture_output=True, check=False)
     except OSError as error:
         raise DataError(
             f"{command[0]}: does not run ({error.strerror}); expected KenLM's {TOOL}"

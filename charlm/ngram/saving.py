@@ -10,7 +10,7 @@ from charlm.errors import ConfigError
 from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
-from charlm.text.io.paths import require_place
+from charlm.text.io.paths import require_place, stream_of
 
 LMPLZ: Start = "lmplz"
 
@@ -53,5 +53,7 @@ def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None
     if out is None:
         return None
     require_place(out, option="--out")
+    if is_binary and stream_of(out) is not None:
+        raise ConfigError(f"--out {out}: a stream; expected a file for KenLM's binary")
     tool = find_build_binary(beside=beside) if is_binary else None
     return Place(Path(out), start or LMPLZ, tool)

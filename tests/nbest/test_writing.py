@@ -46,8 +46,20 @@ def test_an_interrupted_folder_keeps_what_it_had(tmp_path: Path) -> None:
     assert (tmp_path / "main").read_text() == "old"
 
 
+def test_nothing_lies_in_the_folder_that_a_killed_process_would_leave_there(
+    tmp_path: Path,
+) -> None:
+    def pieces() -> Iterator[Piece]:
+        for name in ("a", "b", "a"):
+            yield Piece(name, "x")
+            assert list(tmp_path.iterdir()) == []
+
+    write_folder(pieces(), tmp_path, main="main")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "xx", "b": "x"}
+
+
 def test_pieces_go_to_the_files_of_their_names_in_their_order(tmp_path: Path) -> None:
-    names = [f"output.{i}/text" for i in range(70)]  # more than are open at a time
+    names = [f"output.{i}/text" for i in range(70)]
     pieces = [Piece(name, f"{turn} {name}\n") for turn in (1, 2) for name in ["", *names]]
     write_folder(pieces, tmp_path / "new" / "out", main="main")
     for name in ["", *names]:

@@ -39,6 +39,16 @@ def test_the_tool_gets_an_arpa_file_and_its_result_is_kept(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bin", "build_binary"]
 
 
+def test_only_what_the_next_one_replaces_lies_in_the_folder_while_the_tool_runs(
+    model: BackoffModel, tmp_path: Path
+) -> None:
+    lists = f'#!/bin/sh\ncat "$2" > "$3"\nls -A {tmp_path} > {tmp_path}/seen\n'
+    write_binary(model, tmp_path / "a.bin", tool=tool(tmp_path, lists))
+    seen = (tmp_path / "seen").read_text().split()
+    assert sorted(seen) == [".a.bin.partial", "build_binary", "seen"]
+    assert (tmp_path / "a.bin").read_text().startswith("\\data\\\n")
+
+
 def test_a_failing_tool_leaves_the_old_file_and_its_last_words(
     model: BackoffModel, tmp_path: Path
 ) -> None:

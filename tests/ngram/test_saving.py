@@ -50,6 +50,10 @@ NO_ARPA = (
             "--out no/a.arpa: no folder no; expected one; make it first",
         ),
         (
+            {"out": "stream.bin", "start": None},
+            "--out stream.bin: a stream; expected a file for KenLM's binary",
+        ),
+        (
             {"out": "there", "start": None},
             "--out there: is a folder; expected a file or a new name",
         ),
@@ -64,6 +68,7 @@ def test_what_is_no_place_is_refused(
 ) -> None:
     (tmp_path / "there").mkdir()
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "stream.bin").symlink_to("/dev/fd/2")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CharlmError) as caught:
         place_of(**options, beside=None)

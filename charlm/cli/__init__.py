@@ -11,7 +11,7 @@ import typer
 
 from charlm.cli import output
 from charlm.cli.bench import bench
-from charlm.cli.boundary import Command, Commands, die_of_closed_pipes
+from charlm.cli.boundary import Command, Commands, die_of_closed_pipes, tidy_up_when_ended
 from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
 from charlm.cli.export import export
@@ -88,4 +88,5 @@ def main() -> None:
     output.prepare_streams()
     prepare_torch()
     die_of_closed_pipes()
+    tidy_up_when_ended()
     app()

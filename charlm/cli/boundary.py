@@ -39,6 +39,9 @@ class Commands(TyperGroup):
                 return super().main(*args, **kwargs)
             finally:
                 output.flush()
+        except EndedBySignal as stop:
+            signal.raise_signal(stop.number)  # by default again, so that the caller sees it
+            raise
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and stop.code != INTERRUPTED:
                 raise
@@ -108,6 +111,33 @@ def die_of_closed_pipes() -> None:
     """
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+class EndedBySignal(SystemExit):
+    """`kill`, `timeout`, a closed terminal: the program tidies up on its way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.number = number
+
+
+def tidy_up_when_ended() -> None:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, with no temporary file left behind.
+
+    A second signal ends it at once, as the first does one of several processes: that may wait for
+    another within torch, where Python answers no signal. What is ignored, as by nohup, stays so.
+    """
+    if "RANK" in os.environ:
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: object) -> None:
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+    raise EndedBySignal(number)
 
 
 def outlive_closed_pipes() -> None:

@@ -108,7 +108,7 @@ def test_a_command_that_ends_well_has_status_0_and_an_untouched_stdout() -> None
     assert (result.exit_code, result.stdout, result.stderr) == (0, "[noise] é\n", "")
 
 
-def start(body: str, **streams: Any) -> "subprocess.Popen[str]":
+def start(body: str, **options: Any) -> "subprocess.Popen[str]":
     """The real program with a command `try` that runs `body`."""
     program = (
         "import signal, sys, time\nimport charlm.cli\nfrom charlm.cli import output\n"
@@ -117,11 +117,15 @@ def start(body: str, **streams: Any) -> "subprocess.Popen[str]":
     )
     return subprocess.Popen(
         [sys.executable, "-c", program],
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+        **{
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "env": {**os.environ, "LC_ALL": "C"},
+            **options,
+        },
         text=True,
         encoding="utf-8",
         cwd=Path(__file__).parents[2],
-        env={**os.environ, "LC_ALL": "C"},
     )
 
 
@@ -132,6 +136,62 @@ def test_ctrl_c_ends_the_program_with_status_130_and_one_line() -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (130, "charlm: interrupted\n")
+
+
+# A folder for a while, which must go whatever ends the program.
+HOLDS = (
+    "import tempfile; folder = tempfile.TemporaryDirectory(dir={folder!r})\n"
+    "    with folder: output.write('ready'); output.flush(); time.sleep(60)"
+)
+ENDS = [signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_program_that_is_ended_leaves_nothing_behind(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    process = start(HOLDS.format(folder=str(tmp_path)))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    assert len(list(tmp_path.iterdir())) == 1
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=300)
+    assert (process.returncode, errors, list(tmp_path.iterdir())) == (-number, "", [])
+
+
+def test_a_second_signal_ends_what_takes_long_to_tidy_up() -> None:
+    process = start(
+        "try: output.write('ready'); output.flush(); time.sleep(60)\n"
+        "    finally: output.write('tidying'); output.flush(); time.sleep(60)"
+    )
+    assert process.stdout is not None
+    for line in ("ready\n", "tidying\n"):
+        assert process.stdout.readline() == line
+        process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_one_of_several_processes_ends_at_once(tmp_path: Path) -> None:
+    process = start(HOLDS.format(folder=str(tmp_path)), env={**os.environ, "RANK": "1"})
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    process.communicate(timeout=300)
+    assert (process.returncode, len(list(tmp_path.iterdir()))) == (-signal.SIGTERM, 1)
+
+
+def test_a_program_under_nohup_goes_on_when_its_terminal_closes() -> None:
+    process = start(
+        "output.write('ready'); output.flush(); sys.stdin.readline(); output.write('done')",
+        preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_IGN),
+        stdin=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGHUP)
+    results, _ = process.communicate("\n", timeout=300)
+    assert (process.returncode, results) == (0, "done\n")
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

@@ -64,8 +64,10 @@ def other_of(first: "subprocess.Popen[str]") -> int:
     while True:
         assert first.poll() is None and time.monotonic() < give_up
         for child in map(int, children.read_text().split()):
-            if len(listening(child)) == N_LISTENING:
-                return child
+            # torch asks a tool or two about the machine, too, which may have ended meanwhile.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if len(listening(child)) == N_LISTENING:
+                    return child
         time.sleep(0.02)
 
 

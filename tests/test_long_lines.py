@@ -4,8 +4,12 @@ A table of everything that reads lines which a stranger may have written, and wh
 long line there.
 """
 
+import gc
 import os
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +37,11 @@ Read = Callable[[Path], object]
 Files = Mapping[str, str]
 
 NONE: Files = {}
-SHORT = 1000
+SHORT = 1 << 17  # of lists alone: to read 64 MiB takes a while
+N_BYTES = 1000  # of the shorter of two lines that are timed
+N_LINES = 4000
+MOST_GROWTH = 24  # for 8 times as much
+CHANCES = 5
 
 
 class Reader(NamedTuple):
@@ -99,6 +107,30 @@ ABOVE = {
     "tsv": "id\tam\ttext\nu\t-1\ta\n",
     "text": "a\n",
 }
+# What a line may be filled with, and how lines begin where something is to be made of the rest.
+UNITS = (
+    *("a", "1", "1.", " ", "\t", '"', "'", "\\", "=", "[", "{", ",", "-", "<s> ", "a ", "a.b."),
+    *('\\"', "a\\=", 'a=" ', "a='b", '"a": ', "|||", " [ ", "\t= ", "( st: ", "tensor(,", "\u2581"),
+)
+STARTS = {
+    "slf": ("", "J=0 S=0 E=1 a=", 'J=0 S=0 E=1 W="'),
+    "kaldi-lattice": ("", "0 1 a ", "0 1 a 1,"),
+    "scores of SRILM's": ("\tp( a | <s> ", "\tp( a | <s> ) \t= [2gram] 0.1 [ "),
+    "scores as JSON lines": ("", '{"words": ["'),
+    "references": ("", "u ", '{"id": "u", "ref": "'),
+    "arpa": ("", "-1 "),
+    "kaldi": ("", "u-"),
+    "kaldi's costs": ("u-1 ",),
+    "espnet's scores": ("u ", "u tensor("),
+    "moses": ("", "0 ||| a ||| ", "0 ||| a ||| lm: 1 ||| "),
+    "tsv": ("", "u\t"),
+    "srilm": ("", "-1 "),
+    "cued": ("0 ", "0 -1 -1 "),
+    "nbestlist1": ("(", "(-1) "),
+    "nbestlist2": ("(-1) a ", "(-1) a ( st: 1 et: "),
+    **dict.fromkeys(("vosk", "huggingface", "jsonl"), ("", '{"', '{"id": "u", "text": "')),
+    **dict.fromkeys(("espnet1", "hyporadise", "mlm-scoring"), ("", '"u": {"', '"u": {"text": "')),
+}
 READERS = {
     **{name: lists(name, above) for name, above in ABOVE.items()},
     "kaldi": lists("kaldi", "u-1 a\n", "text", {"acwt": "u-1 1\n"}),
@@ -149,6 +181,52 @@ def test_a_line_that_is_too_long_is_refused_with_its_file_and_number(
     os.truncate(file, len(reader.above) + reader.longest + 1)  # NULs that take no room on a disk
     with pytest.raises(DataError) as caught:
         reader.read(place)
-    most = "1000 bytes" if reader.longest == SHORT else "1 MiB" if name == "arpa" else "64 MiB"
+    most = "131072 bytes" if reader.longest == SHORT else "1 MiB" if name == "arpa" else "64 MiB"
     number = reader.above.count("\n") + 1
     assert str(caught.value).startswith(f"{file}:{number}: longer than {most}; expected shorter l")
+
+
+def grows_slowly(name: str, folder: Path, *, unit: str, start: str = "", end: str = "") -> bool:
+    """Whether to read a text with 8 units takes much less than 64 times the time of one.
+
+    That is the time of this process alone, whatever else the machine does. What is quadratic is it
+    each time; what had bad luck once is not.
+    """
+    reader = READERS[name]
+    place, file = laid_out(reader, folder)
+
+    def seconds(n_units: int) -> float:
+        file.write_text(reader.above + start + n_units * unit + end)
+        before = time.process_time()
+        with suppress(DataError):
+            reader.read(place)
+        return max(time.process_time() - before, 1e-4)
+
+    return any(seconds(8) < MOST_GROWTH * seconds(1) for _ in range(CHANCES))
+
+
+@pytest.fixture
+def _no_garbage() -> Iterator[None]:
+    """To look through all that other tests have left would take longer than what is timed."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_no_garbage")
+@pytest.mark.parametrize("name", READERS)
+def test_a_line_of_twice_the_length_takes_about_twice_the_time(name: str, tmp_path: Path) -> None:
+    for start, unit in product(STARTS.get(name, ("", "a ")), UNITS):
+        units = N_BYTES // len(unit) * unit
+        assert grows_slowly(name, tmp_path, unit=units, start=start, end="x\n"), (start, unit)
+
+
+@pytest.mark.usefixtures("_no_garbage")
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("tsv", f"# {'a' * 90}\n"), ("kaldi", f"{' ' * 90}\n"), ("vosk", f"{' ' * 90}\n")],
+)
+def test_twice_as_many_lines_that_are_no_hypothesis_take_about_twice_the_time(
+    name: str, line: str, tmp_path: Path
+) -> None:
+    assert grows_slowly(name, tmp_path, unit=N_LINES * line)

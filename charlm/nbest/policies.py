@@ -18,9 +18,9 @@ from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
 
 LN10 = log(10)
-NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE
-)
+# Possessive: `[0-9]+\.?[0-9]*` could be taken apart in as many ways as there are digits.
+DECIMAL = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
+NUMBER = re.compile(rf"{DECIMAL}|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 

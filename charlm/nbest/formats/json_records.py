@@ -21,7 +21,8 @@ JsonObject = dict[str, Json]
 BLANKS = " \t\n\r"
 MAX_CHARACTERS = 1 << 30  # of one value, which is kept whole
 # What decides where a value ends; a string of JSON cannot go over the end of a line.
-MARKS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],]')
+# Possessive, as all loops over strings here: 20 MB of one took 2 GB to be able to go back.
+MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],]')
 
 
 class Record(NamedTuple):
@@ -65,15 +66,17 @@ class Records:
     def _chunks(self) -> Iterator[tuple[Line, str]]:
         """Whole values with the line on which each begins; what is never closed comes as it is."""
         texts: list[str] = []
+        blank: list[str] = []
         first: Line | None = None
         depth = size = 0
         for line in self._lines:
             if first is None and not line.text.strip(BLANKS):
-                self.rest += line.raw
+                blank.append(line.raw)
                 continue
             if first is None:
                 first = line
-                self.rest += line.start
+                self.rest += "".join([*blank, line.start])
+                blank = []
             texts.append(line.text + line.end)
             size += len(line.text)
             if size > MAX_CHARACTERS:
@@ -88,6 +91,7 @@ class Records:
                 texts, first, depth, size = [], None, 0, 0
         if first is not None:
             yield first, "".join(texts)
+        self.rest += "".join(blank)
 
     def _records(self, text: str, name: str, number: int) -> Iterator[Record]:
         place = f"{name}:{number}"

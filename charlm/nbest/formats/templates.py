@@ -103,7 +103,9 @@ class Gathering:
         self._rows: list[Row] = []
         self._gaps: list[str] = []
         self._end = ""  # of the last hypothesis' line
-        self._loose, self._loose_scored = "", ""
+        # Of lines that are none: thousands may follow each other, and a text would grow by copying.
+        self._loose: list[str] = []
+        self._loose_scored: list[str] = []
         self._scored_gap: str | None = None
 
     def lists(self, rows: Iterable[Row | Loose]) -> Iterator[NbestList]:
@@ -114,9 +116,9 @@ class Gathering:
         """
         for row in rows:
             if isinstance(row, Loose):
-                self._loose += row.line.raw
+                self._loose.append(row.line.raw)
                 text = row.line.text if row.scored is None else row.scored
-                self._loose_scored += row.line.start + text + row.line.end
+                self._loose_scored.append(row.line.start + text + row.line.end)
                 continue
             if self._rows and self._rows[-1].id != row.id:
                 yield self._closed()
@@ -124,7 +126,7 @@ class Gathering:
             if self._once is None:
                 yield self._closed()
         if self._rows:
-            self._end += self._loose
+            self._end += "".join(self._loose)
             yield self._closed()
         elif self._loose:
             raise DataError(f"{self._name}: found no hypothesis; expected at least one")
@@ -133,11 +135,11 @@ class Gathering:
         if not self._rows:
             if self._once is not None:
                 self._once(row.id, row.line.place)
-            scored = self._loose_scored
-            self._scored_gap = scored + row.line.start if scored != self._loose else None
-        self._gaps.append(self._end + self._loose + row.line.start)
+            scored = "".join([*self._loose_scored, row.line.start])
+            self._scored_gap = scored if self._loose_scored != self._loose else None
+        self._gaps.append("".join([self._end, *self._loose, row.line.start]))
         self._rows.append(row)
-        self._end, self._loose, self._loose_scored = row.line.end, "", ""
+        self._end, self._loose, self._loose_scored = row.line.end, [], []
 
     def _closed(self) -> NbestList:
         rows, gaps = self._rows, [*self._gaps, self._end]

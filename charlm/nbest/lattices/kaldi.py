@@ -14,13 +14,14 @@ from pathlib import Path
 from charlm.errors import DataError
 from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.list_lines import Line, Lines
+from charlm.nbest.policies import DECIMAL
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import PLAIN, LineRules, read_lines, split_words
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"
 INTEGER = re.compile(r"[0-9]{1,9}")
-COST = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
+COST = rf"{DECIMAL}|[+-]?(?i:inf|infinity)"
 WEIGHT = re.compile(rf"(?P<graph>{COST}),(?P<am>{COST})(?:,(?P<alignment>[^,]*))?")
 COMPACT_COLUMNS, LATTICE_COLUMNS = (3, 4), (4, 5)
 HIGHEST_COST = 1e30  # sums of more are no numbers in Kaldi's own fp32

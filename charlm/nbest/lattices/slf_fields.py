@@ -10,13 +10,16 @@ from dataclasses import dataclass
 
 from charlm.errors import DataError
 from charlm.nbest.list_lines import Line
+from charlm.nbest.policies import DECIMAL
 
 # A field is its name, `=`, and a value: in quotes up to a blank, or whatever holds no blank.
+# Possessive, and met at its place alone: whatever the line, a character is looked at few times.
 FIELD = re.compile(
-    r"""([^ \t=]+)=("(?:[^"\\]|\\.)*"(?![^ \t])|'(?:[^'\\]|\\.)*'(?![^ \t])|[^ \t]*)"""
+    r"""[ \t]*+([^ \t=]++)="""
+    r"""("(?:[^"\\]++|\\.)*+"(?![^ \t])|'(?:[^'\\]++|\\.)*+'(?![^ \t])|[^ \t]*+)"""
 )
 ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(DECIMAL)
 LARGEST = 1e30
 SHORT = {  # of the fields that can be written either way
     "VERSION": "V",
@@ -75,10 +78,7 @@ def fields_of(line: Line) -> Fields:
     values: dict[str, str] = {}
     spans: dict[str, tuple[int, int]] = {}
     end = 0
-    for found in FIELD.finditer(line.text):
-        between = line.text[end : found.start()]
-        if between.strip(" \t") or (end and not between):
-            break
+    while found := FIELD.match(line.text, end):
         name = SHORT.get(found[1], found[1])
         if name in values:
             raise DataError(f"{line.place}: field {name} for the second time; expected it once")

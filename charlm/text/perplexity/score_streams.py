@@ -26,7 +26,7 @@ Tokens = Iterator[tuple[str, float]]  # a word as scored, or `</s>`, and its log
 
 SRILM_START = "\tp("
 # A word, its context, the tag, the probability and its log10; -debug 3 adds a sum over all words.
-SRILM_TOKEN = re.compile(r"\tp\( ([^ \t]+) \|.*\t=.* \[ ([^ \t]+) \](?: / [^ \t]+)?")
+SRILM_TOKEN = re.compile(r"\tp\( ([^ \t]+) \|[^\t]*\t=[^\t]* \[ ([^ \t]+) \](?: / [^ \t]+)?")
 MINUS_INFINITY = "-1.#INF"  # of SRILM on Windows
 ROUNDING = 1e-5  # sums in fp32 end this little above 0 where a word is certain
 

@@ -77,7 +77,7 @@ def run_command(
             first = First(group, machine, stack=stack)
             result = lead(first)
             return first.group.from_first(lambda: result)
-        set_threads(group.told() or None)
-        follow(group, group.told(), device=own_device(machine.device))
-        found: Result = group.told()
+        set_threads(group.receive() or None)
+        follow(group, group.receive(), device=own_device(machine.device))
+        found: Result = group.receive()
         return found

@@ -1,8 +1,8 @@
 """The processes that do one thing together, and what they tell each other.
 
-Whatever is called here is called by every process, in the same order: one that leaves a call out
-lets the others wait. Alone, a process tells nobody anything, and not a bit is other than without
-this file.
+Whatever is called of a `Group` is called by every process, in the same order: one that leaves a
+call out lets the others wait. Alone, a process tells nobody anything, and not a bit is other than
+without this file. In a `WorkerPool` the first process alone reads, decides and writes.
 """
 
 import atexit
@@ -11,20 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 from torch import distributed
 from torch.distributed.distributed_c10d import Store
 
-from charlm.errors import ProcessError
+from charlm.errors import CharlmError, ProcessError
 from charlm.runtime import Place
 
 # A process that dies is noticed at once, by its connections: this is for one that stands still.
 SILENCE = timedelta(minutes=10)
 PATIENCE = timedelta(days=100)  # while the first process encodes a text, or waits for a line
 
-Told = TypeVar("Told")
+Message = TypeVar("Message")
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
 
 
 class RankLostError(ProcessError):
@@ -85,7 +87,7 @@ class Group:
         """Whether this process writes, and talks to the user."""
         return self.rank == 0
 
-    def from_first(self, make: Callable[[], Told]) -> Told:
+    def from_first(self, make: Callable[[], Message]) -> Message:
         """What the first process makes, told to all; it may take any time.
 
         Raises:
@@ -93,7 +95,7 @@ class Group:
         """
         if self.size == 1:
             return make()
-        told: list[Told | None] = [None]
+        told: list[Message | None] = [None]
         try:
             if self.is_first:
                 told = [make()]
@@ -104,26 +106,26 @@ class Group:
             raise self._ended()
         return told[0]
 
-    def told(self) -> Any:
+    def receive(self) -> Any:
         """What the first process makes by `from_first`, in any other one."""
         return self.from_first(_nothing)
 
-    def handed_out(self, shares: Sequence[Told] | None) -> Told:
+    def handed_out(self, shares: Sequence[Message] | None) -> Message:
         """What the first process gives each: its own share of `shares`; the others say None."""
         if self.size == 1:
             assert shares is not None
             return shares[0]
-        own: list[Told | None] = [None]
+        own: list[Message | None] = [None]
         given = None if shares is None else list(shares)
         with self._together():
             distributed.scatter_object_list(own, given, src=0, group=self.patient)
         return own[0]  # type: ignore[return-value]  # torch fills it
 
-    def collected(self, own: Told) -> list[Told]:
+    def collected(self, own: Message) -> list[Message]:
         """What each process has, by rank, at the first one; nothing elsewhere."""
         if self.size == 1:
             return [own]
-        everyones: list[Told | None] | None = [None] * self.size if self.is_first else None
+        everyones: list[Message | None] | None = [None] * self.size if self.is_first else None
         with self._together():
             distributed.gather_object(own, everyones, dst=0, group=self.patient)
         return everyones or []  # type: ignore[return-value]  # torch fills it
@@ -191,3 +193,82 @@ def _part() -> None:
 
 def _nothing() -> None:
     raise AssertionError("only the first process has anything to tell")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """The answer to a task that cannot be done; whoever gave it may have others that can."""
+
+    error: CharlmError
+
+
+class WorkerPool(Generic[Task, Answer]):
+    """Processes that can all do the same work: the first hands out tasks, and has the answers.
+
+    The others answer until they are dismissed. A task must be what pickle takes, and an answer hang
+    on nothing but the task and those that came before it. Alone, the first does the one task that
+    there is.
+    """
+
+    def __init__(self, group: Group, work: Callable[[Task], Answer]) -> None:
+        self.group = group
+        self.work = work
+
+    @property
+    def size(self) -> int:
+        """How many tasks are done at once."""
+        return self.group.size
+
+    def do(self, tasks: Sequence[Task]) -> list[Answer]:
+        """The answers to as many tasks as there are processes; only the first process calls this.
+
+        Raises:
+            CharlmError: what the first of them to refuse its task says; all are ready for the next.
+            RankLostError: another process is gone.
+        """
+        assert len(tasks) == self.size
+        own = self.group.handed_out(tasks)
+        assert own is not None
+        answers = []
+        for answer in self.group.collected(self._answer(own)):
+            if isinstance(answer, _Refusal):
+                raise answer.error
+            answers.append(answer)
+        return answers
+
+    def dismiss(self) -> None:
+        """There will be no more tasks."""
+        if self.size > 1:
+            self.group.handed_out([None] * self.size)
+
+    def follow(self) -> None:
+        """Do what the first process asks for, until it dismisses them.
+
+        Raises:
+            RankLostError: another process is gone; the first one says why.
+        """
+        while True:
+            task: Task | None = self.group.handed_out(None)
+            if task is None:
+                return
+            self.group.collected(self._answer(task))
+
+    def _answer(self, task: Task) -> Answer | _Refusal:
+        """An error, too, is an answer: the others wait for one."""
+        try:
+            return self.work(task)
+        except CharlmError as error:
+            return _Refusal(error)
+
+
+def shared_out(costs: Sequence[float], *, loads: Sequence[float]) -> list[list[int]]:
+    """Which of some pieces of work is whose, by number: the costliest first, to who has least.
+
+    `loads[k]` is what k has to do besides, in the unit of the costs.
+    """
+    totals, owned = list(loads), [list[int]() for _ in loads]
+    for piece in sorted(range(len(costs)), key=lambda i: -costs[i]):
+        owner = min(range(len(totals)), key=totals.__getitem__)
+        owned[owner].append(piece)
+        totals[owner] += costs[piece]
+    return owned

@@ -19,7 +19,7 @@ from charlm.runtime import Place
     [
         ("scatter_object_list", lambda group: group.handed_out(None)),
         ("gather_object", lambda group: group.collected(7)),
-        ("broadcast_object_list", lambda group: group.told()),
+        ("broadcast_object_list", lambda group: group.receive()),
     ],
 )
 @pytest.mark.parametrize("work", [TRAINING, EVALUATION, SCORING])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,7 @@ import torch
 
 from charlm.errors import ConfigError, DataError
 from charlm.processes.command import First, Machine, run_command
-from charlm.processes.crew import Crew
-from charlm.processes.group import EVALUATION, Group
+from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision
@@ -105,31 +104,25 @@ def evaluate(
             run, states, raw, "" if texts else split or "test", number_format, speller, on_sentence
         )
         group = first.start_others()
-        group.from_first(lambda: _Told(run.path, number_format))
-        crew = Crew(group, _reader(run, number_format))
+        group.from_first(lambda: (run.path, number_format))
+        pool = WorkerPool(group, _reader(run, number_format))
         results = []
         for path in paths:
-            results.append(_evaluated(path, Blocks(crew, states), job=job))
+            results.append(_evaluated(path, Blocks(pool, states), job=job))
             if on_text is not None:
                 on_text(results[-1])
-        crew.dismiss()
+        pool.dismiss()
         return tuple(results)
 
     machine = Machine(device, gpus, processes, threads)
     return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
 
 
-class _Told(NamedTuple):
-    """What the first process tells the others."""
-
-    run: Path
-    precision: str
-
-
-def _follow(group: Group, told: _Told, *, device: torch.device) -> None:
+def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> None:
     """Help the first process with sentences until it ends."""
-    run = load_run(told.run, device=device)
-    Crew(group, _reader(run, told.precision)).follow()
+    path, number_format = told
+    run = load_run(path, device=device)
+    WorkerPool(group, _reader(run, number_format)).follow()
 
 
 def _reader(run: LoadedRun, precision: str) -> BlockReader:

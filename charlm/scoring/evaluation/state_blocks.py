@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from charlm.processes.crew import Crew, shared_out
+from charlm.processes.group import WorkerPool, shared_out
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.log_z import LogZ, MeteredOutput
 from charlm.scoring.likelihood.nll import (
@@ -72,8 +72,8 @@ class BlockReader:
 class Blocks:
     """The blocks of one text, read by all processes in the states that are asked for."""
 
-    def __init__(self, crew: Crew[BlockTask, BlockAnswer], states: Sequence[str]) -> None:
-        self.crew = crew
+    def __init__(self, pool: WorkerPool[BlockTask, BlockAnswer], states: Sequence[str]) -> None:
+        self.pool = pool
         self.states = states
         self.log_z = LogZ()  # so far
         self._begins = True
@@ -91,7 +91,7 @@ class Blocks:
             )
             for rank, numbers in enumerate(owned)
         ]
-        answers = self.crew.do(tasks)
+        answers = self.pool.do(tasks)
         self._begins = False
         self.log_z = sum((each.log_z for each in answers if each.log_z), self.log_z)
         found: dict[str, Nlls] = {}
@@ -106,7 +106,7 @@ class Blocks:
     def _owned(self, batches: Sequence[Sequence[int]], sentences: Sequence[Ids]) -> list[list[int]]:
         """Which batches each process reads."""
         costs = [sum(len(sentences[i]) for i in batch) for batch in batches]
-        loads = [0] * self.crew.size
+        loads = [0] * self.pool.size
         if "carried" in self.states:
             loads[0] = STREAM_COST * sum(map(len, sentences))
         return shared_out(costs, loads=loads)

@@ -16,7 +16,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
-from charlm.processes.crew import Crew, shared_out
+from charlm.processes.group import WorkerPool, shared_out
 from charlm.scoring.rescoring.lattices import (
     LatticeCounts,
     LatticeLists,
@@ -118,14 +118,14 @@ def _with_options(nbest: NbestList, options: LatticeOptions) -> NbestList:
 class DividedScorer:
     """A scorer as the first process sees it, whose work all processes do."""
 
-    def __init__(self, number: int, scorers: Scorers, crew: Crew[Task, Any]) -> None:
+    def __init__(self, number: int, scorers: Scorers, pool: WorkerPool[Task, Any]) -> None:
         self.name = scorers.scorers[number].name
-        self._number, self._scorers, self._crew = number, scorers, crew
+        self._number, self._scorers, self._pool = number, scorers, pool
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """As the scorer's own; `memory` is the last one that was made here, or None."""
-        parts = divided(sentences, self._crew.size)
-        answers: list[Scored] = self._crew.do(
+        parts = divided(sentences, self._pool.size)
+        answers: list[Scored] = self._pool.do(
             [
                 Sentences(self._number, [sentences[i] for i in part], memory is not None)
                 for part in parts
@@ -142,7 +142,7 @@ class DividedScorer:
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """Every process remembers it, and forgets what it knew but for `memory`."""
         task = Remembered(self._number, sentence, memory is not None)
-        self._crew.do([task] * self._crew.size)
+        self._pool.do([task] * self._pool.size)
         return self
 
 
@@ -172,29 +172,29 @@ def _alike(one: Words, other: Words) -> int:
     return next((k for k, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def divided_scorers(scorers: Scorers, crew: Crew[Task, Any]) -> Scorers:
+def divided_scorers(scorers: Scorers, pool: WorkerPool[Task, Any]) -> Scorers:
     """The scorers as the first process uses them."""
 
     def search(form: LatticeLists, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
-        return _searched_by(crew, form, lattices)
+        return _searched_by(pool, form, lattices)
 
     names = range(len(scorers.scorers))
-    wrapped = tuple(DividedScorer(number, scorers, crew) for number in names)
+    wrapped = tuple(DividedScorer(number, scorers, pool) for number in names)
     return replace(scorers, scorers=wrapped, search=search)
 
 
 def _searched_by(
-    crew: Crew[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
+    pool: WorkerPool[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
 ) -> Iterator[NbestList]:
     """The lists of lattices in their order, so many of them at once that each process has some."""
     options = form.options
     wishes = LatticeWishes(options.beam, options.recombine, options.n_best)
     sent = LatticeOptions(weights=dict(options.weights), overrides=dict(options.overrides))
     rest = iter(lattices)
-    n_at_once = form.at_once * crew.size if form.at_once > 1 else 1  # 1: each is to come at once
+    n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each is to come at once
     while some := list(islice(rest, n_at_once)):
-        owned = shared_out([len(each.arcs) for each in some], loads=[0] * crew.size)
-        answers: list[Searched] = crew.do(
+        owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
+        answers: list[Searched] = pool.do(
             [Search(form.form, wishes, sent, [some[i] for i in part]) for part in owned]
         )
         for answer in answers:

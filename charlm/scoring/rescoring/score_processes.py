@@ -13,8 +13,7 @@ from charlm.nbest.ngram_scorer import NgramScorer
 from charlm.nbest.scorer import Scorer
 from charlm.ngram.load import load_ngram
 from charlm.processes.command import First
-from charlm.processes.crew import Crew
-from charlm.processes.group import Group
+from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.rescoring.divided import Worker, divided_scorers
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, Wanted, make_scorers
 
@@ -53,9 +52,9 @@ def with_models(
         return run(scorers, old_lm)
     group = first.start_others()
     group.from_first(lambda: models._replace(wanted=_settled(models.wanted, scorers)))
-    crew = Crew(group, Worker(scorers, old_lm=old_lm))
-    result = run(divided_scorers(scorers, crew), old_lm)
-    crew.dismiss()
+    pool = WorkerPool(group, Worker(scorers, old_lm=old_lm))
+    result = run(divided_scorers(scorers, pool), old_lm)
+    pool.dismiss()
     return result
 
 
@@ -71,4 +70,4 @@ def follow(group: Group, models: Models, *, device: torch.device) -> None:
     """Score for the first process until it ends."""
     wanted = replace(models.wanted, device=str(device))
     scorers, old_lm = models._replace(wanted=wanted).load()
-    Crew(group, Worker(scorers, old_lm=old_lm)).follow()
+    WorkerPool(group, Worker(scorers, old_lm=old_lm)).follow()

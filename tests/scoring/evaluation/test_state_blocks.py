@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.processes.crew import Crew
-from charlm.processes.group import Group
+from charlm.processes.group import Group, WorkerPool
 from charlm.run.store import load_run
 from charlm.scoring.evaluation.state_blocks import BlockAnswer, BlockReader, Blocks, BlockTask
 from charlm.scoring.likelihood import nll
@@ -21,7 +20,7 @@ BLOCKS = [
 ]
 
 
-class Beside(Crew[BlockTask, BlockAnswer]):
+class Beside(WorkerPool[BlockTask, BlockAnswer]):
     """Processes that each have a reader of their own, and are asked in turns."""
 
     def __init__(self, readers: Sequence[BlockReader]) -> None:
@@ -47,8 +46,8 @@ def test_blocks_read_by_several_are_those_read_by_one(
     n_processes: int, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nll, "SENTENCES_AT_ONCE", 2)
-    crew = Beside([reader_of(run, metered=True) for _ in range(n_processes)])
-    blocks = Blocks(crew, ("carried", "sentence"))
+    pool = Beside([reader_of(run, metered=True) for _ in range(n_processes)])
+    blocks = Blocks(pool, ("carried", "sentence"))
     vectors = reader_of(run).vectors
     state, n_tokens = vectors.model.context.initial_state(1), 0
     for block in BLOCKS:
@@ -65,27 +64,27 @@ def test_blocks_read_by_several_are_those_read_by_one(
         n_tokens += len(carried) + len(alone)
     assert blocks.log_z.n_tokens == n_tokens
     if n_processes > 1:  # the stream is the first one's, and the sentences are the others'
-        assert [len(tasks[0].batches) for tasks in crew.tasks] == [0, 0]
-        assert all(task.stream is None for tasks in crew.tasks for task in tasks[1:])
+        assert [len(tasks[0].batches) for tasks in pool.tasks] == [0, 0]
+        assert all(task.stream is None for tasks in pool.tasks for task in tasks[1:])
 
 
 def test_without_a_stream_the_first_process_reads_sentences_too(run: Path) -> None:
     readers = [reader_of(run) for _ in range(2)]
-    crew, alone = Beside(readers), Beside(readers[:1])
+    pool, alone = Beside(readers), Beside(readers[:1])
     sentences = [[word] * n for word in "abcdef" for n in range(30)]
     form_ids = FormIds(readers[0].vectors.inventory)
     ids = encode_sentences(sentences, form_ids)
-    two = Blocks(crew, ("sentence",)).nlls(ids, spellings=[])
+    two = Blocks(pool, ("sentence",)).nlls(ids, spellings=[])
     one = Blocks(alone, ("sentence",)).nlls(ids, spellings=[])
     assert two["sentence"].tobytes() == one["sentence"].tobytes()
-    assert [len(task.batches) > 0 for task in crew.tasks[0]] == [True, True]
+    assert [len(task.batches) > 0 for task in pool.tasks[0]] == [True, True]
 
 
 def test_a_text_begins_with_nothing_carried(run: Path) -> None:
-    crew = Beside([reader_of(run)])
-    form_ids = FormIds(crew.readers[0].vectors.inventory)
+    pool = Beside([reader_of(run)])
+    form_ids = FormIds(pool.readers[0].vectors.inventory)
     ids = encode_sentences(BLOCKS[0], form_ids)
-    first, second = Blocks(crew, ("carried",)), Blocks(crew, ("carried",))
+    first, second = Blocks(pool, ("carried",)), Blocks(pool, ("carried",))
     once = first.nlls(ids, spellings=form_ids.spellings)["carried"]
     after = first.nlls(ids, spellings=form_ids.spellings)["carried"]
     again = second.nlls(ids, spellings=form_ids.spellings)["carried"]

@@ -11,8 +11,7 @@ import pytest
 import charlm
 from charlm.errors import ConfigError
 from charlm.nbest.scorer import FunctionScorer
-from charlm.processes.crew import Crew
-from charlm.processes.group import Group
+from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.likelihood.prefix_tree import PrefixTree
 from charlm.scoring.rescoring.divided import Task, Worker, divided, divided_scorers
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, Wanted, make_scorers
@@ -56,7 +55,7 @@ J=3 S=2 E=3 a=0.0     l=-1.0
 """
 
 
-class Beside(Crew[Task, Any]):
+class Beside(WorkerPool[Task, Any]):
     """Processes that each have scorers of their own, and are asked in turns, by pickles."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
@@ -72,7 +71,7 @@ class Beside(Crew[Task, Any]):
         ]
 
 
-def crew_of(run: Path, n_processes: int) -> tuple[Scorers, Beside]:
+def pool_of(run: Path, n_processes: int) -> tuple[Scorers, Beside]:
     loaded = [make_scorers(Wanted([run], device="cpu")) for _ in range(n_processes)]
     return loaded[0], Beside([Worker(each, old_lm=None) for each in loaded])
 
@@ -106,8 +105,8 @@ def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_part
 @pytest.mark.parametrize("n_processes", [1, 2, 3])
 def test_several_processes_score_as_one_does_and_remember(n_processes: int, run: Path) -> None:
     (alone,) = make_scorers(Wanted([run], device="cpu")).scorers
-    own, crew = crew_of(run, n_processes)
-    (scorer,) = divided_scorers(own, crew).scorers
+    own, pool = pool_of(run, n_processes)
+    (scorer,) = divided_scorers(own, pool).scorers
     memory, memory_alone = None, None
     for sentence in [None, "a b", "zz", None, "h"]:
         if sentence is None:
@@ -125,15 +124,15 @@ def test_several_processes_score_as_one_does_and_remember(n_processes: int, run:
 
 def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
     """Lets `charlm.score` divide its work among three, and notes them."""
-    crews: list[Beside] = []
+    pools: list[Beside] = []
 
     def with_models(models: Any, run: Callable[..., Any], **_: object) -> Any:
         loaded = [models.load() for _ in range(3)]
-        crews.append(Beside([Worker(scorers, old_lm=old) for scorers, old in loaded]))
-        return run(divided_scorers(loaded[0][0], crews[-1]), loaded[0][1])
+        pools.append(Beside([Worker(scorers, old_lm=old) for scorers, old in loaded]))
+        return run(divided_scorers(loaded[0][0], pools[-1]), loaded[0][1])
 
     monkeypatch.setattr("charlm.scoring.rescoring.score.with_models", with_models)
-    return crews
+    return pools
 
 
 @pytest.mark.parametrize(
@@ -156,13 +155,13 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     path.write_text(text)
     divided_out, out = list[str](), list[str]()
     one = charlm.score(path, model=run, out=out.append, device="cpu", **options)
-    crews = in_three(monkeypatch)
+    pools = in_three(monkeypatch)
     several = charlm.score(path, model=run, out=divided_out.append, device="cpu", **options)
     assert fields("".join(divided_out)) == fields("".join(out))
     assert pickle.loads(pickle.dumps(several)).counts == one.counts
     assert several.lattices == one.lattices
     is_searched_alone = text is LATTICES and "context" in options
-    assert (crews[0].n_rounds == 0) == is_searched_alone
+    assert (pools[0].n_rounds == 0) == is_searched_alone
 
 
 def fields(text: str) -> list[Any]:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from charlm.errors import DataError
-from charlm.processes.crew import Crew, shared_out
-from charlm.processes.group import Group
+from charlm.processes.group import Group, WorkerPool, shared_out
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Written(Group):
 
 def test_a_process_answers_until_it_is_dismissed() -> None:
     group = Written(1, 2, tasks=[3, 0, None, 5])
-    Crew(group, lambda number: number * 10).follow()
+    WorkerPool(group, lambda number: number * 10).follow()
     assert group.answers == [30, 0]
     assert group.tasks == [5]
 
@@ -56,8 +55,8 @@ def tenfold(number: int) -> int:
 
 def test_a_refused_task_is_the_firsts_to_tell_and_all_go_on_to_the_next() -> None:
     other = Written(1, 2, tasks=[-1, 2, 3, -5, None])
-    Crew(other, tenfold).follow()
-    first = Crew(Pair(0, 2, others=other.answers), tenfold)
+    WorkerPool(other, tenfold).follow()
+    first = WorkerPool(Pair(0, 2, others=other.answers), tenfold)
     with pytest.raises(DataError, match="^-1: below 0$"):
         first.do([1, -1])
     assert first.do([1, 2]) == [10, 20]
@@ -69,12 +68,12 @@ def test_a_refused_task_is_the_firsts_to_tell_and_all_go_on_to_the_next() -> Non
 
 
 def test_alone_the_one_task_is_done_and_nobody_dismissed() -> None:
-    crew: Crew[int, int] = Crew(Group(), lambda number: number + 1)
-    assert crew.size == 1
-    assert crew.do([4]) == [5]
-    crew.dismiss()
+    pool: WorkerPool[int, int] = WorkerPool(Group(), lambda number: number + 1)
+    assert pool.size == 1
+    assert pool.do([4]) == [5]
+    pool.dismiss()
     with pytest.raises(AssertionError):
-        crew.do([4, 5])
+        pool.do([4, 5])
 
 
 @pytest.mark.parametrize(

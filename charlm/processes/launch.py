@@ -10,6 +10,7 @@ every run, its processes behind where it is killed, and 50 lines on stderr where
 it would listen on every interface.
 """
 
+import ctypes
 import os
 import signal
 import socket
@@ -25,19 +26,20 @@ from typing import TypeVar
 from torch.distributed import TCPStore  # type: ignore[attr-defined]  # which it does export
 
 from charlm.errors import ProcessError
-from charlm.processes.group import Group, RankLostError
+from charlm.processes.group import SILENCE, Group, RankLostError
 from charlm.runtime import LOST, Place, place_of_process
 
 Joined = TypeVar("Joined", bound=Group)
 
 ADDRESS = "127.0.0.1"
 PORT = "CHARLM_PORT"  # of that address, where the first process waits for those that it has started
-READY = "ready"  # in the store by which they meet: how many are there
+READY, COMPLETE = "ready", "complete"  # in the store by which they meet: how many are; all are
+PR_SET_PDEATHSIG = 1  # of prctl.h
 # gloo and NCCL would listen where the machine's name leads them, or who has set these before.
 INTERFACE = dict.fromkeys(
     ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), "lo0" if sys.platform == "darwin" else "lo"
 )
-MEETING = timedelta(seconds=30)  # for processes that are known to be there
+MEETING = timedelta(seconds=30)  # of processes that all are ready for it
 PARTING = 10.0  # seconds that the others are given to end by themselves
 MOMENT = 0.02  # seconds between two looks
 # They import what this process does; `-m charlm` would look into the working folder first.
@@ -54,14 +56,22 @@ def joined(alone: Joined) -> Iterator[Joined]:
         with alone.connected(place) as group:
             yield group
     else:
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            # Python would wait for torch, torch for the others, and they for this process.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _end_with_the_first()
         socket.create_connection((ADDRESS, int(port))).close()  # refused where the first is gone
         store = TCPStore(ADDRESS, int(port), timeout=MEETING)
         store.add(READY, 1)
+        store.wait([COMPLETE], SILENCE)
         with alone.connected(place, store=store, within=MEETING) as group:
             yield group
+
+
+def _end_with_the_first() -> None:
+    """Let this process end by Ctrl-C and with its parent, also while torch waits for others."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    library = ctypes.CDLL(None)
+    if hasattr(library, "prctl"):  # Linux; elsewhere it ends when it finds a connection closed
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextmanager
@@ -117,6 +127,7 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
         if any(worker.process.poll() is not None for worker in workers):
             raise RankLostError("a process ended before it had met the others; start it again")
         time.sleep(MOMENT)
+    store.set(COMPLETE, "")
     return store
 
 

@@ -54,7 +54,8 @@ def pair(tiny_run: Path, tmp_path: Path) -> Iterator[Pair]:
         try:
             yield Pair(first, other_of(first), tmp_path)
         finally:
-            first.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(first.pid, signal.SIGKILL)
 
 
 def other_of(first: "subprocess.Popen[str]") -> int:
@@ -126,8 +127,11 @@ def test_a_killed_process_ends_the_command_with_one_line_that_names_it(pair: Pai
     )
 
 
-def test_a_killed_first_process_leaves_no_other_and_no_file(pair: Pair) -> None:
+def test_a_killed_first_process_leaves_no_file_and_no_other_even_if_that_stands_still(
+    pair: Pair,
+) -> None:
     assert list(pair.folder.iterdir()) == []  # whoever is killed now
+    os.kill(pair.other, signal.SIGSTOP)
     pair.first.kill()
     pair.first.wait()
     see_end(pair.other)

@@ -1,5 +1,6 @@
 """Processes that charlm starts by itself, replaced by a shell's: what becomes of them."""
 
+import ctypes
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ import pytest
 
 from charlm.errors import ProcessError
 from charlm.processes.group import Group, Work
-from charlm.processes.launch import joined, launched
+from charlm.processes.launch import PR_SET_PDEATHSIG, joined, launched
 
 Starting = Callable[[str], None]
 INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
@@ -117,6 +118,9 @@ def beside_another(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     handler = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, handler)
+    library = ctypes.CDLL(None)
+    if hasattr(library, "prctl"):
+        library.prctl(PR_SET_PDEATHSIG, 0)
 
 
 def test_who_comes_when_the_first_process_is_gone_ends_at_once(beside_another: None) -> None:

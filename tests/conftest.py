@@ -5,6 +5,7 @@ Nothing may write into either: who needs to change a file works on a copy.
 
 import importlib
 import os
+import signal
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,13 @@ from charlm.runtime import has_bf16_on_cpu, prepare_torch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when a test imports torch
 prepare_torch()
+# Under nohup, or behind `&`, these are ignored, and so they would be by every program started here.
+for number, handler in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 NUMERICS = ("model", "training/test_precision.py", "training/test_train.py", "test_runtime.py")
 
 TRAIN = """\

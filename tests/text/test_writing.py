@@ -209,6 +209,13 @@ def test_half_a_character_in_a_name_is_written_as_an_escape(tmp_path: Path) -> N
     assert read_json(tmp_path / "value.json") == {"name": "caf\udce9"}
 
 
+def test_any_name_that_the_system_takes_can_be_written(tmp_path: Path) -> None:
+    names = [letter * n for letter, n in (("x", 255), ("é", 127), ("\U0001f600", 63))]
+    for name in names:
+        write_bytes(tmp_path / name, name.encode())
+    assert {p.name: p.read_bytes().decode() for p in tmp_path.iterdir()} == {n: n for n in names}
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o750])
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     path = written(tmp_path / "file", b"old")

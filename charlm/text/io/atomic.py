@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
+LONGEST = 50  # characters of a name: as bytes, with what is added, the system takes them
+
 
 @contextmanager
 def replacing(path: Path, *, name: Path) -> Iterator[BinaryIO]:
@@ -58,7 +60,7 @@ def _sync_folder(folder: Path) -> None:
 
 def neighbour_of(path: Path) -> Path:
     """Where what is to stand at `path` is written first; others at the same time add a number."""
-    return path.with_name(f".{path.name}.partial")
+    return path.with_name(f".{path.name[:LONGEST]}.partial")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ there, and what is asked for besides must agree with it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ class Request:
     @property
     def folder(self) -> Path:
         """The run directory: the one asked for, else exp/ARCH-DATA, or RUN-DATA with --init."""
-        model = self.arch or (self.init.resolve().name if self.init else DEFAULT_ARCH)
-        return self.out or RUNS / f"{model}-{self.data.resolve().name}"
+        model = self.arch or (Path(realpath(self.init)).name if self.init else DEFAULT_ARCH)
+        return self.out or RUNS / f"{model}-{Path(realpath(self.data)).name}"
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _check_request(request: Request) -> None:
         )
     if request.threads is not None and not 1 <= request.threads <= MAX_THREADS:
         raise ConfigError(f"--threads {request.threads}: expected 1 to {MAX_THREADS}")
-    if request.folder.resolve() == request.data.resolve():
+    if realpath(request.folder) == realpath(request.data):
         raise ConfigError(
             f"--out {request.folder}: is the corpus directory, which is not written to; "
             "choose another"

@@ -117,6 +117,22 @@ def test_a_link_to_nothing_is_no_folder(args: Sequence[str]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        (["train", "--data", "corpus", "--out"], "is a link to nothing; expected a folder"),
+        (["train", "--data", "corpus", "--init"], "not a run (run.json is missing); expected"),
+        (["compare-kn", "--data", "corpus", "--model"], "not a run (run.json is missing); expec"),
+        (["report"], "not a run (run.json is missing); expected"),
+    ],
+)
+def test_links_in_a_circle_are_one_line_where_a_folder_is_expected(
+    args: Sequence[str], found: str
+) -> None:
+    Path("circle").symlink_to("circle")
+    assert refused(*args, "circle").startswith(f"charlm: circle: {found}")
+
+
 def test_prep_takes_a_link_in_its_folder_for_a_corpus() -> None:
     Path("elsewhere/train.txt").symlink_to("nothing")
     assert refused("prep", "lists.tsv", "--out", "elsewhere").startswith(

@@ -6,6 +6,7 @@ A run is opened once before anything is scored, so that a damaged one costs no t
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 
 from charlm.errors import ConfigError
@@ -43,7 +44,7 @@ def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, 
 
 def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
     """The last folder of each path, and as many before it as it takes."""
-    paths = [Path(model).resolve() for model in models]
+    paths = [Path(realpath(model)) for model in models]
     for number, path in enumerate(paths):
         if path in paths[:number]:
             raise ConfigError(f"{models[number]}: stands twice; expected each run once")

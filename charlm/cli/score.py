@@ -5,7 +5,6 @@ to stderr, so that the command is a filter.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 import typer
 
@@ -29,7 +28,7 @@ def score(
     allow_missing: asked.AllowMissing = False,
     length_penalty: asked.LengthPenalty = 0.0,
     max_line: asked.MaxLine = 64,
-    out: asked.Out = Path("-"),
+    out: asked.Out = "-",
     write: asked.Write = "scored",
     sort: asked.Sort = False,
     dedup: asked.Dedup = "none",
@@ -82,12 +81,12 @@ def score(
     from charlm.scoring.rescoring.score import score as score_lists
 
     has_lists = (serve or lists is not None) and explain is None and write != "none"
-    to_stdout = has_lists and str(out) == "-"
+    to_stdout = has_lists and out == "-"
     if as_json and to_stdout:
         raise typer.BadParameter("--json: the lists go to standard output; give --out FILE")
     if to_stdout:
         chosen["out"] = _stdout(line_buffered or serve)
-    elif str(out) == "-":
+    elif out == "-":
         chosen["out"] = None
     for name in ("model", "lm", "features", "weight", "ranges"):
         chosen[name] = chosen[name] or ()

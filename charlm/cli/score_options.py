@@ -79,7 +79,7 @@ MaxLine = Annotated[
     ),
 ]
 Out = Annotated[
-    Path, typer.Option(metavar="PATH", help="Where the lists go: a file, a folder, or - (stdout).")
+    str, typer.Option(metavar="PATH", help="Where the lists go: a file, a folder/, or - (stdout).")
 ]
 Write = Annotated[
     Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"],

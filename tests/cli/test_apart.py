@@ -16,7 +16,11 @@ KEPT = b"the cat sat\n"
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder, names in {".": ["a", "b"], "c": ["train.txt"], "r": ["model.safetensors"]}.items():
+    for folder, names in {
+        ".": ["a", "b"],
+        "c": ["train.txt"],
+        "r": ["model.safetensors", "run.json"],
+    }.items():
         Path(folder).mkdir(exist_ok=True)
         for name in names:
             (Path(folder) / name).write_bytes(KEPT)
@@ -47,6 +51,7 @@ def refused(*args: str) -> str:
             "r/model.safetensors",
             "model",
         ),
+        (["report", "r", "--out", "r/run.json"], "r/run.json", "runs"),
         (
             ["export", "--model", "r", "--data", "c", "--arpa", "c/train.txt"],
             "c/train.txt",

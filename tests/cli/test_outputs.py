@@ -140,6 +140,30 @@ def test_prep_takes_a_link_in_its_folder_for_a_corpus() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        (["score", "lists.tsv", "--tune", "dev.tsv", "--refs", "refs.tsv"], ["--out", "--weights"]),
+        (["report", "run", "--picture", "curves"], ["--out", "--data-out"]),
+    ],
+)
+def test_two_results_do_not_go_to_one_file(args: Sequence[str], options: Sequence[str]) -> None:
+    Path("link").symlink_to("same.png")
+    first, second = options
+    assert refused(*args, first, "same.png", second, "link") == (
+        f"charlm: {first} same.png and {second} link: one file for two results; expected two; "
+        "choose another"
+    )
+
+
+def test_a_name_that_ends_in_a_slash_is_that_of_a_folder() -> None:
+    call("score", "lists.tsv", "--model", "run", "--out", "new/")
+    assert os.listdir("new") == ["lists.tsv"]
+    assert refused("score", "lists.tsv", "--model", "run", "--out", "refs.tsv/") == (
+        "charlm: refs.tsv: is a file; expected a folder or a new name"
+    )
+
+
 def test_a_link_to_a_folder_is_that_folder() -> None:
     Path("link").symlink_to("elsewhere")
     call("prep", "lists.tsv", "--split", "50,25,25", "--out", "link")

@@ -15,7 +15,7 @@ from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.run.which import which_run
 from charlm.text.io.files import write_bytes
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import keeps_inputs, require_distinct
 from charlm.text.io.paths import make_folder, require_place
 
 PAGE = Path("report.html")
@@ -109,6 +109,7 @@ def _check(
 ) -> None:
     require_place(out, option="--out")
     require_place(data_out, option="--data-out")
+    require_distinct({"--out": out, "--data-out": data_out})
     if picture is not None:
         require_picture(picture)
         canvas.require_format(out or f"{picture}.png")

@@ -10,6 +10,7 @@ from charlm.nbest.duplicates import Dedup
 from charlm.nbest.format import OnNan, Source
 from charlm.nbest.weights import Weights
 from charlm.text.io.lines import LineRules
+from charlm.text.io.overwrite import require_distinct
 from charlm.text.io.paths import require_place
 
 Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
@@ -51,8 +52,8 @@ def as_files(features: Sequence[str] | Mapping[str, str | Path]) -> dict[str, Pa
 
 
 def is_folder(out: str | Path, *, lists: str | Path, layout: Write) -> bool:
-    """Whether a path is that of a folder: a new one is, where the lists come from one."""
-    if Path(out).exists():
+    """Whether a path is that of a folder: by a slash, or a new one where the lists are of one."""
+    if Path(out).exists() and not str(out).endswith("/"):
         return Path(out).is_dir()
     is_one = layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
     return is_one or str(out).endswith("/")
@@ -141,12 +142,17 @@ class Asked:
                 f"--sort: --write {self.write} has no list to sort; expected one of "
                 f"{', '.join(LISTS)}; drop one of them"
             )
-        if self.tune is not None:
-            require_place(self.weights, option="--weights")
-        if isinstance(self.out, str | Path) and not is_folder(
-            self.out, lists=self.lists or "-", layout=self.layout
-        ):
+        self._check_places()
+
+    def _check_places(self) -> None:
+        """What is written is looked at before the work of an hour."""
+        weights = None if self.tune is None else self.weights
+        require_place(weights, option="--weights")
+        if not isinstance(self.out, str | Path):
+            return
+        if not is_folder(self.out, lists=self.lists or "-", layout=self.layout):
             require_place(self.out, option="--out")
+        require_distinct({"--out": self.out, "--weights": weights})
 
     @property
     def layout(self) -> Write:

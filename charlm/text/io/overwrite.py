@@ -1,8 +1,11 @@
-"""What a function writes is never what it reads: no output replaces a file that was named to it."""
+"""What a function writes is never what it reads: no output replaces a file that was named to it.
+
+Nor does one of its outputs replace another.
+"""
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -12,7 +15,11 @@ from charlm.errors import ConfigError
 P = ParamSpec("P")
 R = TypeVar("R")
 # What lies in a folder that is read: a corpus, or a run.
-PARTS = ("train.txt", "valid.txt", "test.txt", "model.safetensors", "resume.safetensors")
+PARTS = (
+    *("train.txt", "valid.txt", "test.txt", "corpus.json"),
+    *("run.json", "vocab.json", "log.jsonl"),
+    *("model.safetensors", "resume.safetensors", "speller.safetensors"),
+)
 
 
 def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -39,6 +46,24 @@ def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Callable[P, R]]
         return checked
 
     return decorate
+
+
+def require_distinct(outputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse two results that would go to one file; None is nothing.
+
+    Raises:
+        ConfigError: the two options and what they name.
+    """
+    options: dict[str, str] = {}  # by the file
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        other = options.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ConfigError(
+                f"{other} {outputs[other]} and {option} {path}: one file for two results; "
+                "expected two; choose another"
+            )
 
 
 def _refuse_input(out: Path, others: dict[str, object]) -> None:

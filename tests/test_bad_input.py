@@ -18,10 +18,9 @@ from typer.testing import CliRunner
 from charlm.cli import app
 from charlm.run.stored_weights import read_tensors, write_tensors
 
-UTF_8 = (
-    "expected UTF-8 text; convert the file, or let `charlm prep --invalid replace` or `drop` "
-    "clean it"
-)
+NO_UTF_8 = "utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); expected UTF-8 text;"
+PREP = "let `charlm prep` read it (--encoding), or clean it (--invalid replace or drop)"
+SAY = "say what it is by --encoding, or"
 NO_CUDA = (
     "--device 'cuda': this machine shows 0 CUDA devices; use --device cpu, or install a torch "
     "built for CUDA"
@@ -45,7 +44,7 @@ TRAIN = [
     ),
     ("--data empty-valid", "empty-valid/valid.txt: no sentence; expected one a line"),
     ("--data binary", f"binary/train.txt:1: {BINARY}"),
-    ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("--data utf", f"{NO_UTF_8} {PREP}"),
     ("--data nul", f"nul/train.txt:2: {BINARY}"),
     ("--data inside", "inside/train.txt:1: found </s> within a line; expected one sentence a line"),
     ("--data made", "made/corpus.json: not what `charlm prep` writes; expected an object"),
@@ -123,7 +122,7 @@ EVAL = [
     ("corpus", "corpus: is a folder; expected a file"),
     ("empty/train.txt", "empty/train.txt: no sentence; expected one a line"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
-    ("utf/train.txt", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("utf/train.txt", f"{NO_UTF_8} {SAY} convert the file; `charlm prep --invalid …` …"),
     ("broken.gz", f"broken.gz: {GZIP}"),
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
     ("", "found neither files nor --data; expected one of them; give either"),
@@ -143,7 +142,7 @@ NN = [
 VOCAB = [
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
     ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
-    ("--data utf", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("--data utf", f"{NO_UTF_8} {PREP}"),
     ("--data nul", f"nul/train.txt:2: {BINARY}"),
     (
         "--data corpus --out nowhere/v.json",
@@ -154,7 +153,7 @@ PREP = [
     ("no.txt", "no.txt: no such file; expected a text"),
     ("corpus", "corpus: is a folder; expected a file"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
-    ("utf/train.txt", f"utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); {UTF_8}"),
+    ("utf/train.txt", f"{NO_UTF_8} {SAY} let --invalid replace or drop clean it"),
     ("broken.gz", f"broken.gz: {GZIP}"),
 ]
 ROWS = [

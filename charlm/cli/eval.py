@@ -35,6 +35,7 @@ def eval_command(
     debug: perplexities.Debug = 0,
     raw: Raw = False,
     open_vocabulary: OpenVocabulary = False,
+    encoding: options.Encoding = "utf-8",
     device: options.Device = "auto",
     precision: options.Precision = "fp32",
     threads: options.Threads = None,

@@ -71,6 +71,7 @@ def mix(
     weights: Weights = None,
     out: Out = None,
     state: State = None,
+    encoding: options.Encoding = "utf-8",
     device: options.Device = "auto",
     threads: options.Threads = None,
     as_json: options.Json = False,

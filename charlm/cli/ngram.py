@@ -109,6 +109,7 @@ def ngram(
     start: Start = None,
     speller: Speller = None,
     no_sentence_marks: NoSentenceMarks = False,
+    encoding: options.Encoding = "utf-8",
     layout: perplexities.Layout = "srilm",
     debug: perplexities.Debug = 0,
     as_json: options.Json = False,

@@ -49,6 +49,14 @@ Precision = Annotated[
     Literal["auto", "fp32", "bf16"],
     typer.Option(help="Number format of matrix products; auto takes the fastest that is safe."),
 ]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of all text that is read, as latin-1 or cp1251 of older tools; vocabularies "
+        "and runs are in UTF-8.",
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
 ]

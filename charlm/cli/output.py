@@ -31,7 +31,7 @@ ESCAPES_IN_LINES = {code: shown for code, shown in ESCAPES.items() if chr(code) 
 
 
 def prepare_streams() -> None:
-    """Make stdout UTF-8 with plain LF, whatever the locale says; once, before anything is written.
+    """Make stdout UTF-8 with plain LF, whatever the locale says, before anything is written.
 
     A path that is not UTF-8 comes out as `\\udc80` and the like instead of ending the program. The
     number of a stream that the caller closed is taken: else the first file that is opened would get
@@ -42,8 +42,13 @@ def prepare_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+    encode_stdout("utf-8")
+
+
+def encode_stdout(encoding: str) -> None:
+    """Give stdout another encoding, for lists that came in it."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace", newline="\n")
 
 
 def escape(text: str) -> str:

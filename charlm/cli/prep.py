@@ -69,7 +69,7 @@ Dedup = Annotated[
 ]
 Invalid = Annotated[
     Literal["error", "replace", "drop"],
-    typer.Option(help="What happens to a line that is not valid UTF-8."),
+    typer.Option(help="What happens to a line that is not valid in the encoding."),
 ]
 MaxTokens = Annotated[
     int,
@@ -97,6 +97,7 @@ def prep(
     min_words: MinWords = 1,
     max_words: MaxWords = 0,
     dedup: Dedup = False,
+    encoding: options.Encoding = "utf-8",
     invalid: Invalid = "error",
     max_tokens: MaxTokens = 0,
     as_json: options.Json = False,

@@ -27,6 +27,7 @@ def score(
     on_nan: asked.OnNan = "error",
     allow_missing: asked.AllowMissing = False,
     length_penalty: asked.LengthPenalty = 0.0,
+    encoding: options.Encoding = "utf-8",
     max_line: asked.MaxLine = 64,
     out: asked.Out = "-",
     write: asked.Write = "scored",
@@ -79,13 +80,14 @@ def score(
     """
     chosen = {name: value for name, value in locals().items() if name != "as_json"}
     from charlm.scoring.rescoring.score import score as score_lists
+    from charlm.scoring.rescoring.score_job import written_encoding
 
     has_lists = (serve or lists is not None) and explain is None and write != "none"
     to_stdout = has_lists and out == "-"
     if as_json and to_stdout:
         raise typer.BadParameter("--json: the lists go to standard output; give --out FILE")
     if to_stdout:
-        chosen["out"] = _stdout(line_buffered or serve)
+        chosen["out"] = _stdout(line_buffered or serve, encoding=written_encoding(write, encoding))
     elif out == "-":
         chosen["out"] = None
     for name in ("model", "lm", "features", "weight", "ranges"):
@@ -104,8 +106,14 @@ def score(
         score_output.tell(result, output.say if to_stdout else output.write)
 
 
-def _stdout(line_buffered: bool) -> Callable[[str], None]:
+def _stdout(line_buffered: bool, *, encoding: str) -> Callable[[str], None]:
+    is_encoded = False
+
     def write(text: str) -> None:
+        nonlocal is_encoded
+        if not is_encoded:  # by now the library has said whether there is such an encoding
+            output.encode_stdout(encoding)
+            is_encoded = True
         output.write_exactly(text)
         if line_buffered:
             output.flush()

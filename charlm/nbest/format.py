@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.repairs import Notices
-from charlm.text.io.lines import PLAIN, LineRules
+from charlm.text.io.lines import LIST, LineRules
 
 OnNan = Literal["error", "worst"]
 FEATURE = "charlm"  # what a rescored list calls the new score
@@ -31,7 +31,7 @@ class Source:
     on_nan: OnNan = "error"  # a feature that is NaN or infinite: refuse it, or the worst there is
     allow_missing: bool = False  # an utterance or hypothesis that one of several files lacks
     length_penalty: float = 0.0  # score·length**this is the sum of log-probabilities
-    rules: LineRules = PLAIN  # how its lines are read
+    rules: LineRules = LIST  # how its lines are read
     notices: Notices = field(default_factory=Notices, compare=False)  # what the reader counts
 
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import BOM, PLAIN, LineRules, pass_over_line
+from charlm.text.io.lines import BOM, LIST, UTF8, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -29,6 +29,7 @@ class Line(NamedTuple):
     place: str  # FILE:LINE, for messages
     start: str = ""  # a byte order mark, or nothing
     end: str = "\n"  # LF, CRLF, or nothing at the end of the file
+    encoding: str = UTF8  # of the file
 
     @property
     def raw(self) -> str:
@@ -39,7 +40,7 @@ class Line(NamedTuple):
 class Lines:
     """The lines of one opened file, each taken once; `peek` and `sample` look ahead."""
 
-    def __init__(self, file: BinaryIO, name: str, *, rules: LineRules = PLAIN) -> None:
+    def __init__(self, file: BinaryIO, name: str, *, rules: LineRules = LIST) -> None:
         self.name = name  # how messages call the file
         self._file = file
         self._rules = rules
@@ -55,8 +56,8 @@ class Lines:
         """The next line.
 
         Raises:
-            DataError: invalid UTF-8, a NUL byte or a line too long; it names the line. The line
-                that follows can still be taken.
+            DataError: a line that is not of the encoding, or too long, or with a NUL byte; the
+                next one can still be taken.
         """
         line, self._next = self._next or self._take(), None
         if line is None:
@@ -72,8 +73,8 @@ class Lines:
     def sample(self) -> tuple[str, ...]:
         """The whole lines of the first 64 KiB; of a longer first line its beginning.
 
-        Invalid UTF-8 comes as U+FFFD here, and as an error when the line is taken. Waits for 64 KiB
-        or the end of the file. To be called before a line is taken.
+        What is not of the encoding comes as U+FFFD here, and as an error when the line is taken.
+        Waits for 64 KiB or the end of the file. To be called before a line is taken.
         """
         head = self._file.read(SAMPLE_BYTES)
         pieces = [*(piece + b"\n" for piece in head.split(b"\n")[:-1]), head.rpartition(b"\n")[2]]
@@ -84,7 +85,7 @@ class Lines:
         if pieces:
             pieces[0] = pieces[0].removeprefix(BOM)
         texts = (piece.removesuffix(b"\n").removesuffix(b"\r") for piece in pieces)
-        return tuple(text.decode("utf-8", "replace") for text in texts)
+        return tuple(text.decode(self._rules.encoding, "replace") for text in texts)
 
     def _take(self) -> Line | None:
         if self._is_within:
@@ -101,12 +102,13 @@ class Lines:
         self._rules.refuse_long(raw, where=place)
         if b"\0" in raw:
             raise DataError(f"{place}: found a NUL byte; expected text, not a binary file")
-        start = BOM if self._number == 1 and raw.startswith(BOM) else b""
+        start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here
         end = raw[len(start) + len(text) :].decode()
-        return Line(self._number, decoded, place, start.decode(), end)
+        encoding = self._rules.encoding
+        return Line(self._number, decoded, place, start.decode(), end, encoding)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def lines_of(source: Source) -> Iterator[Lines]:
 
 
 @contextmanager
-def open_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[Lines]:
+def open_lines(path: str | Path, *, rules: LineRules = LIST) -> Iterator[Lines]:
     """The lines of a file, packed or not; `-` is standard input.
 
     Raises:

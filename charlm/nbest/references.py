@@ -14,7 +14,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.io.files import display_name, parse_json
-from charlm.text.io.lines import PLAIN, LineRules, read_lines, split_words
+from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 
 References = Mapping[str, tuple[str, ...]]
 ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
@@ -42,7 +42,7 @@ def read_references(
     form: ReferenceFormat = "auto",
     allow_missing: bool = False,
     notices: Notices | None = None,
-    rules: LineRules = PLAIN,
+    rules: LineRules = LIST,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
@@ -77,7 +77,7 @@ def read_references(
     return {id: found[id] for id in ids if id in found}
 
 
-def require_references(path: str | Path, *, rules: LineRules = PLAIN) -> None:
+def require_references(path: str | Path, *, rules: LineRules = LIST) -> None:
     """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
     if Path(path).exists() and not Path(path).is_file():
         return

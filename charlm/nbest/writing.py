@@ -2,6 +2,7 @@
 
 A file appears when all of it is there, so one that is read may be written over. Packed files are
 written by the ending of their name. What is piped on is not kept: a stream gets each list at once.
+Lists that were not in UTF-8 go back into the encoding that they came in.
 """
 
 import os
@@ -14,45 +15,54 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Piece
 from charlm.nbest.policies import CONTROL
 from charlm.text.io.files import scratch_file
+from charlm.text.io.lines import UTF8
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import make_folder
 
 
-def write_stream(pieces: Iterable[Piece], write: Callable[[str], object]) -> None:
-    """Gives `write` the text of each piece when it comes.
+def write_stream(
+    pieces: Iterable[Piece], write: Callable[[str], object], *, encoding: str = UTF8
+) -> None:
+    """Gives `write` the text of each piece when it comes; it can be encoded so.
 
     Raises:
         ConfigError: a piece for a file, where there is no folder.
+        DataError: a character that is not of the encoding.
     """
     for piece in pieces:
-        write(_unnamed(piece))
+        text = _unnamed(piece)
+        _encoded(text, encoding)
+        write(text)
 
 
-def write_file(pieces: Iterable[Piece], path: str | Path) -> None:
+def write_file(pieces: Iterable[Piece], path: str | Path, *, encoding: str = UTF8) -> None:
     """Replaces `path` by the pieces, whole or not at all; packed if its name ends so.
 
     Raises:
         ConfigError: a piece for a file of its own, where there is no folder.
-        DataError: `path` is a folder, a device or a pipe.
+        DataError: `path` is a folder, a device or a pipe; a character that is not of the encoding.
     """
     with packed_write(path, through_links=True) as file:
         for piece in pieces:
-            file.write(_unnamed(piece).encode())
+            file.write(_encoded(_unnamed(piece), encoding))
 
 
-def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> None:
+def write_folder(
+    pieces: Iterable[Piece], folder: str | Path, *, main: str, encoding: str = UTF8
+) -> None:
     """Writes each piece to the file of its name in `folder`; those without a name to `main`.
 
     All pieces are collected in a file without a name, which nothing can leave behind, and at the
     end each file is replaced, whole or not at all.
 
     Raises:
-        DataError: a name that would leave the folder, or two that are file and folder at once.
+        DataError: a name that would leave the folder, or two that are file and folder at once; a
+            character that is not of the encoding.
     """
     folder = Path(folder)
     make_folder(folder)
     with scratch_file(folder) as scratch:
-        parts = _collected(pieces, scratch, main)
+        parts = _collected(pieces, scratch, main, encoding=encoding)
         for name, places in parts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +71,9 @@ def write_folder(pieces: Iterable[Piece], folder: str | Path, *, main: str) -> N
                     file.write(os.pread(scratch.fileno(), length, start))
 
 
-def _collected(pieces: Iterable[Piece], scratch: BinaryIO, main: str) -> dict[str, "array[int]"]:
+def _collected(
+    pieces: Iterable[Piece], scratch: BinaryIO, main: str, *, encoding: str
+) -> dict[str, "array[int]"]:
     """Writes all pieces one behind the other: where those of each name begin, and their lengths."""
     parts: dict[str, array[int]] = {}
     start = 0
@@ -69,7 +81,7 @@ def _collected(pieces: Iterable[Piece], scratch: BinaryIO, main: str) -> dict[st
         name = piece.name or main
         if name not in parts:
             parts[_within(name)] = array("q")
-        content = piece.text.encode()
+        content = _encoded(piece.text, encoding)
         scratch.write(content)
         parts[name].extend((start, len(content)))
         start += len(content)
@@ -90,6 +102,16 @@ def _within(name: str) -> str:
             "one that stays within it, without control characters; rename the utterance"
         )
     return name
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{text[error.start]!r}: is to be written, and is not of {encoding}; expected what "
+            "--encoding holds; convert the lists to UTF-8, or write them as --write nbest"
+        ) from None
 
 
 def _unnamed(piece: Piece) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -19,18 +20,16 @@ from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
 from charlm.ngram.word_ids import CAPITAL_UNK, MARKS, Ids
 from charlm.text.corpus.tokens import UNK_WORD
 from charlm.text.io.files import Digest, display_name, open_bytes
-from charlm.text.io.lines import LineRules, raw_lines
+from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, raw_lines
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
-LINES = LineRules(longest=1 << 20)
+LINES = LineRules(longest=1 << 20, mend=SAY_ENCODING)  # no n-gram takes more
 NONE: Log10s = np.empty(0)
 SHOWN = 60  # bytes of a broken line in a message
 # The two spellings exclude each other.
 OTHER_UNK = {b"<unk>": b"<UNK>", b"<UNK>": b"<unk>"}
-
-Lines = Iterator[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
@@ -47,29 +46,31 @@ def read_arpa_head(path: str | Path) -> ArpaHead:
     Raises:
         DataError: as `read_arpa`.
     """
-    name = display_name(path)
     with open_bytes(path) as file:
-        reader = _Reader(name, raw_lines(file, name, rules=LINES))
+        reader = _Reader(file, display_name(path), LINES)
         sizes = reader.sizes()
         section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
     return ArpaHead(tuple(size for _, size in sizes), tuple(section.words))
 
 
-def read_arpa(path: str | Path, *, digest: Digest | None = None) -> BackoffModel:
+def read_arpa(
+    path: str | Path, *, encoding: str = UTF8, digest: Digest | None = None
+) -> BackoffModel:
     """The model in an ARPA file, plain or packed, read once, so that a pipe will do.
 
     `digest` is fed all bytes of the file, those behind the model as well.
 
     Raises:
+        ConfigError: no such encoding.
         DataError: not ARPA, or broken, with the line.
     """
-    name = display_name(path)
+    name, rules = display_name(path), replace(LINES, encoding=encoding)
     with open_bytes(path, digest=digest) as file:
-        reader = _Reader(name, raw_lines(file, name, rules=LINES))
+        reader = _Reader(file, name, rules)
         sizes = reader.sizes()
         sections = [reader.section(n, n_grams=size, highest=len(sizes)) for n, size in sizes]
         reader.end()
-        while digest is not None and file.read(LINES.longest):
+        while digest is not None and file.read(rules.longest):
             pass
     return _model(sections, name)
 
@@ -92,9 +93,10 @@ class _Section:
 class _Reader:
     """Goes through a file once, and knows on which line it is."""
 
-    def __init__(self, name: str, lines: Lines) -> None:
+    def __init__(self, file: BinaryIO, name: str, rules: LineRules) -> None:
         self.name = name
-        self.lines = lines
+        self.lines = raw_lines(file, name, rules=rules)
+        self.rules = rules
         self.number = 0
         self.line = b""  # the one that is looked at
         self.word_ids: dict[bytes, int] = {}
@@ -106,7 +108,9 @@ class _Reader:
         return found is not None
 
     def wrong(self, expected: str, *, number: int = 0, line: bytes | None = None) -> DataError:
-        found = repr((self.line if line is None else line)[:SHOWN].decode(errors="replace"))
+        found = repr(
+            (self.line if line is None else line)[:SHOWN].decode(self.rules.encoding, "replace")
+        )
         return DataError(f"{self.name}:{number or self.number}: found {found}; expected {expected}")
 
     def skip_blank(self, *, expected: str) -> None:
@@ -229,7 +233,7 @@ class _Reader:
             if OTHER_UNK.get(each[1]) in self.word_ids:
                 raise self.wrong("<unk> or <UNK>, not both", number=first + row, line=block[row])
             self.word_ids[each[1]] = len(self.word_ids)
-            word = LINES.decoded(each[1], where=f"{self.name}:{first + row}")
+            word = self.rules.decoded(each[1], where=f"{self.name}:{first + row}")
             section.words.append(UNK_WORD if word == CAPITAL_UNK else word or "")
 
     def end(self) -> None:

@@ -5,7 +5,7 @@ seen once are words, too, as lmplz has it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -28,7 +28,9 @@ from charlm.ngram.source import (
     parse_pruning,
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
+from charlm.ngram.word_ids import text_in
 from charlm.text.corpus.sentences import split_path
+from charlm.text.io.lines import TEXT, UTF8
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
@@ -77,6 +79,7 @@ def ngram_baseline(
     start: Start | None = None,
     speller: Spells | None = None,
     no_sentence_marks: bool = False,
+    encoding: str = UTF8,
     on_model: Callable[[ModelInfo], None] | None = None,
     on_sentence: Callable[[ScoredSentence], None] | None = None,
     on_text: Callable[[Evaluation], None] | None = None,
@@ -92,6 +95,7 @@ def ngram_baseline(
     believes its binaries, so one from a stranger may crash the program. `speller` (an
     `OpenVocabulary`) brings its vocabulary and adds figures in which words outside it are spelled.
     With `no_sentence_marks` texts are measured with neither `<s>` nor `</s>`, over words alone.
+    `encoding` is that of all texts and of an ARPA file that is loaded.
 
     Raises:
         ConfigError: options that contradict each other, have no effect or make no model; a missing
@@ -104,18 +108,15 @@ def ngram_baseline(
     paths = [split_path(data, part)] if data is not None else _existing(files)
     if not paths:
         _refuse_without_text(out=out, no_sentence_marks=no_sentence_marks)
-    inventory = _vocabulary(vocab, speller)
+    inventory, rules = _vocabulary(vocab, speller), replace(TEXT, encoding=encoding)
     if lm is not None:
         _refuse_to_estimate(order=order, prune=prune, lmplz=lmplz)
-        reader = _reader(engine)
-        model, info = _loaded(lm, place_of(out, start=start, beside=None), reader=reader)
+        place = place_of(out, start=start, beside=None)
+        model, info = _loaded(lm, place, reader=_reader(engine), encoding=encoding)
     else:
         program = _lmplz(engine, lmplz)
-        plan = Plan(
-            ORDER if order is None else order,
-            parse_pruning(PRUNE if prune is None else prune),
-            inventory,
-        )
+        pruning = parse_pruning(PRUNE if prune is None else prune)
+        plan = Plan(ORDER if order is None else order, pruning, inventory, rules)
         place = place_of(out, start=start, beside=program)
         text = train if train is not None else split_path(data or "", "train")
         model, info = _estimated(text, plan, place=place, program=program)
@@ -125,7 +126,7 @@ def ngram_baseline(
     for path in paths:
         result = evaluate_ngram(
             model,
-            path,
+            text_in(path, inventory, rules=rules),
             told=info.told,
             split="" if data is None else part,
             vocabulary=inventory,
@@ -213,11 +214,11 @@ def _lmplz(engine: str, path: str | Path | None) -> Path | None:
 
 
 def _loaded(
-    path: str | Path, place: Place | None, *, reader: Reader
+    path: str | Path, place: Place | None, *, reader: Reader, encoding: str
 ) -> tuple[NgramModel, ModelInfo]:
     """Load a model; one that is to be written is read by us."""
     if place is None:
-        return loaded(path, engine=reader)
+        return loaded(path, engine=reader, encoding=encoding)
     if not is_pipe(path) and is_kenlm_binary(path):
         raise ConfigError(
             f"{path}: KenLM's binary, of which no other file can be made; expected an ARPA file to "
@@ -225,7 +226,7 @@ def _loaded(
         )
     if reader == "kenlm":
         raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
-    model, info = loaded_for_arpa(path)
+    model, info = loaded_for_arpa(path, encoding=encoding)
     place.keep(model)
     return model, info
 

@@ -15,6 +15,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import TokenScores
 from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
 from charlm.text.io.files import Digest, display_name
+from charlm.text.io.lines import UTF8, is_utf8
 
 Engine = Literal["auto", "charlm", "kenlm"]
 ENGINES = ("auto", "charlm", "kenlm")
@@ -49,12 +50,17 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def load_ngram(
-    path: str | Path, *, engine: Engine = "auto", digest: Digest | None = None
+    path: str | Path,
+    *,
+    engine: Engine = "auto",
+    encoding: str = UTF8,
+    digest: Digest | None = None,
 ) -> NgramModel:
     """The model in an ARPA file or in KenLM's binary.
 
     `auto` is KenLM where it is installed and takes the file, else ours, which gives the model or
-    says on which line it is broken. A pipe is read by ours, and `digest` is fed what it holds.
+    says on which line it is broken. A pipe is read by ours, and `digest` is fed what it holds; so
+    is another encoding than UTF-8, since KenLM compares bytes.
 
     Raises:
         ConfigError: an engine that is unknown, missing, or unable to read this file.
@@ -67,9 +73,16 @@ def load_ngram(
             raise ConfigError(
                 f"{display_name(path)}: KenLM reads no pipe; expected a file, or --engine charlm"
             )
-        return read_arpa(path, digest=digest)
+        return read_arpa(path, encoding=encoding, digest=digest)
     if not Path(path).exists():
         raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
+    if not is_utf8(encoding):
+        if engine == "kenlm" or is_kenlm_binary(path):
+            raise ConfigError(
+                f"{path}: KenLM reads UTF-8 alone; expected an ARPA file for --encoding {encoding}"
+                ", and --engine charlm or auto"
+            )
+        return read_arpa(path, encoding=encoding)
     if is_kenlm_binary(path):
         if engine == "charlm":
             raise ConfigError(f"{path}: KenLM's binary; expected --engine kenlm, or an ARPA file")

@@ -19,9 +19,9 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
 from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
-from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, words_of
-from charlm.text.corpus.hashed_text import ReadText
+from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, text_in, words_of
 from charlm.text.io.files import display_name, sha256_of
+from charlm.text.io.lines import CORPUS, UTF8, LineRules
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -62,6 +62,7 @@ class Plan:
     order: int
     prune: Sequence[int] = NO_PRUNING
     vocabulary: Inventory | None = None
+    rules: LineRules = CORPUS  # how the text is read
 
     def told(self, train_sha256: str) -> dict[str, str]:
         """For signatures."""
@@ -99,7 +100,7 @@ def estimated(
     """
     began = time.perf_counter()
     vocabulary = plan.vocabulary
-    text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
+    text = text_in(path, vocabulary, rules=plan.rules)
     word_ids = WordIds(words_of(vocabulary), closed=True) if vocabulary else WordIds()
     ids = encode(text.sentences(), word_ids)
     if not len(ids):
@@ -121,26 +122,28 @@ def estimated(
     return result.model, info, counts
 
 
-def loaded(path: str | Path, *, engine: Engine) -> tuple[NgramModel, ModelInfo]:
+def loaded(
+    path: str | Path, *, engine: Engine, encoding: str = UTF8
+) -> tuple[NgramModel, ModelInfo]:
     """The model in a file.
 
     Raises:
         ConfigError, DataError: as `load_ngram`.
     """
     began, digest = time.perf_counter(), hashlib.sha256()
-    model = load_ngram(path, engine=engine, digest=digest)
+    model = load_ngram(path, engine=engine, encoding=encoding, digest=digest)
     sha256 = digest.hexdigest() if is_pipe(path) else sha256_of(path)
     return model, _info_of(model, path, seconds=time.perf_counter() - began, sha256=sha256)
 
 
-def loaded_for_arpa(path: str | Path) -> tuple[BackoffModel, ModelInfo]:
+def loaded_for_arpa(path: str | Path, *, encoding: str = UTF8) -> tuple[BackoffModel, ModelInfo]:
     """The model in a file, read by us, so that it can be written again.
 
     Raises:
         DataError: as `read_arpa`.
     """
     began, digest = time.perf_counter(), hashlib.sha256()
-    model = read_arpa(path, digest=digest)
+    model = read_arpa(path, encoding=encoding, digest=digest)
     seconds = time.perf_counter() - began
     return model, _info_of(model, path, seconds=seconds, sha256=digest.hexdigest())
 
@@ -168,7 +171,7 @@ def lmplz_estimated(
     thresholds_of(plan.prune, order=plan.order)  # lmplz says less of what it does not take
     began = time.perf_counter()
     vocabulary = plan.vocabulary
-    text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
+    text = text_in(path, vocabulary, rules=plan.rules)
     sentences = (mapped(words, vocabulary) for words in text.sentences())
     result = estimate_with_lmplz(
         _with_all_words(sentences, vocabulary, name=display_name(path)),

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
-from pathlib import Path
 
 import numpy as np
 
@@ -42,7 +41,7 @@ BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is lon
 
 def evaluate_ngram(
     model: NgramModel,
-    path: str | Path,
+    text: ReadText,
     *,
     told: Mapping[str, str],
     split: str = "",
@@ -53,15 +52,14 @@ def evaluate_ngram(
 ) -> Evaluation:
     """The perplexities of a text; `told` says in the signature what the model is.
 
-    `vocabulary` normalises the text, and words outside it are `<unk>` whatever the model knows;
-    those of them that the model does know are counted. `speller` adds figures in which words that
+    Words outside the `vocabulary` that the text is in are `<unk>` whatever the model knows; those
+    of them that the model does know are counted. `speller` adds figures in which words that
     are `<unk>` are spelled. Sentences that are not `marked` have neither `<s>` before them nor
     `</s>` behind: their first word has no context, and words alone are counted.
 
     Raises:
         DataError: a text without a sentence, or that is not what was expected.
     """
-    text = ReadText(path, normalisation=vocabulary.normalisation if vocabulary else None)
     tally = _Tally(has_vocabulary=vocabulary is not None, speller=speller, marked=marked)
     for block in blocks(text.sentences(), size=BLOCK):
         scores = model.score([mapped(words, vocabulary) for words in block], marked=marked)
@@ -70,7 +68,7 @@ def evaluate_ngram(
             for sentence in _sentences(block, scores, marked=marked):
                 on_sentence(sentence)
     if not tally.counts.n_sentences:
-        raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+        raise DataError(f"{display_name(text.path)}: no sentence; expected one a line")
     counts = replace(tally.counts, n_changed=text.n_changed)
     signature = ngram_signature(
         {**told, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
@@ -81,7 +79,7 @@ def evaluate_ngram(
         marked=marked,
     )
     return Evaluation(
-        str(path),
+        str(text.path),
         counts,
         {STATE: Perplexity(counts, tally.sums)},
         {STATE: signature},

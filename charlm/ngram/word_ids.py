@@ -5,11 +5,14 @@
 
 from array import array
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
+from charlm.text.io.lines import CORPUS, LineRules
 from charlm.text.vocabulary.vocabulary import Inventory
 
 UNK, START, END = 0, 1, 2
@@ -48,6 +51,14 @@ def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
     if vocabulary is None:
         return [UNK_WORD if is_spelled_unk(word) else word for word in words]
     return [word if word in vocabulary.word_ids else UNK_WORD for word in words]
+
+
+def text_in(
+    path: str | Path, vocabulary: Inventory | None = None, *, rules: LineRules = CORPUS
+) -> ReadText:
+    """A text, normalised as the vocabulary has it, if there is one."""
+    normalisation = None if vocabulary is None else vocabulary.normalisation
+    return ReadText(path, normalisation=normalisation, rules=rules)
 
 
 def encode(sentences: Iterable[list[str]], word_ids: WordIds, *, marked: bool = True) -> Ids:

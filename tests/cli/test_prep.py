@@ -36,11 +36,11 @@ def test_prep_prints_what_each_split_holds_and_what_became_of_the_lines(raw: Pat
         "valid      1      5          16\n"
         "test       1      5          16\n"
         "\n"
-        "lines          number\n"
-        "read               12\n"
-        "empty               1\n"
-        "invalid UTF-8       1\n"
-        "kept               10\n"
+        "lines             number\n"
+        "read                  12\n"
+        "empty                  1\n"
+        "invalid encoding       1\n"
+        "kept                  10\n"
     )
 
 
@@ -92,8 +92,8 @@ def test_the_example_in_the_help_runs(raw: Path) -> None:
     [
         (
             "prep raw.txt --out c",
-            "raw.txt:12: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the "
-            "file, or let `charlm prep --invalid replace` or `drop` clean it",
+            "raw.txt:12: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; say what "
+            "it is by --encoding, or let --invalid replace or drop clean it",
         ),
         ("prep missing.txt --out c", "missing.txt: no such file; expected a text"),
         ("prep empty --out c", "empty: holds no lines; expected text, one sentence a line"),

@@ -52,9 +52,9 @@ def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
 @pytest.mark.parametrize(
     ("name", "once"),
     [
-        ("eval", {"--model", "--data", "--split", "--device", "--gpus"}),
+        ("eval", {"--model", "--data", "--split", "--encoding", "--device", "--gpus"}),
         ("nn", {"--model", "--analogy", "--vectors", "--device"}),
-        ("mix", {"--data", "--split", "--tune", "--text", "--weights", "--device"}),
+        ("mix", {"--data", "--split", "--tune", "--text", "--weights", "--encoding", "--device"}),
         ("bench kn", {"--data", "--prune", "--lmplz"}),
     ],
 )

@@ -16,7 +16,7 @@ from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.list_lines import Line, Lines
 from charlm.nbest.policies import DECIMAL
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import PLAIN, LineRules, read_lines, split_words
+from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"
@@ -229,7 +229,7 @@ class _Builder:
             )
 
 
-def read_symbols(path: str | Path, *, rules: LineRules = PLAIN) -> dict[int, str]:
+def read_symbols(path: str | Path, *, rules: LineRules = LIST) -> dict[int, str]:
     """A symbol table of Kaldi and OpenFst: `word number` a line.
 
     Raises:

@@ -1,7 +1,8 @@
 """The fields of HTK's lattice files: `name=value`, quoted or not, in any order, long or short.
 
 A word that begins with a quote is quoted only if it ends with the same: HTK escapes the others by a
-backslash, SRILM writes them as they are. Bytes above 127 may come as octal numbers.
+backslash, SRILM writes them as they are. Bytes above 127 may come as octal numbers, in whatever
+encoding the file has.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from charlm.errors import DataError
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import DECIMAL
+from charlm.text.io.lines import SAY_ENCODING
 
 # A field is its name, `=`, and a value: in quotes up to a blank, or whatever holds no blank.
 # Possessive, and met at its place alone: whatever the line, a character is looked at few times.
@@ -18,7 +20,7 @@ FIELD = re.compile(
     r"""[ \t]*+([^ \t=]++)="""
     r"""("(?:[^"\\]++|\\.)*+"(?![^ \t])|'(?:[^'\\]++|\\.)*+'(?![^ \t])|[^ \t]*+)"""
 )
-ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+PIECE = re.compile(r"\\([0-3][0-7]{2}|.)|[^\\]+|\\", re.DOTALL)
 NUMBER = re.compile(DECIMAL)
 LARGEST = 1e30
 SHORT = {  # of the fields that can be written either way
@@ -64,9 +66,9 @@ class Fields:
         """A field that is text, its quotes and escapes undone.
 
         Raises:
-            DataError: octal bytes that are no UTF-8.
+            DataError: octal bytes that are not of the file's encoding.
         """
-        return unquoted(self.values.get(name, default), where=f"{self.line.place}: {name}")
+        return unquoted(self.values.get(name, default), line=self.line, name=name)
 
 
 def fields_of(line: Line) -> Fields:
@@ -93,22 +95,25 @@ def fields_of(line: Line) -> Fields:
     return Fields(line, values, spans)
 
 
-def unquoted(text: str, *, where: str) -> str:
-    """A value without its quotes and escapes.
+def unquoted(text: str, *, line: Line, name: str) -> str:
+    """The value of a line's field without its quotes and escapes.
 
     Raises:
-        DataError: octal bytes that are no UTF-8, or that a word cannot hold.
+        DataError: octal bytes that are not of the file's encoding, or that a word cannot hold.
     """
     if len(text) > 1 and text[0] in "\"'" and text[0] == text[-1]:
         text = text[1:-1]
     if "\\" not in text:
         return text
-    plain = ESCAPE.sub(_unescaped, text.encode())
+    where, encoding = f"{line.place}: {name}", line.encoding
+    plain = b"".join(_unescaped(found, encoding) for found in PIECE.finditer(text))
     try:
-        value = plain.decode()
+        value = plain.decode(encoding)
     except UnicodeDecodeError:
+        shown = encoding.upper()
         raise DataError(
-            f"{where}: {text!r:.60} is no UTF-8; expected UTF-8 in octal numbers; convert the file"
+            f"{where}: {text!r:.60} is no {shown}; expected {shown} in octal numbers; "
+            f"{SAY_ENCODING}"
         ) from None
     if any(char <= " " for char in value):
         raise DataError(
@@ -117,9 +122,11 @@ def unquoted(text: str, *, where: str) -> str:
     return value
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    digits = found[1]
-    return bytes([int(digits, 8)]) if len(digits) > 1 else digits
+def _unescaped(found: re.Match[str], encoding: str) -> bytes:
+    escaped = found[1]
+    if escaped is not None and len(escaped) > 1:
+        return bytes([int(escaped, 8)])
+    return (escaped or found[0]).encode(encoding)
 
 
 @dataclass(frozen=True)

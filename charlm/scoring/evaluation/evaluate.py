@@ -31,6 +31,7 @@ from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
+from charlm.text.io.lines import TEXT, UTF8, LineRules
 from charlm.text.perplexity.perplexity import (
     Counts,
     Evaluation,
@@ -65,6 +66,7 @@ def evaluate(
     state: StateName = "both",
     raw: bool = False,
     open_vocabulary: bool = False,
+    encoding: str = UTF8,
     device: str = "auto",
     precision: str = "fp32",
     threads: int | None = None,
@@ -98,11 +100,11 @@ def evaluate(
         paths = _paths(texts, data=data, split=split)
         where = pick_device(first.device)
         number_format = pick_precision(precision, where)
+        rules = replace(TEXT, encoding=encoding)
         run = load_run(which_run(model), device=where)
         speller = OpenVocabulary.of_run(run) if open_vocabulary else None
-        job = _Job(
-            run, states, raw, "" if texts else split or "test", number_format, speller, on_sentence
-        )
+        part = "" if texts else split or "test"
+        job = _Job(run, states, raw, part, number_format, speller, on_sentence, rules)
         group = first.start_others()
         group.from_first(lambda: (run.path, number_format))
         pool = WorkerPool(group, _reader(run, number_format))
@@ -168,11 +170,13 @@ class _Job:
     precision: str
     speller: OpenVocabulary | None
     on_sentence: Callable[[ScoredSentence], None] | None
+    rules: LineRules
 
 
 def _evaluated(path: str | Path, reader: Blocks, *, job: _Job) -> Evaluation:
     inventory = job.run.inventory
-    text = ReadText(path, normalisation=None if job.raw else inventory.normalisation)
+    normalisation = None if job.raw else inventory.normalisation
+    text = ReadText(path, normalisation=normalisation, rules=job.rules)
     counts = Counts()
     sums = dict.fromkeys(job.states, Log10Sums())
     spelling = Spelling() if job.speller else None

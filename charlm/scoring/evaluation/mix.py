@@ -22,6 +22,7 @@ from charlm.scoring.evaluation.mix_options import (
 )
 from charlm.scoring.evaluation.token_scores import StateName, answers, kind_of
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.lines import UTF8
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import require_place
@@ -85,6 +86,7 @@ def mix(
     state: StateName | None = None,
     device: str = "auto",
     threads: int | None = None,
+    encoding: str = UTF8,
     on_stage: Callable[[str], None] | None = None,
 ) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
@@ -94,8 +96,8 @@ def mix(
     N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
     of them gives to words outside it is lost, and such tokens are counted. `state` is that of runs
     (carried). `weights`, as many as streams, leave nothing to tune. `out` gets the
-    mixture's scores in SRILM's layout, or as JSON lines if it ends with .jsonl. `on_stage` hears
-    of each text before a model scores it.
+    mixture's scores in SRILM's layout, or as JSON lines if it ends with .jsonl. `encoding` is
+    that of texts, scores and ARPA files. `on_stage` hears of each text before a model scores it.
 
     Raises:
         ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
@@ -122,6 +124,7 @@ def mix(
         state=state or "carried",
         device=device,
         threads=threads,
+        encoding=encoding,
         on_stage=on_stage,
     )
     for scores in by_text:

@@ -6,6 +6,7 @@ looked into, and is taken for a file of scores.
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -16,9 +17,11 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import loaded
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
+from charlm.ngram.word_ids import text_in
 from charlm.run.folder import RUN
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.files import display_name, open_bytes
+from charlm.text.io.lines import LIST, TEXT, UTF8
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.score_streams import WordScores, read_word_scores
 from charlm.text.perplexity.signature import normalisation_name
@@ -68,6 +71,7 @@ def answers(
     state: StateName,
     device: str,
     threads: int | None,
+    encoding: str = UTF8,
     on_stage: OnStage | None,
 ) -> list[list[WordScores]]:
     """For each of `texts` what each of `streams` makes of it; a file of scores has one text only.
@@ -85,12 +89,20 @@ def answers(
     for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
         stream = streams[index]
         if kinds[index] == "scores":
-            found[index] = [read_word_scores(stream)]
+            found[index] = [read_word_scores(stream, rules=replace(LIST, encoding=encoding))]
         elif kinds[index] == "n-gram":
-            found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, on_stage=on_stage)
+            found[index] = _of_ngram(
+                stream, texts, vocabulary=vocabulary, encoding=encoding, on_stage=on_stage
+            )
         else:
             found[index] = _of_run(
-                stream, texts, state=state, device=device, threads=threads, on_stage=on_stage
+                stream,
+                texts,
+                state=state,
+                device=device,
+                threads=threads,
+                encoding=encoding,
+                on_stage=on_stage,
             )
     by_stream = [found[index] for index in range(len(streams))]
     return [list(each) for each in zip(*by_stream, strict=True)]
@@ -143,14 +155,20 @@ def _of_ngram(
     texts: Sequence[str | Path],
     *,
     vocabulary: Inventory | None,
+    encoding: str,
     on_stage: OnStage | None,
 ) -> list[WordScores]:
-    model, info = loaded(path, engine="auto")
+    model, info = loaded(path, engine="auto", encoding=encoding)
+    rules = replace(TEXT, encoding=encoding)
     _tell(on_stage, path, texts)
     heard = _Collector(path)
     for text in texts:
         result = evaluate_ngram(
-            model, text, told=info.told, vocabulary=vocabulary, on_sentence=heard.add
+            model,
+            text_in(text, vocabulary, rules=rules),
+            told=info.told,
+            vocabulary=vocabulary,
+            on_sentence=heard.add,
         )
         heard.close(result, state=STATE)
     return heard.results
@@ -163,6 +181,7 @@ def _of_run(
     state: StateName,
     device: str,
     threads: int | None,
+    encoding: str,
     on_stage: OnStage | None,
 ) -> list[WordScores]:
     from charlm.scoring.evaluation.evaluate import (
@@ -177,6 +196,7 @@ def _of_run(
         state=state,
         device=device,
         threads=threads,
+        encoding=encoding,
         on_sentence=heard.add,
         on_text=partial(heard.close, state=state),
     )

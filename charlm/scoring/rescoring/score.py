@@ -5,6 +5,7 @@ Lists stream: what is kept of them is what a report needs, and only where one is
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,7 @@ from charlm.scoring.rescoring.score_job import (
 from charlm.scoring.rescoring.score_processes import Models, follow, with_models
 from charlm.scoring.rescoring.score_run import Task
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, Wanted
-from charlm.text.io.lines import LONGEST, MIB, LineRules
+from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 from charlm.text.io.overwrite import keeps_inputs
 
 
@@ -54,6 +55,7 @@ def score(
     on_nan: OnNan = "error",
     allow_missing: bool = False,
     length_penalty: float = 0.0,
+    encoding: str = UTF8,
     max_line: int = LONGEST // MIB,
     out: Out = None,
     write: Write = "scored",
@@ -103,10 +105,11 @@ def score(
     `test_refs` are those of `lists`. Without `tune`, `refs` are those of `lists`. References `own`
     are those that the lists hold. `sort` writes the best hypotheses first; `dedup` gives those of
     the same words a common total: their log Σ exp, or the largest. `memory` is in MiB, for each
-    process, and `max_line` of the longest line of a list. `gpus` (as "0,1") starts a process for
-    each GPU, `processes` as many on the CPU, and the models' work is divided among them. Under
-    torchrun the first process scores as asked, and the others beside it, whatever their options
-    are.
+    process, and `max_line` of the longest line of a list. `encoding` is that of lists, texts and
+    ARPA files; lists are written as they were read, and other layouts in UTF-8. `gpus` (as "0,1")
+    starts a process for each GPU, `processes` as many on the CPU, and the models' work is divided
+    among them. Under torchrun the first process scores as asked, and the others beside it, whatever
+    their options are.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
@@ -131,11 +134,12 @@ def score(
             raw=raw,
             precision=precision,
             form_bytes=memory * MIB,
+            encoding=encoding,
         )
-        files, names, rules = as_files(features), as_names(columns), _rules(max_line)
+        said = (format, as_names(columns), as_files(features), on_nan, allow_missing)
         job = partial(
             Job,
-            reading=Reading(format, names, files, on_nan, allow_missing, length_penalty, rules),
+            reading=Reading(*said, length_penalty, _rules(encoding, max_line=max_line)),
             metric=metric,
             context=context,
             recordings=recordings,
@@ -154,16 +158,19 @@ def score(
     return run_command(Group(work=SCORING), machine=machine, lead=lead, follow=follow)
 
 
-def _rules(max_line: int) -> LineRules:
+def _rules(encoding: str, *, max_line: int) -> LineRules:
     """How the lines of lists and references are read.
 
     Raises:
-        ConfigError: no line could be read.
+        ConfigError: an encoding that is none; no line could be read.
     """
     if max_line < 1:
         raise ConfigError(f"--max-line {max_line}: expected 1 or more, in MiB")
-    return LineRules(
-        longest=max_line * MIB, shorten="if they are right, --max-line MIB lets longer ones pass"
+    return replace(
+        LIST,
+        encoding=encoding,
+        longest=max_line * MIB,
+        shorten="if they are right, --max-line MIB lets longer ones pass",
     )
 
 

@@ -9,7 +9,7 @@ from charlm.errors import ConfigError
 from charlm.nbest.duplicates import Dedup
 from charlm.nbest.format import OnNan, Source
 from charlm.nbest.weights import Weights
-from charlm.text.io.lines import LineRules
+from charlm.text.io.lines import UTF8, LineRules
 from charlm.text.io.overwrite import require_distinct
 from charlm.text.io.paths import require_place
 
@@ -21,6 +21,11 @@ ContextName = Literal["none", "previous"]
 Paths = str | Path | Sequence[str | Path]
 Given = Weights | str | Path | None  # weights: themselves, a file of them, or the lists' own
 Out = str | Path | Callable[[str], object] | None  # a file, a folder, what takes text, or nowhere
+
+
+def written_encoding(layout: Write, encoding: str) -> str:
+    """The encoding of what is written of lists in an encoding: theirs in their own format."""
+    return encoding if layout in SAME_FORMAT else UTF8
 
 
 def as_paths(paths: Paths) -> list[str | Path]:

@@ -28,9 +28,11 @@ class Models(NamedTuple):
 
     def load(self) -> tuple[Scorers, Scorer | None]:
         """The scorers, and the model that lists were made with."""
-        old_lm = self.old_lm
         scorers = make_scorers(self.wanted)
-        return scorers, None if old_lm is None else NgramScorer(load_ngram(old_lm), name=OLD_LM)
+        if self.old_lm is None:
+            return scorers, None
+        model = load_ngram(self.old_lm, encoding=self.wanted.encoding)
+        return scorers, NgramScorer(model, name=OLD_LM)
 
 
 def with_models(

@@ -33,6 +33,7 @@ from charlm.scoring.rescoring.score_job import (
     Tuning,
     Write,
     is_folder,
+    written_encoding,
 )
 from charlm.scoring.rescoring.serve import JSONL, Server
 
@@ -141,14 +142,21 @@ def written(
         may_wait = job.at_once and not isinstance(form, LatticeLists)
         if refs is not None and references is None and may_wait:
             found, references = _with_references(job, found, refs=refs)
-        _write(way.run(found), form, out=out, layout=layout, lists=lists)
+        encoding = job.reading.rules.encoding
+        _write(way.run(found), form, out=out, layout=layout, lists=lists, encoding=encoding)
     explanation = None if why is None else why.found()
     counts = form.counts if isinstance(form, LatticeLists) else None
     return Done(form.name, way, kept, explanation, counts, references=references)
 
 
 def _write(
-    rescored: Iterator[Rescored], form: Format, *, out: Out, layout: Write, lists: str | Path
+    rescored: Iterator[Rescored],
+    form: Format,
+    *,
+    out: Out,
+    layout: Write,
+    lists: str | Path,
+    encoding: str,
 ) -> None:
     if out is None or layout == "none":
         for _ in rescored:
@@ -159,13 +167,14 @@ def _write(
         pieces = form.write(rescored, reranked=layout == "ranked")
     else:
         pieces = write_nbest(rescored) if layout == "nbest" else write_best(rescored, layout)
+    encoding = written_encoding(layout, encoding)
     if callable(out):
-        write_stream(pieces, out)
+        write_stream(pieces, out, encoding=encoding)
     elif is_folder(out, lists=lists, layout=layout):
         name = "lists" if str(lists) == "-" else Path(lists).name
-        write_folder(pieces, out, main=name)  # where the format does not say
+        write_folder(pieces, out, main=name, encoding=encoding)  # where the format does not say
     else:
-        write_file(pieces, out)
+        write_file(pieces, out, encoding=encoding)
 
 
 def served(job: Job, *, given: Given, out: Callable[[str], object], layout: Write) -> Done:

@@ -14,10 +14,10 @@ from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import CutLine, Invalid, LineRules, raw_lines
+from charlm.text.io.lines import UTF8, CutLine, Invalid, LineRules, raw_lines
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
-DUPLICATE, INVALID = "duplicate", "invalid UTF-8"
+DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
 REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID)
 
@@ -55,9 +55,10 @@ class Rules:
     limits: Limits
     dedup: bool
     invalid: str
+    encoding: str = UTF8
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for an unknown way with invalid UTF-8."""
+        """Raises ConfigError for an unknown way with what is not of the encoding."""
         known = get_args(Invalid)
         if self.invalid not in known:
             expected = ", ".join(known)
@@ -96,8 +97,10 @@ class Cleaner:
         self.n_replaced = 0
         self._seen = SeenLines() if rules.dedup else None
         self._lines = LineRules(
+            encoding=rules.encoding,
             cuts=rules.limits.max_words > 0,
             invalid=cast(Invalid, rules.invalid),
+            mend="say what it is by --encoding, or let --invalid replace or drop clean it",
             shorten="--max-words N leaves such lines out",
         )
 
@@ -110,8 +113,8 @@ class Cleaner:
         """Take the lines of a file until its end, or until there are enough tokens.
 
         Raises:
-            DataError: a broken file, a NUL byte, invalid UTF-8 that is to be an error, or a line
-                longer than any text's where words are not limited.
+            DataError: a broken file, a NUL byte, a line that is not of the encoding and is to be
+                an error, or one longer than any text's where words are not limited.
         """
         digest = hashlib.sha256()
         name = display_name(path)
@@ -143,7 +146,7 @@ class Cleaner:
             self.drops[TOO_LONG] += 1
             return
         try:
-            line = raw.decode()
+            line = raw.decode(self.rules.encoding)
         except UnicodeDecodeError:
             mended = self._lines.decoded(raw, where=where)
             if mended is None:

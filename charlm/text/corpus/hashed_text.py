@@ -1,7 +1,8 @@
 """A text as a model reads it: normalised, counted and hashed in one pass, so a pipe will do.
 
-The hash is that of the lines with LF after each: CRLF, a byte order mark, a missing last newline
-and compression change neither it nor any count. For a plain file it is what `sha256sum` prints.
+The hash is that of the lines in UTF-8 with LF after each: CRLF, a byte order mark, a missing last
+newline, compression and another encoding change neither it nor any count. For a plain file in UTF-8
+it is what `sha256sum` prints.
 """
 
 import hashlib
@@ -12,15 +13,22 @@ from pathlib import Path
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import TEXT, read_lines, split_words
+from charlm.text.io.lines import CORPUS, LineRules, read_lines, split_words
 
 
 class ReadText:
     """The sentences of a text; when they have been read, its hash and what normalising changed."""
 
-    def __init__(self, path: str | Path, *, normalisation: Normalisation | None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        normalisation: Normalisation | None,
+        rules: LineRules = CORPUS,
+    ) -> None:
         self.path = path
         self.normalisation = normalisation
+        self.rules = rules
         self.n_changed = 0  # words that do not stand so in their line
         self._digest = hashlib.sha256()
 
@@ -33,10 +41,11 @@ class ReadText:
         """The words of each line; a blank line is a sentence without words.
 
         Raises:
-            DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL, a line too long.
+            DataError: `<s>` or `</s>` within a line, NUL, a line too long, or not of the
+                encoding.
         """
         name = display_name(self.path)
-        for number, line in read_lines(self.path, rules=TEXT):
+        for number, line in read_lines(self.path, rules=self.rules):
             self._digest.update(line.encode() + b"\n")
             words = self._normalised(line)
             yield without_marks(words, where=f"{name}:{number}")

@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.sentences import sentence_of
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import TEXT, raw_lines
+from charlm.text.io.lines import CORPUS, raw_lines
 
 LF = b"\n"
 BLOCK_BYTES = 1 << 16  # more outgrow a core's own cache: twice as slow
@@ -59,10 +59,10 @@ class TextBlock:
         Raises:
             DataError: as there.
         """
-        lines = raw_lines(io.BytesIO(self.raw), self.name, first=self.first, rules=TEXT)
+        lines = raw_lines(io.BytesIO(self.raw), self.name, first=self.first, rules=CORPUS)
         for number, raw in lines:
             where = f"{self.name}:{number}"
-            line = cast(str, TEXT.decoded(raw, where=where))
+            line = cast(str, CORPUS.decoded(raw, where=where))
             yield sentence_of(line, normalisation, where=where)
 
 
@@ -96,8 +96,8 @@ def _blocks(
         raw = file.read(n_bytes)
         if end is None or file.tell() < end:
             begun = raw[raw.rfind(LF) + 1 :]
-            line = TEXT.take(file, begun=begun)
-            TEXT.refuse_long(line, where=f"{name}:{first + raw.count(LF)}")
+            line = CORPUS.take(file, begun=begun)
+            CORPUS.refuse_long(line, where=f"{name}:{first + raw.count(LF)}")
             raw += line[len(begun) :]
         if not raw:
             return

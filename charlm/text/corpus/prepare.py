@@ -27,6 +27,7 @@ from charlm.text.corpus.split import (
     whole,
 )
 from charlm.text.io.files import atomic_write, display_name, scratch_file, write_json
+from charlm.text.io.lines import UTF8
 from charlm.text.io.paths import make_folder
 from charlm.version import __version__
 
@@ -68,7 +69,7 @@ class Texts:
 class PrepResult:
     """What a preparation read, dropped and wrote.
 
-    `drops` counts lines by reason, `replaced` the lines in which invalid UTF-8 was replaced.
+    `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced.
     `stopped_after_tokens` is None where all was read.
     """
 
@@ -109,6 +110,7 @@ def _options(texts: Texts, rules: Rules) -> Json:
         "split": texts.split,
         **rules.limits.to_dict(),
         "dedup": rules.dedup,
+        "encoding": rules.encoding,
         "invalid": rules.invalid,
     }
 
@@ -128,6 +130,7 @@ def prepare(
     min_words: int = 1,
     max_words: int = 0,
     dedup: bool = False,
+    encoding: str = UTF8,
     invalid: str = "error",
     max_tokens: int = 0,
 ) -> PrepResult:
@@ -135,7 +138,8 @@ def prepare(
 
     Files for valid and test are treated like the rest; what is not given is cut from `raw` by the
     shares of `split`. Limits are words after normalisation; 0 is none; reading ends with the line
-    that reaches `max_tokens`. `dedup` drops what `raw` (or a given file) held before.
+    that reaches `max_tokens`. `dedup` drops what `raw` (or a given file) held before. The
+    files are in `encoding`, the corpus is in UTF-8.
 
     Raises:
         ConfigError: options that do not exist or do not go together.
@@ -146,7 +150,9 @@ def prepare(
     texts = Texts(raw=tuple(map(str, paths)), corpus=corpus, given=given, split=split)
     normalise = Normalisation(lower, unicode, tokenise, numbers)
     limits = Limits(min_words, max_words, max_tokens)
-    rules = Rules(normalise=normalise, limits=limits, dedup=dedup, invalid=invalid)
+    rules = Rules(
+        normalise=normalise, limits=limits, dedup=dedup, invalid=invalid, encoding=encoding
+    )
     return _prepare(texts, rules, out=Path(out))
 
 

@@ -8,7 +8,7 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name, read_json
-from charlm.text.io.lines import TEXT, read_lines, split_words
+from charlm.text.io.lines import CORPUS, read_lines, split_words
 
 
 def split_path(data: str | Path, split: str) -> Path:
@@ -53,7 +53,7 @@ def read_sentences(
     name = display_name(path)
     sentences = (
         sentence_of(line, normalisation, where=f"{name}:{number}")
-        for number, line in read_lines(path, rules=TEXT)
+        for number, line in read_lines(path, rules=CORPUS)
     )
     return until_full(sentences, max_tokens=max_tokens) if max_tokens else sentences
 

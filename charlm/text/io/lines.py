@@ -1,22 +1,27 @@
-"""Lines of a text, with their numbers and no longer than allowed, and the words of a line.
+"""Lines of a text: numbered, decoded, no longer than allowed; and the words of a line.
 
 Lines end at LF alone and words at space and TAB alone: Python's own `splitlines` and `split` also
 cut at U+0085, U+2028 and U+00A0, which are characters of a text like any other. Two megabytes,
 packed, may hold one line of two gigabytes: whoever reads lines bounds them by `LineRules`.
 """
 
+import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.text.io.files import display_name, open_bytes
 
 Invalid = Literal["error", "replace", "drop"]
 
+UTF8 = "utf-8"
 BOM = b"\xef\xbb\xbf"
+ASCII = bytes(range(128))
+CONVERT = "convert the file"
+SAY_ENCODING = "say what it is by --encoding, or convert the file"  # where there is the option
 MIB = 1 << 20
 LONGEST = 64 * MIB
 PASSED_OVER = 1 << 16  # bytes at a time, of a line that nobody wants
@@ -26,10 +31,36 @@ PASSED_OVER = 1 << 16  # bytes at a time, of a line that nobody wants
 class LineRules:
     """How the lines of a file are read, and what is advised where one cannot be."""
 
+    encoding: str = UTF8  # as Python calls it; one in which ASCII is ASCII
     longest: int = LONGEST  # bytes, the end of the line not counted
     cuts: bool = False  # a longer one is no error: its beginning is given, as a `CutLine`
-    invalid: Invalid = "error"  # what becomes of a line that is no UTF-8
-    shorten: str = ""  # advice for a line that is too long
+    invalid: Invalid = "error"  # what becomes of a line that is not of the encoding
+    mend: str = CONVERT  # advice for a line that is not of the encoding
+    shorten: str = ""  # and for one that is too long
+
+    def __post_init__(self) -> None:
+        """Raises ConfigError for an encoding that is unknown, or in which lines end otherwise."""
+        if not _holds_ascii(self.encoding):
+            raise ConfigError(
+                f"--encoding {self.encoding!r:.40}: expected one that Python knows and that has "
+                "ASCII's characters as they are, as utf-8, latin-1 or cp1251; convert the file "
+                "(iconv)"
+            )
+
+    def mark_of(self, raw: bytes, *, where: str) -> bytes:
+        """The byte order mark that the first line of a file begins with, or nothing.
+
+        Raises:
+            DataError: the mark of UTF-8, where another encoding was said.
+        """
+        if not raw.startswith(BOM):
+            return b""
+        if not is_utf8(self.encoding):
+            raise DataError(
+                f"{where}: found the byte order mark of UTF-8; expected {self.encoding}, as "
+                "--encoding says; leave it out"
+            )
+        return BOM
 
     def take(self, file: BinaryIO, *, begun: bytes = b"") -> bytes:
         """A line of which some has been read; of one that is too long as much as shows it."""
@@ -49,25 +80,46 @@ class LineRules:
             raise DataError(f"{where}: longer than {size}; expected shorter lines{advice}")
 
     def decoded(self, raw: bytes, *, where: str) -> str | None:
-        """The text of a line; None for invalid UTF-8 that is to be dropped.
+        """The text of a line; None for what is not of the encoding and is to be dropped.
 
         Raises:
-            DataError: invalid UTF-8, unless it is to be replaced or dropped.
+            DataError: bytes that are not of the encoding, unless to be replaced or dropped.
         """
         try:
-            return raw.decode("utf-8", "replace" if self.invalid == "replace" else "strict")
+            return raw.decode(self.encoding, "replace" if self.invalid == "replace" else "strict")
         except UnicodeDecodeError as error:
             if self.invalid == "drop":
                 return None
+            name = "UTF-8" if is_utf8(self.encoding) else self.encoding
             raise DataError(
-                f"{where}: invalid UTF-8 (byte 0x{raw[error.start]:02x} at column "
-                f"{error.start + 1}); expected UTF-8 text; convert the file, or let "
-                "`charlm prep --invalid replace` or `drop` clean it"
+                f"{where}: invalid {name} (byte 0x{raw[error.start]:02x} at column "
+                f"{error.start + 1}); expected {name} text; {self.mend}"
             ) from None
 
 
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is UTF-8, by whatever name."""
+    try:
+        return codecs.lookup(encoding).name == UTF8
+    except (LookupError, ValueError):
+        return False
+
+
+def _holds_ascii(encoding: str) -> bool:
+    """Whether there is such an encoding and ASCII's bytes mean in it what they mean in ASCII."""
+    try:
+        return ASCII.decode(encoding).encode(encoding) == ASCII == ASCII.decode(encoding).encode()
+    except (LookupError, ValueError):  # unknown; of other bytes than text; of other bytes
+        return False
+
+
 PLAIN = LineRules()
-TEXT = LineRules(shorten="cut it into sentences, or let `charlm prep --max-words N` leave it out")
+LIST = LineRules(mend=SAY_ENCODING)
+CORPUS = LineRules(  # what `charlm prep` writes, or somebody else
+    mend="let `charlm prep` read it (--encoding), or clean it (--invalid replace or drop)",
+    shorten="cut it into sentences, or let `charlm prep --max-words N` leave it out",
+)
+TEXT = replace(CORPUS, mend=f"{SAY_ENCODING}; `charlm prep --invalid replace` or `drop` cleans it")
 
 
 class CutLine(bytes):
@@ -80,7 +132,8 @@ def read_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[tuple[
     Rules that drop what is invalid leave such lines out, so that the numbers show gaps.
 
     Raises:
-        DataError: invalid UTF-8 (unless replaced or dropped), a NUL byte, or a line too long.
+        DataError: what is not of the encoding (unless replaced or dropped), a NUL byte, or a line
+            too long.
     """
     name = display_name(path)
     with open_bytes(path) as file:
@@ -107,8 +160,8 @@ def raw_lines(
             yield number, CutLine(raw)
             continue
         line = raw
-        if number == 1 and raw.startswith(BOM):
-            line = raw.removeprefix(BOM)
+        if number == 1 and (mark := rules.mark_of(raw, where=f"{name}:1")):
+            line = raw.removeprefix(mark)
             if not line:  # nothing but a BOM: as empty as a file without one
                 return
         line = line.removesuffix(b"\n").removesuffix(b"\r")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import display_name, parse_json
-from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 
 Log10s = npt.NDArray[np.float64]
 Tokens = Iterator[tuple[str, float]]  # a word as scored, or `</s>`, and its log10 probability
@@ -46,7 +46,7 @@ class WordScores:
         return self.words.count(END_WORD)
 
 
-def read_word_scores(path: str | Path) -> WordScores:
+def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores:
     """The scores in a file, of SRILM's `-debug 2` or `charlm eval --format jsonl`, by content.
 
     Raises:
@@ -55,7 +55,7 @@ def read_word_scores(path: str | Path) -> WordScores:
     name = display_name(path)
     words: list[str] = []
     log10_probs: list[float] = []
-    for word, log10_prob in _tokens(path, name):
+    for word, log10_prob in _tokens(path, name, rules=rules):
         words.append(word)
         log10_probs.append(log10_prob)
     if not words:
@@ -71,8 +71,8 @@ def read_word_scores(path: str | Path) -> WordScores:
     return WordScores(name, tuple(words), np.array(log10_probs))
 
 
-def _tokens(path: str | Path, name: str) -> Tokens:
-    lines = (line for line in read_lines(path) if line[1].strip(" \t"))
+def _tokens(path: str | Path, name: str, *, rules: LineRules) -> Tokens:
+    lines = (line for line in read_lines(path, rules=rules) if line[1].strip(" \t"))
     first = next(lines, None)
     if first is None:
         return

@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from charlm.errors import DataError
+from charlm.nbest.format import Source
 from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.lattice_writing import unchanged
 from charlm.nbest.lattices.slf_fields import Unit
+from charlm.text.io.lines import LineRules
 
 Read = Callable[..., list[Lattice]]
 HEAD = "VERSION=1.0\nUTTERANCE=u\n"
@@ -47,6 +51,24 @@ def test_a_score_of_pronunciation_may_stand_there_too_and_the_links_own_goes_fir
     text = SMALL.replace("W=a", "W=a a=-5 r=-4")
     assert read(text)[0].arcs[0].values == (-1.0, -2.0, -4.0)
     assert read(text.replace("a=-1", "r=-3"))[0].arcs[0].values == (-5.0, -2.0, -3.0)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "word"),
+    [
+        ("latin-1", r"\344bc"),
+        ("latin-1", "äb\\c"),
+        ("shift_jis", "表b"),
+        ("shift_jis", r"\225\134b"),
+    ],
+)
+def test_octal_bytes_and_backslashes_are_of_the_files_encoding(
+    tmp_path: Path, encoding: str, word: str
+) -> None:
+    path = tmp_path / "a.lat"
+    path.write_bytes(SMALL.replace("W=a", f"W={word}").encode(encoding))
+    (lattice,) = read_lattices(Source(path, rules=LineRules(encoding=encoding)))
+    assert lattice.arcs[0].word == {"latin-1": "äbc", "shift_jis": "表b"}[encoding]
 
 
 def test_the_scale_of_n_alone_is_its_own_where_it_is_said(read: Read) -> None:
@@ -168,7 +190,7 @@ SUB = "a sub-lattice; expected none; expand it with HTK first"
             "J=1 S=2 E=1",
             ":1: 2 nodes are one that nothing enters; expected one start",
         ),
-        ("W=a", r"W=\303x", r":5: W: '.*' is no UTF-8; expected UTF-8 in octal numbers"),
+        ("W=a", r"W=\303x", r":5: W: '.*' is no UTF-8; expected UTF-8 in octal numbers; say"),
         ("W=a", r"W=a\040b", r":5: W: .* holds blanks or control characters; expected a word"),
         (NODES + LINKS, "", ":3: N=3, found 0 nodes"),
         ("N=3 L=2\n" + NODES + LINKS, "", ":1: no nodes or no links; expected both"),

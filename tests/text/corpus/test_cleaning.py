@@ -48,7 +48,7 @@ def test_every_line_read_is_kept_or_counted_by_the_reason_it_was_dropped_for(
         "too long": 1,
         "duplicate": 3,  # "a b" again, "A  b" and "x\ty" after normalisation
         "<s> or </s> within": 0,
-        "invalid UTF-8": 2,
+        "invalid encoding": 2,
     }
     assert lines(tmp_path / "c") == ["a b", "x y", "u v w"]
     assert result.n_lines_read == 12 == sum(result.drops.values()) + 3

@@ -63,6 +63,7 @@ def test_corpus_json_says_all_about_the_corpus(raw: Path, tmp_path: Path) -> Non
             "max_words": 4,
             "max_tokens": 0,
             "dedup": False,
+            "encoding": "utf-8",
             "invalid": "error",
         },
         "normalisation": {"lower": True, "unicode": "NFC", "tokenise": "none", "numbers": False},

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.text.io.files import open_bytes
 from charlm.text.io.lines import (
     MIB,
@@ -82,8 +82,7 @@ def test_invalid_utf_8_is_an_error_with_file_line_and_column(tmp_path: Path) -> 
     with pytest.raises(DataError) as caught:
         list(read_lines(path))
     assert str(caught.value) == (
-        f"{path}:2: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the file, "
-        "or let `charlm prep --invalid replace` or `drop` clean it"
+        f"{path}:2: invalid UTF-8 (byte 0xff at column 5); expected UTF-8 text; convert the file"
     )
 
 
@@ -139,3 +138,66 @@ def test_an_endless_line_takes_little_memory(monkeypatch: pytest.MonkeyPatch) ->
         list(read_lines("-", rules=LineRules(longest=MIB)))
     assert tracemalloc.get_traced_memory()[1] < 4 * MIB
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ISO8859_15", "cp1252", "koi8-r", "shift_jis"])
+@packed
+def test_a_file_in_another_encoding_is_read_as_it_would_be_in_utf_8(
+    tmp_path: Path, encoding: str, pack: Pack
+) -> None:
+    text = (
+        "Жук 7\r\nжуки"
+        if encoding == "koi8-r"
+        else "表 ソ"
+        if encoding == "shift_jis"
+        else "naïve é"
+    )
+    path = written(tmp_path / "text", pack(text.encode(encoding)))
+    found = list(read_lines(path, rules=LineRules(encoding=encoding)))
+    assert found == list(enumerate(text.replace("\r", "").split("\n"), 1))
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "utf-16",
+        "utf-7",
+        "utf-8-sig",
+        "cp037",
+        "hex",
+        "rot13",
+        "idna",
+        "klingon",
+        "",
+        "\0",
+    ],
+)
+def test_an_encoding_that_moves_ascii_or_is_none_is_refused(encoding: str) -> None:
+    with pytest.raises(
+        ConfigError, match="^--encoding .*: expected one that Python knows and that"
+    ):
+        LineRules(encoding=encoding)
+
+
+def test_what_is_not_of_an_encoding_is_named_by_it_and_can_be_replaced(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"a\nb\x81\n")
+    assert list(read_lines(path, rules=LineRules(encoding="cp1252", invalid="replace"))) == [
+        (1, "a"),
+        (2, "b\ufffd"),
+    ]
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(encoding="cp1252", mend="mend it")))
+    assert str(caught.value) == (
+        f"{path}:2: invalid cp1252 (byte 0x81 at column 2); expected cp1252 text; mend it"
+    )
+
+
+def test_the_mark_of_utf_8_is_none_of_another_encoding(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"\xef\xbb\xbfa\n")
+    assert list(read_lines(path, rules=LineRules(encoding="UTF8"))) == [(1, "a")]
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(encoding="latin-1")))
+    assert str(caught.value) == (
+        f"{path}:1: found the byte order mark of UTF-8; expected latin-1, as --encoding says; "
+        "leave it out"
+    )

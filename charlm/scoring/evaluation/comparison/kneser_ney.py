@@ -14,6 +14,7 @@ from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.source import Counts, ModelInfo, Plan, estimated
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
+from charlm.ngram.word_ids import text_in
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -45,7 +46,7 @@ class KneserNey:
         start = time.perf_counter()
         evaluation = evaluate_ngram(
             self.model,
-            path,
+            text_in(path, self.inventory),
             told=self.info.told,
             split=split,
             vocabulary=self.inventory,

@@ -32,6 +32,7 @@ from charlm.scoring.rescoring.scorers.same_words import SameWords
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import display_name
+from charlm.text.io.lines import TEXT, UTF8
 
 NEURAL, NGRAM = "nn", "kn"
 
@@ -55,6 +56,7 @@ class Wanted:
     device: str = "auto"
     precision: str = "fp32"
     form_bytes: int = MAX_BYTES
+    encoding: str = UTF8  # of ARPA files, and of the text that weights suit
 
     @property
     def is_mixture(self) -> bool:
@@ -98,7 +100,7 @@ def make_scorers(wanted: Wanted) -> Scorers:
         for run, name in zip(runs, _names(NEURAL, len(runs)), strict=True)
     )
     ngrams: list[Scorer] = [
-        NgramScorer(load_ngram(path), name=name)
+        NgramScorer(load_ngram(path, encoding=wanted.encoding), name=name)
         for path, name in zip(wanted.lms, _names(NGRAM, len(wanted.lms)), strict=True)
     ]
     if wanted.is_mixture:
@@ -210,7 +212,8 @@ def _mixture(
         return parsed_weights(wanted.mix_weights, n_streams=len(parts), option="--mix-weights")
     if wanted.mix is None:
         return []
-    text = ReadText(wanted.mix, normalisation=normalisation)
+    rules = replace(TEXT, encoding=wanted.encoding)
+    text = ReadText(wanted.mix, normalisation=normalisation, rules=rules)
     sentences = list(text.sentences())
     if not sentences:
         raise DataError(f"{display_name(wanted.mix)}: no sentence; expected one a line")

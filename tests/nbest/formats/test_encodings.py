@@ -1,0 +1,62 @@
+"""Lists in another encoding are read as those in UTF-8 are, and written again as the same bytes."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.format import Format, Piece, Source
+from charlm.nbest.formats import FORMATS, reading
+from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.writing import write_file, write_folder
+from charlm.text.io.lines import UTF8, LineRules
+
+SPEC = importlib.util.spec_from_file_location("seeds", Path(__file__).with_name("mutations.py"))
+assert SPEC is not None
+assert SPEC.loader is not None
+MUTATIONS = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(MUTATIONS)
+CASES = [(name, files) for name, each in MUTATIONS.SEEDS.items() for files in each]
+
+
+def read(name: str, path: Path, encoding: str) -> tuple[Format, list[NbestList]]:
+    source = Source(path, rules=LineRules(encoding=encoding))
+    with reading(source) as (_, detected), reading(source, name=name) as (chosen, lists):
+        found = list(lists)
+        assert [each.id for each in detected] == [each.id for each in found]
+        return chosen, found
+
+
+@pytest.mark.parametrize(("name", "files"), CASES, ids=[name for name, _ in CASES])
+def test_a_list_in_gb18030_is_the_list_in_utf_8(
+    name: str, files: dict[str, str], tmp_path: Path
+) -> None:
+    """Where bytes of characters may be ASCII's digits, and all of Unicode has its place."""
+    found = {}
+    for encoding in (UTF8, "gb18030"):
+        content = {file: text.encode(encoding) for file, text in files.items()}
+        path = MUTATIONS.stored(content, tmp_path / encoding)
+        chosen, lists = read(name, path, encoding)
+        found[encoding] = [[(h.words, h.features) for h in each.hypotheses] for each in lists]
+        pieces = list(chosen.write([Rescored(each) for each in lists], reranked=False))
+        out = tmp_path / f"{encoding}.out"
+        if path.is_dir():
+            write_folder(pieces, out, main="list", encoding=encoding)
+            for file, expected in content.items():
+                assert (out / file).read_bytes() == expected
+        else:
+            write_file(pieces, out, encoding=encoding)
+            assert out.read_bytes() == content[""]
+    assert found["gb18030"] == found[UTF8]
+
+
+def test_every_format_is_tried() -> None:
+    assert {name for name, _ in CASES} == set(FORMATS)
+
+
+def test_what_an_encoding_cannot_hold_is_no_part_of_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(DataError, match="^'€': is to be written, and is not of latin-1; expected"):
+        write_file([Piece("", "a\n"), Piece("", "5 €\n")], out, encoding="latin-1")
+    assert not out.exists()

@@ -6,7 +6,7 @@ files that hold the fields.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -160,23 +160,79 @@ def shown_range(opt: Opt) -> str:
 
 
 # What several commands share, so that one idea has one spelling everywhere.
-Device = Annotated[
-    str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda:N")
+Data = Annotated[
+    str | Path,
+    Opt(
+        "Corpus directory with train.txt, valid.txt and test.txt.",
+        metavar="DIR",
+        cli_type=Path,
+    ),
 ]
-Threads = Annotated[
-    int | None,
-    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, metavar="N"),
+DataOrFiles = Annotated[
+    str | Path | None,
+    Opt("Corpus directory, in the place of files.", metavar="DIR", cli_type=Path | None),
 ]
-Precision = Annotated[
-    Literal["auto", "fp32", "bf16"],
-    Opt("Number format of matrix products; auto takes the fastest that is safe.", "Machine"),
+Split = Annotated[
+    Literal["train", "valid", "test"] | None,
+    Opt("Part of the corpus directory; test if not given."),
 ]
-Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED, metavar="N")]
+Files = Annotated[
+    Sequence[str | Path],
+    Opt(
+        "Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
+        metavar="FILE",
+        cli_type=list[Path] | None,
+        is_argument=True,
+    ),
+]
+Encoding = Annotated[
+    str,
+    Opt(
+        "Encoding of all text that is read, as latin-1 or cp1251 of older tools; vocabularies and "
+        "runs are in UTF-8.",
+        metavar="NAME",
+    ),
+]
 Model = Annotated[
     str | Path | None,
     Opt(
         "Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
         metavar="RUN",
         cli_type=Path | None,
+    ),
+]
+Order = Annotated[
+    int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=6, metavar="N")
+]
+Prune = Annotated[
+    str,
+    Opt(
+        "Largest count of the n-grams left out, by order; the last holds for longer ones.",
+        metavar="0,0,1",
+    ),
+]
+Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED, metavar="N")]
+Device = Annotated[
+    str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda:N")
+]
+Precision = Annotated[
+    Literal["auto", "fp32", "bf16"],
+    Opt("Number format of matrix products; auto takes the fastest that is safe.", "Machine"),
+]
+Threads = Annotated[
+    int | None,
+    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, metavar="N"),
+]
+Gpus = Annotated[
+    str | None,
+    Opt("GPUs that divide the work among them, a process for each.", "Machine", metavar="0,1,…"),
+]
+Processes = Annotated[
+    int | None,
+    Opt(
+        "As --gpus, but so many processes on the CPU, a share of the cores each.",
+        "Machine",
+        least=1,
+        metavar="N",
     ),
 ]

@@ -20,7 +20,6 @@ from typing import (
     Protocol,
     get_args,
     get_origin,
-    get_type_hints,
     runtime_checkable,
 )
 
@@ -149,10 +148,8 @@ def _inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice]
 
 def options_of(part: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """The keyword-only parameters of `part`: name to (annotation, default)."""
-    constructor = part.__init__ if inspect.isclass(part) else part
-    hints = get_type_hints(constructor, include_extras=True)
     return {
-        name: (hints[name], parameter.default)
+        name: (parameter.annotation, parameter.default)
         for name, parameter in inspect.signature(part).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }

@@ -33,7 +33,7 @@ def forward_flops(model: LanguageModel, forms: Forms, *, n_positions: int) -> in
         part = output if isinstance(context, LSTM) else context
         raise _uncounted(type(part).__name__)
     flops = encoder_flops(model.encoder, forms)
-    for input_dim, dim in pairwise(context.wiring.widths):
+    for input_dim, dim in pairwise(context.widths):
         flops += 2 * n_positions * (input_dim + dim) * 4 * dim
     flops += 2 * n_positions * output.words.in_features * output.words.out_features
     if output.projection is not None:

@@ -41,7 +41,7 @@ class NaiveModel(nn.Module):
         self.convolutions = nn.ModuleList(_convolution(part, cnn.letters) for part in parts)
         self.transforms = nn.ModuleList(_copy(layer.transform) for layer in highway)
         self.gates = nn.ModuleList(_copy(layer.gate) for layer in highway)
-        self.dropout = context.wiring.rates[-1]
+        self.dropout = context.rates[-1]
         layers = [layer for layer in context.layers if isinstance(layer, nn.LSTM)]
         self.lstm = nn.LSTM(cnn.dim, context.dim, len(layers), dropout=self.dropout)
         with torch.no_grad():
@@ -96,13 +96,12 @@ class NaiveModel(nn.Module):
 
 
 def _is_plain(context: LSTM) -> bool:
-    wiring = context.wiring
     return (
         all(isinstance(layer, nn.LSTM) for layer in context.layers)
-        and len(set(wiring.widths[1:])) == 1
-        and len(set(wiring.rates)) == 1
-        and not (wiring.input_dropout or wiring.variational or wiring.residual)
-        and not (wiring.sum_layers or context.forget_bias or context.noise.weight_drop)
+        and len(set(context.widths[1:])) == 1
+        and len(set(context.rates)) == 1
+        and not (context.input_dropout or context.variational or context.residual)
+        and not (context.sum_layers or context.forget_bias or context.noise.weight_drop)
         and not len(context.start.leaves)
     )
 

@@ -1,6 +1,6 @@
 """What every encoder, context and output promises; the tests hold each listed part to it.
 
-The base classes state contracts and share no code: a part is one class in one file.
+The base classes state contracts and share no code.
 """
 
 from abc import ABC, abstractmethod

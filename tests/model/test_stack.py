@@ -8,14 +8,39 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.model.build import CONTEXT
+from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Context, state_leaves
-from charlm.settings import build_part
+from charlm.settings import build_part, options_of
 
 Build = Callable[..., Context]
 
 DIM, STEPS, STREAMS = 32, 6, 3
 RECURRENT = ["lstm", "gru", "rnn", "mut1", "mut2", "mut3", "deep-transition"]
 AWD = {"dropout": 0.25, "input_dropout": 0.4, "output_dropout": 0.5, "variational": True}
+
+
+WIDTHS = {"dim": 300, "layers": 2, "last_dim": 0}
+DROPOUTS = {"dropout": 0.5, "input_dropout": 0.0, "output_dropout": -1.0, "variational": False}
+SUMS = {"residual": False, "sum_layers": False, "initial_state": "zero"}
+OF_RNN = {"layer_norm": False, **DROPOUTS, "zoneout": 0.0, "weight_drop": 0.0, **SUMS}
+OF_GRU = {
+    **{"layer_norm": False, **DROPOUTS, "recurrent_dropout": 0.0},
+    **{"zoneout": 0.0, "weight_drop": 0.0, **SUMS},
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "lstm": {
+        **{**WIDTHS, "gates": "ifo", "forget_bias": 0.0, "peepholes": False, "layer_norm": False},
+        **{**DROPOUTS, "recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0},
+        **{"weight_drop": 0.0, **SUMS},
+    },
+    "gru": {**WIDTHS, "reset": "before", "bias": "candidate", **OF_GRU},
+    "rnn": {**WIDTHS, "activation": "tanh", **OF_RNN},
+    **dict.fromkeys(("mut1", "mut2", "mut3"), WIDTHS | OF_GRU),
+    "deep-transition": {
+        **{"dim": 300, "depth": 2, "layers": 1, "last_dim": 0, "activation": "tanh"},
+        **OF_RNN,
+    },
+}
 
 
 @pytest.fixture(name="x_TBE")
@@ -33,10 +58,19 @@ def layer_outputs(context: Context, x_TBE: torch.Tensor, **options: bool) -> lis
     outputs: list[torch.Tensor] = []
     state = context.initial_state(STREAMS)
     for layer, leaves in zip(context.layers, state, strict=True):
-        h_TBH = context._run(layer, x_TBE, leaves)[0]
+        h_TBH = context.run_layer(layer, x_TBE, leaves)[0]
         outputs.append(h_TBH)
         x_TBE = h_TBH + x_TBE if options.get("residual") and len(outputs) > 1 else h_TBH
     return outputs
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_parts_own_options_stand_behind_the_widths_in_the_settings_that_a_run_stores(
+    name: str,
+) -> None:
+    _, resolved = build_part(CONTEXT, {"type": name}, leading=[DIM])
+    assert list(resolved.items()) == [("type", name), *OPTIONS[name].items()]
+    assert list(options_of(CONTEXTS[name])) == list(OPTIONS[name])
 
 
 @pytest.mark.parametrize("name", RECURRENT)
@@ -83,13 +117,13 @@ def test_each_place_has_its_own_rate_of_dropout(
 ) -> None:
     context = stack(build, name, layers=3, **AWD).train()
     seen = []
-    run = context._run
+    run = context.run_layer
 
     def spy(layer: Any, x: torch.Tensor, leaves: Any) -> Any:
         seen.append(x)  # what goes into a layer is what a mask left
         return run(layer, x, leaves)
 
-    context._run = spy
+    context.run_layer = spy
     h_TBH, _ = context(x_TBE, context.initial_state(STREAMS))
     kept = [float((tensor != 0).float().mean()) for tensor in (*seen, h_TBH)]
     assert kept == pytest.approx([0.6, 0.75, 0.75, 0.5], abs=0.16)  # 96 draws: 3 sigma

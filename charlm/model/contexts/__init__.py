@@ -5,9 +5,7 @@ from charlm.model.contexts.ffnn import FeedForward
 from charlm.model.contexts.gru import GRU
 from charlm.model.contexts.log_bilinear import LogBilinear
 from charlm.model.contexts.lstm import LSTM
-from charlm.model.contexts.mut1 import MUT1
-from charlm.model.contexts.mut2 import MUT2
-from charlm.model.contexts.mut3 import MUT3
+from charlm.model.contexts.mut import MUT1, MUT2, MUT3
 from charlm.model.contexts.rnn import RNN
 from charlm.model.contract import Context
 

@@ -4,11 +4,12 @@ Unlike in a stack only the last of them is remembered; `layers` stacks whole suc
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
+from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
@@ -16,14 +17,11 @@ from charlm.model.contexts.recurrence import (
     Drop,
     LayerNorm,
     Leaves,
-    Noise,
     Times,
     drawn,
     norms_for,
-    run_cell,
 )
-from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability
+from charlm.settings import Dim, Layers
 
 
 class TransitionCell(Cell):
@@ -31,8 +29,6 @@ class TransitionCell(Cell):
 
     `weight_hh_l0` is U₁, `weight_hh_l1` U₂, and so on.
     """
-
-    n_leaves = 1
 
     def __init__(
         self, input_dim: int, dim: int, *, depth: int, activation: Activation, layer_norm: bool
@@ -65,11 +61,14 @@ class TransitionCell(Cell):
         return (a_BH,)
 
 
-class DeepTransition(Context):
+class DeepTransition(StackedContext):
     """Koehn's 4.18 with feed-forward layers for fᵢ (Pascanu et al., 2014: DT-RNN); our own loop.
 
     With `depth=1` it is the simple recurrent network. Weight drop falls on every Uᵢ.
     """
+
+    name = "deep-transition"
+    lacks = ("recurrent_dropout", "memory_zoneout")
 
     def __init__(
         self,
@@ -78,46 +77,20 @@ class DeepTransition(Context):
         dim: Dim = 300,
         depth: Layers = 2,
         layers: Layers = 1,
-        last_dim: LastDim = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(input_dim, dim=dim, depth=depth, layers=layers, **options)
+
+    def layer(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        depth: Layers,
         activation: Activation = "tanh",
         layer_norm: bool = False,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
-        output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
-        initial_state: Start = "zero",
-    ) -> None:
-        super().__init__()
-        self.wiring = Wiring(
-            "deep-transition",
-            [input_dim, *[dim] * (layers - 1), last_dim or dim],
-            dropout=dropout,
-            input_dropout=input_dropout,
-            output_dropout=output_dropout,
-            variational=variational,
-            residual=residual,
-            sum_layers=sum_layers,
+    ) -> nn.Module:
+        """A whole transition."""
+        return TransitionCell(
+            input_dim, dim, depth=depth, activation=activation, layer_norm=layer_norm
         )
-        self.dim = self.wiring.widths[-1]
-        self.noise = Noise(zoneout=(zoneout,), weight_drop=weight_drop)
-        self.layers = nn.ModuleList(
-            TransitionCell(*pair, depth=depth, activation=activation, layer_norm=layer_norm)
-            for pair in self.wiring.pairs
-        )
-        self.start = InitialState(self.wiring.widths[1:], n_leaves=1, start=initial_state)
-
-    def initial_state(self, n_streams: int) -> State:
-        """A tuple (h,) a layer, (B, H)."""
-        return self.start.of(n_streams, like=next(self.parameters()))
-
-    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a tuple (h,) a layer, in the parameters' precision."""
-        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
-
-    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
-        assert isinstance(layer, Cell)
-        return run_cell(layer, x_TBE, state=state, noise=self.noise)

@@ -11,21 +11,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.layers import InitialState, LastDim, OutputDropout, Start, Wiring
+from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     LayerNorm,
     Leaves,
-    Noise,
     Times,
     drawn,
     norms_for,
-    run_cell,
-    run_fused,
 )
-from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability
 
 Reset = Literal["before", "after"]
 Bias = Literal["candidate", "state"]
@@ -39,8 +34,6 @@ class GRUCell(Cell):
     the old state; Koehn's in 4.16 multiplies the candidate, which is the same with W, U and b of
     the other sign. His bias is no part of the candidate but is added to the new state.
     """
-
-    n_leaves = 1
 
     def __init__(
         self, input_dim: int, dim: int, *, reset: Reset, bias: Bias, layer_norm: bool
@@ -85,7 +78,7 @@ class GRUCell(Cell):
         return (h_BH,)
 
 
-class GRU(Context):
+class GRU(StackedContext):
     """Cho et al.'s (2014) gated recurrent unit, as in Straka's slides and Koehn's 4.14 to 4.16.
 
     `reset="before"` is the published cell. `bias="state"` is Koehn's: the candidate has none, and
@@ -98,64 +91,23 @@ class GRU(Context):
         ConfigError: a bias on the state for torch's cell.
     """
 
-    def __init__(
+    name = "gru"
+
+    def layer(
         self,
         input_dim: int,
+        dim: int,
         *,
-        dim: Dim = 300,
-        layers: Layers = 2,
-        last_dim: LastDim = 0,
         reset: Reset = "before",
         bias: Bias = "candidate",
         layer_norm: bool = False,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
-        output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        recurrent_dropout: Probability = 0.0,
-        zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
-        initial_state: Start = "zero",
-    ) -> None:
-        super().__init__()
+    ) -> nn.Module:
+        """One of torch's where all steps are one call, else our own cell."""
         if bias == "state" and reset == "after":
             raise ConfigError(
                 "option 'bias' of context 'gru' is 'state'; expected 'candidate', since torch's "
                 "cell has no other; set reset=before"
             )
-        self.wiring = Wiring(
-            "gru",
-            [input_dim, *[dim] * (layers - 1), last_dim or dim],
-            dropout=dropout,
-            input_dropout=input_dropout,
-            output_dropout=output_dropout,
-            variational=variational,
-            residual=residual,
-            sum_layers=sum_layers,
-        )
-        self.dim = self.wiring.widths[-1]
-        self.noise = Noise(recurrent_dropout, (zoneout,), weight_drop)
-        in_steps = reset == "before" or layer_norm or self.noise.falls_on_steps
-        self.layers = nn.ModuleList(
-            GRUCell(*pair, reset=reset, bias=bias, layer_norm=layer_norm)
-            if in_steps
-            else nn.GRU(*pair)
-            for pair in self.wiring.pairs
-        )
-        self.start = InitialState(self.wiring.widths[1:], n_leaves=1, start=initial_state)
-
-    def initial_state(self, n_streams: int) -> State:
-        """A tuple (h,) a layer, (B, H)."""
-        return self.start.of(n_streams, like=next(self.parameters()))
-
-    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a tuple (h,) a layer, in the parameters' precision."""
-        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
-
-    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
-        if isinstance(layer, Cell):
-            return run_cell(layer, x_TBE, state=state, noise=self.noise)
-        assert isinstance(layer, nn.GRU)
-        return run_fused(layer, x_TBE, state=state, weight_drop=self.noise.weight_drop)
+        if reset == "after" and not (layer_norm or self.noise.falls_on_steps):
+            return nn.GRU(input_dim, dim)
+        return GRUCell(input_dim, dim, reset=reset, bias=bias, layer_norm=layer_norm)

@@ -1,22 +1,25 @@
-"""What stands around the layers of every recurrence: dropout, residuals, sums, the start.
+"""Layers of one recurrence on top of each other: their options, dropout, residuals, the start.
 
-A part holds its own layers and says how one is run; here they are put on top of each other. Where a
-dropout's mask is one for all steps, that is one a chunk and a stream: the next chunk draws anew.
+A part says how one layer of its own is made; whatever else recurrent contexts have in common stands
+here. Where a dropout's mask is one for all steps, that is one a chunk and a stream: the next chunk
+draws anew.
 """
 
-from collections.abc import Callable, Sequence
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import Leaves
-from charlm.model.contract import State
+from charlm.model.contexts.recurrence import Cell, Leaves, Noise, run_cell, run_fused
+from charlm.model.contract import Context, State
 from charlm.model.kernels.tiles import is_bf16_on_cpu
-from charlm.settings import Range
+from charlm.settings import Dim, Layers, Probability, Range
 
 LastDim = Annotated[int, Range(0, 65_536)]  # 0: as wide as the other layers
 OutputDropout = Annotated[float, Range(-1.0, 0.999)]  # below 0: the rate of `dropout`
@@ -45,7 +48,7 @@ def quick_mask(like: Tensor, rate: float) -> Tensor:
     return kept.view(like.shape).to(torch.bfloat16).mul_(1 / (1 - rate))
 
 
-class Wiring(nn.Module):
+class StackedContext(Context):
     """Layers on top of each other, eq. 4.17 of Koehn's chapter, with what stands between them.
 
     Dropout follows every layer (Zaremba et al., 2014), with a rate of its own after the last one
@@ -53,37 +56,71 @@ class Wiring(nn.Module):
     Residual connections run from the second layer on, and a layer's dropout comes before what went
     in is added (Straka). A sum takes the layers' outputs before dropout, and drops once.
 
+    A part's own options are the keywords of its `layer`: its constructor takes them behind the
+    widths, and its signature, which settings are checked against, has them there.
+
     Raises:
         ConfigError: residuals or a sum of one layer, or of layers that are not equally wide, or
             both at once.
     """
 
+    name: ClassVar[str]  # as CONTEXTS has it
+    n_leaves: ClassVar[int] = 1  # tensors of a layer's state; the first one is the output
+    lacks: ClassVar[Collection[str]] = ("memory_zoneout",)  # of the options below
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        shared = _keyword_options(StackedContext.__init__)
+        place = next(place for place, each in enumerate(shared) if each.name == "dropout")
+        listed = [*shared[:place], *_keyword_options(cls.layer), *shared[place:]]
+        if "__init__" in vars(cls):  # what a part says anew stands first
+            listed = [*_keyword_options(cls.__init__), *listed]
+        options: dict[str, inspect.Parameter] = {}
+        for option in listed:
+            if option.name not in cls.lacks:
+                options.setdefault(option.name, option)
+        leading = inspect.signature(StackedContext.__init__).parameters["input_dim"]
+        cls.__signature__ = inspect.Signature([leading, *options.values()])
+
     def __init__(
         self,
-        part: str,
-        widths: Sequence[int],
+        input_dim: int,
         *,
-        dropout: float,
-        input_dropout: float,
-        output_dropout: float,
-        variational: bool,
-        residual: bool,
-        sum_layers: bool,
+        dim: Dim = 300,
+        layers: Layers = 2,
+        last_dim: LastDim = 0,
+        dropout: Probability = 0.5,
+        input_dropout: Probability = 0.0,
+        output_dropout: OutputDropout = -1.0,
+        variational: bool = False,
+        recurrent_dropout: Probability = 0.0,
+        zoneout: Probability = 0.0,
+        memory_zoneout: Probability = 0.0,
+        weight_drop: Probability = 0.0,
+        residual: bool = False,
+        sum_layers: bool = False,
+        initial_state: Start = "zero",
+        **of_layer: Any,
     ) -> None:
         super().__init__()
-        self.widths = tuple(widths)  # the input's, then each layer's
+        self.widths = (input_dim, *[dim] * (layers - 1), last_dim or dim)
+        self.dim = self.widths[-1]
         self.input_dropout = input_dropout
-        self.rates = [dropout] * (len(widths) - 2)
-        self.rates.append(output_dropout if output_dropout >= 0 else dropout)
+        self.rates = [*[dropout] * (layers - 1), output_dropout if output_dropout >= 0 else dropout]
         self.variational = variational
         self.residual = residual
         self.sum_layers = sum_layers
-        self._check(part)
+        self._check_sums()
+        zoneouts = (zoneout, memory_zoneout)[: self.n_leaves]
+        self.noise = Noise(recurrent_dropout, zoneouts, weight_drop)
+        self.layers = nn.ModuleList(self.layer(*pair, **of_layer) for pair in pairwise(self.widths))
+        self.start = InitialState(self.widths[1:], n_leaves=self.n_leaves, start=initial_state)
 
-    def _check(self, part: str) -> None:
+    def _check_sums(self) -> None:
         if self.residual and self.sum_layers:
             raise ConfigError(
-                f"options 'residual' and 'sum_layers' of context {part!r} are both true; "
+                f"options 'residual' and 'sum_layers' of context {self.name!r} are both true; "
                 "expected one of them; leave one out"
             )
         option = "residual" if self.residual else "sum_layers"
@@ -91,34 +128,56 @@ class Wiring(nn.Module):
             return
         if len(self.widths) == 2:
             raise ConfigError(
-                f"option {option!r} of context {part!r} is true where there is one layer, to which "
-                "it does nothing; expected two or more; set context.layers=2, or leave it out"
+                f"option {option!r} of context {self.name!r} is true where there is one layer, to "
+                "which it does nothing; expected two or more; set context.layers=2, or leave it out"
             )
         if len(set(self.widths[1:])) > 1:
             found = ", ".join(map(str, self.widths[1:]))
             raise ConfigError(
-                f"option {option!r} of context {part!r} adds layers of widths {found}; "
+                f"option {option!r} of context {self.name!r} adds layers of widths {found}; "
                 "expected equal widths; leave out last_dim"
             )
 
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Each layer's input width and width."""
-        return list(pairwise(self.widths))
+    @abstractmethod
+    def layer(self, *widths: Any, **options: Any) -> nn.Module:
+        """A layer from one width to another: a `Cell`, or one of torch's if `noise` allows it."""
 
-    def run(
-        self, x_TBE: Tensor, state: State, *, layers: nn.ModuleList, run: Run
-    ) -> tuple[Tensor, State]:
+    def initial_state(self, n_streams: int) -> State:
+        """A tuple of (B, H) leaves a layer."""
+        return self.start.of(n_streams, like=next(self.parameters()))
+
+    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
+        """h_TBH, and a tuple of leaves a layer, in the parameters' precision."""
+        return self.through_layers(x_TBE, state, run=self.run_layer)
+
+    def run_layer(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+        """h_TBH of one layer alone, and its state."""
+        if isinstance(layer, Cell):
+            return run_cell(layer, x_TBE, state=state, noise=self.noise)
+        assert isinstance(layer, nn.RNNBase)
+        return run_fused(
+            layer,
+            x_TBE,
+            state=state,
+            weight_drop=self.noise.weight_drop,
+            bias_shift_G=self.bias_shift(layer),
+        )
+
+    def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
+        """What is added to the bias on the state of one of torch's layers."""
+        return None
+
+    def through_layers(self, x_TBE: Tensor, state: State, *, run: Run) -> tuple[Tensor, State]:
         """h_TBH of the whole stack, and each layer's state; `run` runs one layer."""
         after: list[State] = []
         outputs = []
         x_TBE = self._dropped(x_TBE, self.input_dropout)
-        for number, (layer, leaves) in enumerate(zip(layers, state, strict=True)):
+        for number, (layer, leaves) in enumerate(zip(self.layers, state, strict=True)):
             assert isinstance(leaves, tuple)
             h_TBH, left = run(layer, x_TBE, tuple(map(as_tensor, leaves)))
             after.append(left)
             outputs.append(h_TBH)
-            if self.sum_layers and number == len(layers) - 1:
+            if self.sum_layers and number == len(self.layers) - 1:
                 h_TBH = torch.stack(outputs).sum(dim=0)
             h_TBH = self._dropped(h_TBH, self.rates[number])
             x_TBE = h_TBH + x_TBE if self.residual and number else h_TBH
@@ -126,6 +185,11 @@ class Wiring(nn.Module):
 
     def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
         return dropped(x_TBE, rate, training=self.training, variational=self.variational)
+
+
+def _keyword_options(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(function).parameters.values()
+    return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def as_tensor(leaf: State) -> Tensor:

@@ -13,27 +13,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.layers import (
-    InitialState,
-    LastDim,
-    OutputDropout,
-    Start,
-    Wiring,
-)
+from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     LayerNorm,
     Leaves,
-    Noise,
     Times,
     drawn,
     norms_for,
-    run_cell,
-    run_fused,
 )
-from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability
+from charlm.model.contract import State
 
 # A product with a few rows takes two thirds of the time where the weights lie transposed, and the
 # copy as long as a dozen such products save.
@@ -50,8 +40,6 @@ class LSTMCell(Cell):
     Layer normalisation as Ba et al. (2016), eq. 20 to 22: the products with input and state, and
     the memory on its way out. Rows stand in torch's order i, f, g, o.
     """
-
-    n_leaves = 2
 
     def __init__(
         self,
@@ -149,7 +137,7 @@ def _gated(gates_BG: Tensor, c_BH: Tensor) -> Leaves:
     return c_BH.tanh().mul_(out_BH), c_BH
 
 
-class LSTM(Context):
+class LSTM(StackedContext):
     """Hochreiter and Schmidhuber's LSTM with a forget gate, eq. 3 of Kim et al. (2016).
 
     Both affine maps of a gate have a bias, as in their code, which adds nothing to the forget
@@ -163,82 +151,46 @@ class LSTM(Context):
         ConfigError: a bias for a forget gate that is not there.
     """
 
-    def __init__(
+    name = "lstm"
+    n_leaves = 2  # h and c
+    lacks = ()
+    forget_bias: float
+
+    def layer(
         self,
         input_dim: int,
+        dim: int,
         *,
-        dim: Dim = 300,
-        layers: Layers = 2,
-        last_dim: LastDim = 0,
         gates: Gates = "ifo",
         forget_bias: float = 0.0,
         peepholes: bool = False,
         layer_norm: bool = False,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
-        output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        recurrent_dropout: Probability = 0.0,
-        zoneout: Probability = 0.0,
-        memory_zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
-        initial_state: Start = "zero",
-    ) -> None:
-        super().__init__()
+    ) -> nn.Module:
+        """One of torch's where all steps are one call, else our own cell."""
         if forget_bias and "f" not in gates:
             raise ConfigError(
                 f"option 'forget_bias' of context 'lstm' is {forget_bias}; expected 0, since gates "
                 f"{gates!r} have no forget gate; set gates=ifo"
             )
-        self.wiring = Wiring(
-            "lstm",
-            [input_dim, *[dim] * (layers - 1), last_dim or dim],
-            dropout=dropout,
-            input_dropout=input_dropout,
-            output_dropout=output_dropout,
-            variational=variational,
-            residual=residual,
-            sum_layers=sum_layers,
-        )
-        self.dim = self.wiring.widths[-1]
         self.forget_bias = forget_bias
-        self.noise = Noise(recurrent_dropout, (zoneout, memory_zoneout), weight_drop)
-        in_steps = gates != "ifo" or peepholes or layer_norm or self.noise.falls_on_steps
-        self.layers = nn.ModuleList(
-            LSTMCell(
-                *pair,
-                gates=gates,
-                forget_bias=forget_bias,
-                peepholes=peepholes,
-                layer_norm=layer_norm,
-            )
-            if in_steps
-            else nn.LSTM(*pair)
-            for pair in self.wiring.pairs
+        if gates == "ifo" and not (peepholes or layer_norm or self.noise.falls_on_steps):
+            return nn.LSTM(input_dim, dim)
+        return LSTMCell(
+            input_dim,
+            dim,
+            gates=gates,
+            forget_bias=forget_bias,
+            peepholes=peepholes,
+            layer_norm=layer_norm,
         )
-        self.start = InitialState(self.wiring.widths[1:], n_leaves=2, start=initial_state)
 
-    def initial_state(self, n_streams: int) -> State:
-        """A pair (h, c) a layer, each (B, H)."""
-        return self.start.of(n_streams, like=next(self.parameters()))
-
-    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a pair (h, c) a layer, in the parameters' precision."""
-        return self.wiring.run(x_TBE, state, layers=self.layers, run=self._run)
-
-    def _run(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
-        if isinstance(layer, Cell):
-            return run_cell(layer, x_TBE, state=state, noise=self.noise)
-        assert isinstance(layer, nn.LSTM)
-        return run_fused(
-            layer,
-            x_TBE,
-            state=state,
-            weight_drop=self.noise.weight_drop,
-            bias_shift_G=self._forget_shift(layer) if self.forget_bias else None,
-        )
+    def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
+        """`forget_bias` where the forget gates' bias stands."""
+        if not self.forget_bias:
+            return None
+        dim = layer.hidden_size
+        shift_H = layer.get_parameter("bias_hh_l0").new_full((dim,), self.forget_bias)
+        return functional.pad(shift_H, (dim, 2 * dim))
 
     def project(self, x_NE: Tensor) -> Tensor:
         """The first layer's W x with all biases, where it is one of torch's; else x itself."""
@@ -252,7 +204,7 @@ class LSTM(Context):
         if not isinstance(self.layers[0], nn.LSTM):
             return super().descend(x_NG, state, parents=parents)
         run = partial(self._descend, parents=parents)
-        return self.wiring.run(x_NG, state, layers=self.layers, run=run)
+        return self.through_layers(x_NG, state, run=run)
 
     def _descend(
         self, layer: nn.Module, x_NE: Tensor, state: Leaves, *, parents: Sequence[Tensor]
@@ -264,11 +216,7 @@ class LSTM(Context):
 
     def _products(self, layer: nn.LSTM, x_NE: Tensor) -> Tensor:
         bias_G = layer.get_parameter("bias_ih_l0") + layer.get_parameter("bias_hh_l0")
-        if self.forget_bias:
-            bias_G = bias_G + self._forget_shift(layer)
+        shift_G = self.bias_shift(layer)
+        if shift_G is not None:
+            bias_G = bias_G + shift_G
         return functional.linear(x_NE, layer.get_parameter("weight_ih_l0"), bias_G)
-
-    def _forget_shift(self, layer: nn.LSTM) -> Tensor:
-        dim = layer.hidden_size
-        shift_H = layer.get_parameter("bias_hh_l0").new_full((dim,), self.forget_bias)
-        return functional.pad(shift_H, (dim, 2 * dim))

@@ -68,7 +68,6 @@ class Cell(nn.Module, ABC):
     state), so that initialisations know them and weights move between a cell and torch's layer.
     """
 
-    n_leaves: int  # tensors of the state; the first one is the output
     norms: nn.ModuleList  # one for each of `matrices`, or none
 
     @abstractmethod

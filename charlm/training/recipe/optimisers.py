@@ -1,25 +1,28 @@
-"""Optimisers by name; each says how torch's own is made.
+"""Optimisers by name: their fields are their options, called as torch's own calls them.
 
 `weight_decay` is L2 in the gradient, as the LSTM literature's values mean it; only `adamw` takes it
 off the weights themselves. The loop sets the rate anew before every step.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Annotated
+from abc import ABC
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.settings import Range
-from charlm.training.recipe.row_adagrad import RowAdagrad
 
 Rate = Annotated[float, Range(0.0, 1e6)]
 Share = Annotated[float, Range(0.0, 0.999_999)]  # of what an average keeps at a step
 Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999)]
 Decay = Annotated[float, Range(0.0, 1e3)]
 Epsilon = Annotated[float, Range(1e-30, 1.0)]  # 0 would divide 0 by 0 where a word is never seen
+Maker = Callable[..., torch.optim.Optimizer]
+
+FUSED, FOREACH = {"fused": True}, {"foreach": True}
 
 
 class Optimiser(ABC):
@@ -28,17 +31,34 @@ class Optimiser(ABC):
     Fused kernels, where torch has them, take a third of the time of the others on a CPU.
     """
 
+    of_torch: ClassVar[Maker]
+    kernels: ClassVar[Mapping[str, bool]] = {}
     lr: float
-    # Whether a step leaves alone what has no gradient, so that the rows of a row-sparse one are all
-    # that it must read. Otherwise they are made dense first: the same steps, at the tables' cost.
-    is_sparse: bool = False
-    is_linear: bool = False  # whether a step is the gradient times the rate, and nothing else
 
-    @abstractmethod
+    @property
+    def is_sparse(self) -> bool:
+        """Whether a step leaves alone what has no gradient: it reads row-sparse ones as they are.
+
+        Otherwise they are made dense first: the same steps, at the tables' cost.
+        """
+        return False
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a step is the gradient times the rate, and nothing else."""
+        return False
+
+    def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
+        """Which of torch's kernels make the steps."""
+        return self.kernels
+
     def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
         """torch's optimiser for these parameters."""
+        listed = list(parameters)
+        return self.of_torch(listed, **vars(self), **self.kernels_on(listed))
 
 
+@dataclass(frozen=True, kw_only=True)
 class SGD(Optimiser):
     """Stochastic gradient descent (Kim et al., 2016: rate 1, nothing else).
 
@@ -48,242 +68,164 @@ class SGD(Optimiser):
         ConfigError: Nesterov's momentum without momentum.
     """
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1.0,
-        momentum: Share = 0.0,
-        nesterov: bool = False,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        if nesterov and not momentum:
+    of_torch = torch.optim.SGD
+    lr: Rate = 1.0
+    momentum: Share = 0.0
+    nesterov: bool = False
+    weight_decay: Decay = 0.0
+
+    def __post_init__(self) -> None:
+        if self.nesterov and not self.momentum:
             raise ConfigError(
                 "option 'nesterov' of optimiser 'sgd' is true where momentum is 0; expected a "
                 "momentum; use --set recipe.optimiser.momentum=0.9"
             )
-        self.lr = lr
-        self.momentum = momentum
-        self.nesterov = nesterov
-        self.weight_decay = weight_decay
-        self.is_sparse = self.is_linear = not momentum and not weight_decay
 
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.SGD(
-            parameters,
-            lr=self.lr,
-            momentum=self.momentum,
-            nesterov=self.nesterov,
-            weight_decay=self.weight_decay,
-            foreach=self.is_linear,  # the faster one there
-            fused=not self.is_linear,
-        )
+    @property
+    def is_sparse(self) -> bool:
+        """Without what moves all rows."""
+        return self.is_linear
+
+    @property
+    def is_linear(self) -> bool:
+        """Without what remembers or adds."""
+        return not self.momentum and not self.weight_decay
+
+    def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
+        """The fused ones but for plain steps, where the others are faster."""
+        return {"foreach": self.is_linear, "fused": not self.is_linear}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Adam(Optimiser):
     """Adam (Kingma & Ba, 2015), L2 in the gradient.
 
     `betas` = 0, 0.999 is what the tuned LSTMs of Melis et al. (2018) call RMSprop.
+
+    Raises:
+        ConfigError: not two betas.
     """
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: Epsilon = 1e-8,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        self.lr = lr
-        self.betas = _pair(betas, name="adam")
-        self.eps = eps
-        self.weight_decay = weight_decay
+    of_torch: ClassVar[Maker] = torch.optim.Adam
+    kernels = FUSED
+    lr: Rate = 1e-3
+    betas: Betas = (0.9, 0.999)
+    eps: Epsilon = 1e-8
+    weight_decay: Decay = 0.0
 
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.Adam(
-            parameters,
-            lr=self.lr,
-            betas=self.betas,
-            eps=self.eps,
-            weight_decay=self.weight_decay,
-            fused=True,
-        )
+    def __post_init__(self) -> None:
+        if len(self.betas) != 2:
+            raise ConfigError(
+                f"option 'betas' of optimiser {type(self).__name__.lower()!r} holds "
+                f"{len(self.betas)} numbers; expected two; use --set "
+                "recipe.optimiser.betas=0.9,0.999"
+            )
 
 
-class AdamW(Optimiser):
+@dataclass(frozen=True, kw_only=True)
+class AdamW(Adam):
     """Adam with its decay taken off the weights (Loshchilov & Hutter, 2019).
 
     A step shrinks the weights by lr · weight_decay. The LSTM literature's tiny values (1e-6) are
     meant for L2 in the gradient: here they do next to nothing, and the model overfits. Use `adam`.
     """
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: Epsilon = 1e-8,
-        weight_decay: Decay = 0.01,
-    ) -> None:
-        self.lr = lr
-        self.betas = _pair(betas, name="adamw")
-        self.eps = eps
-        self.weight_decay = weight_decay
-
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.AdamW(
-            parameters,
-            lr=self.lr,
-            betas=self.betas,
-            eps=self.eps,
-            weight_decay=self.weight_decay,
-            fused=True,
-        )
+    of_torch = torch.optim.AdamW
+    weight_decay: Decay = 0.01
 
 
-class NAdam(Optimiser):
+@dataclass(frozen=True, kw_only=True)
+class NAdam(Adam):
     """Adam with Nesterov's momentum (Dozat, 2016), the momentum's schedule as torch's."""
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 2e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: Epsilon = 1e-8,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        self.lr = lr
-        self.betas = _pair(betas, name="nadam")
-        self.eps = eps
-        self.weight_decay = weight_decay
-
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.NAdam(
-            parameters,
-            lr=self.lr,
-            betas=self.betas,
-            eps=self.eps,
-            weight_decay=self.weight_decay,
-            foreach=True,
-        )
+    of_torch = torch.optim.NAdam
+    kernels = FOREACH
+    lr: Rate = 2e-3
 
 
-class RAdam(Optimiser):
+@dataclass(frozen=True, kw_only=True)
+class RAdam(Adam):
     """Adam that is momentum alone until its second moment can be trusted (Liu et al., 2020)."""
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: Epsilon = 1e-8,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        self.lr = lr
-        self.betas = _pair(betas, name="radam")
-        self.eps = eps
-        self.weight_decay = weight_decay
-
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.RAdam(
-            parameters,
-            lr=self.lr,
-            betas=self.betas,
-            eps=self.eps,
-            weight_decay=self.weight_decay,
-            foreach=True,
-        )
+    of_torch = torch.optim.RAdam
+    kernels = FOREACH
 
 
+@dataclass(frozen=True, kw_only=True)
 class RMSprop(Optimiser):
     """The gradient over the root of its mean square (Tieleman & Hinton, 2012); ε outside the root.
 
     Without Adam's correction of the first steps.
     """
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1e-2,
-        alpha: Share = 0.99,
-        eps: Epsilon = 1e-8,
-        momentum: Share = 0.0,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        self.lr = lr
-        self.alpha = alpha
-        self.eps = eps
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.RMSprop(
-            parameters,
-            lr=self.lr,
-            alpha=self.alpha,
-            eps=self.eps,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )
+    of_torch = torch.optim.RMSprop
+    lr: Rate = 1e-2
+    alpha: Share = 0.99
+    eps: Epsilon = 1e-8
+    momentum: Share = 0.0
+    weight_decay: Decay = 0.0
 
 
+class RowAdagrad(torch.optim.Adagrad):
+    """torch's Adagrad, with steps of row-sparse gradients that it has no fast kernel for.
+
+    Rows without a gradient stay, as a dense one leaves them. A row-sparse gradient is to hold each
+    row once; decay, which moves all rows, is not for it.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """One step."""
+        moved = []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None and gradient.is_sparse:
+                    self._move_rows(parameter, gradient, lr=group["lr"], eps=group["eps"])
+                    parameter.grad = None  # torch is to move the others alone
+                    moved.append((parameter, gradient))
+        result = super().step(closure)
+        for parameter, gradient in moved:
+            parameter.grad = gradient
+        return result
+
+    def _move_rows(self, parameter: Tensor, gradient: Tensor, *, lr: float, eps: float) -> None:
+        rows, values = gradient._indices()[0], gradient._values()
+        state = self.state[parameter]
+        state["step"] += 1
+        sums = state["sum"][rows].addcmul_(values, values)
+        state["sum"].index_copy_(0, rows, sums)
+        parameter.index_add_(0, rows, values / sums.sqrt_().add_(eps), alpha=-lr)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Adagrad(Optimiser):
     """The gradient over the root of the sum of all its squares (Duchi et al., 2011)."""
 
-    def __init__(self, *, lr: Rate = 1e-2, eps: Epsilon = 1e-10, weight_decay: Decay = 0.0) -> None:
-        self.lr = lr
-        self.eps = eps
-        self.weight_decay = weight_decay
-        self.is_sparse = not weight_decay
+    of_torch = RowAdagrad
+    lr: Rate = 1e-2
+    eps: Epsilon = 1e-10
+    weight_decay: Decay = 0.0
 
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        listed = list(parameters)
-        is_on_cpu = all(parameter.device.type == "cpu" for parameter in listed)
-        return RowAdagrad(
-            listed,
-            lr=self.lr,
-            eps=self.eps,
-            weight_decay=self.weight_decay,
-            fused=True if is_on_cpu else None,  # torch has no such kernel elsewhere
-        )
+    @property
+    def is_sparse(self) -> bool:
+        """Without what moves all rows."""
+        return not self.weight_decay
+
+    def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
+        """The fused ones on a CPU; torch has none elsewhere."""
+        return {"fused": all(each.device.type == "cpu" for each in parameters) or None}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Adadelta(Optimiser):
     """Steps of the size of the steps before (Zeiler, 2012); `lr` is a factor on them."""
 
-    def __init__(
-        self,
-        *,
-        lr: Rate = 1.0,
-        rho: Share = 0.9,
-        eps: Epsilon = 1e-6,
-        weight_decay: Decay = 0.0,
-    ) -> None:
-        self.lr = lr
-        self.rho = rho
-        self.eps = eps
-        self.weight_decay = weight_decay
-
-    def over(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """torch's optimiser for these parameters."""
-        return torch.optim.Adadelta(
-            parameters, lr=self.lr, rho=self.rho, eps=self.eps, weight_decay=self.weight_decay
-        )
-
-
-def _pair(betas: tuple[float, ...], *, name: str) -> tuple[float, float]:
-    if len(betas) != 2:
-        raise ConfigError(
-            f"option 'betas' of optimiser {name!r} holds {len(betas)} numbers; expected two; "
-            "use --set recipe.optimiser.betas=0.9,0.999"
-        )
-    return betas[0], betas[1]
+    of_torch = torch.optim.Adadelta
+    lr: Rate = 1.0
+    rho: Share = 0.9
+    eps: Epsilon = 1e-6
+    weight_decay: Decay = 0.0
 
 
 OPTIMISERS: dict[str, type[Optimiser]] = {

@@ -58,7 +58,7 @@ def layer_outputs(context: Context, x_TBE: torch.Tensor, **options: bool) -> lis
     outputs: list[torch.Tensor] = []
     state = context.initial_state(STREAMS)
     for layer, leaves in zip(context.layers, state, strict=True):
-        h_TBH = context.run_layer(layer, x_TBE, leaves)[0]
+        h_TBH = context.run_layer(layer, x_TBE, state=leaves)[0]
         outputs.append(h_TBH)
         x_TBE = h_TBH + x_TBE if options.get("residual") and len(outputs) > 1 else h_TBH
     return outputs
@@ -119,9 +119,9 @@ def test_each_place_has_its_own_rate_of_dropout(
     seen = []
     run = context.run_layer
 
-    def spy(layer: Any, x: torch.Tensor, leaves: Any) -> Any:
+    def spy(layer: Any, x: torch.Tensor, *, state: Any) -> Any:
         seen.append(x)  # what goes into a layer is what a mask left
-        return run(layer, x, leaves)
+        return run(layer, x, state=state)
 
     context.run_layer = spy
     h_TBH, _ = context(x_TBE, context.initial_state(STREAMS))

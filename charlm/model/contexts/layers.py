@@ -9,7 +9,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,13 @@ from charlm.settings import Dim, Layers, Probability, Range
 LastDim = Annotated[int, Range(0, 65_536)]  # 0: as wide as the other layers
 OutputDropout = Annotated[float, Range(-1.0, 0.999)]  # below 0: the rate of `dropout`
 Start = Literal["zero", "learned"]
-Run = Callable[[nn.Module, Tensor, Leaves], tuple[Tensor, Leaves]]
+LayerResult = tuple[Tensor, Leaves]
+
+
+class Run(Protocol):
+    """h_TBH of one layer from what goes in, and its state."""
+
+    def __call__(self, layer: nn.Module, x_TBE: Tensor, /, *, state: Leaves) -> LayerResult: ...
 
 
 def dropped(x_TBE: Tensor, rate: float, *, training: bool, variational: bool) -> Tensor:
@@ -150,7 +156,7 @@ class StackedContext(Context):
         """h_TBH, and a tuple of leaves a layer, in the parameters' precision."""
         return self.through_layers(x_TBE, state, run=self.run_layer)
 
-    def run_layer(self, layer: nn.Module, x_TBE: Tensor, state: Leaves) -> tuple[Tensor, Leaves]:
+    def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> LayerResult:
         """h_TBH of one layer alone, and its state."""
         if isinstance(layer, Cell):
             return run_cell(layer, x_TBE, state=state, noise=self.noise)
@@ -174,7 +180,7 @@ class StackedContext(Context):
         x_TBE = self._dropped(x_TBE, self.input_dropout)
         for number, (layer, leaves) in enumerate(zip(self.layers, state, strict=True)):
             assert isinstance(leaves, tuple)
-            h_TBH, left = run(layer, x_TBE, tuple(map(as_tensor, leaves)))
+            h_TBH, left = run(layer, x_TBE, state=tuple(map(as_tensor, leaves)))
             after.append(left)
             outputs.append(h_TBH)
             if self.sum_layers and number == len(self.layers) - 1:

@@ -207,7 +207,7 @@ class LSTM(StackedContext):
         return self.through_layers(x_NG, state, run=run)
 
     def _descend(
-        self, layer: nn.Module, x_NE: Tensor, state: Leaves, *, parents: Sequence[Tensor]
+        self, layer: nn.Module, x_NE: Tensor, *, state: Leaves, parents: Sequence[Tensor]
     ) -> tuple[Tensor, Leaves]:
         assert isinstance(layer, nn.LSTM)
         x_NG = x_NE if layer is self.layers[0] else self._products(layer, x_NE)

@@ -201,6 +201,10 @@ Model = Annotated[
         cli_type=Path | None,
     ),
 ]
+ModelSaid = Annotated[
+    str | Path | None,
+    Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN", cli_type=Path | None),
+]
 Order = Annotated[
     int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=6, metavar="N")
 ]

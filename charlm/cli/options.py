@@ -21,10 +21,6 @@ Model = Annotated[
         help="Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
     ),
 ]
-ModelSaid = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="Run directory of the model; else $CHARLM_MODEL."),
-]
 Device = Annotated[
     str,
     typer.Option(metavar="auto|cpu|cuda:N", help="Where the model runs; auto prefers a GPU."),

@@ -40,7 +40,7 @@ def ask(*arguments: str) -> Result:
 
 
 def test_the_parts_and_the_file_stand_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "export", lambda **_: MADE_UP)
+    monkeypatch.setattr(library, "export", lambda _: MADE_UP)
     result = ask("--arpa", "a.arpa", "--data", "d", "--model", "exp/a")
     sizes = "10,001 + 2,000,000 + 3,000,000"
     assert result.exit_code == 0

@@ -27,6 +27,7 @@ from charlm.scoring.export.averages_over_text import (
     ngram_numbers,
     sampled_text,
 )
+from charlm.scoring.export.export_options import ExportOptions
 from charlm.scoring.export.history_averages import Averages
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
@@ -35,20 +36,6 @@ PARTS = ("train", "sample", "average")  # what is mixed, in this order
 # Beyond so many tokens of a text the model is not asked again: on PTB a million tokens of drawn
 # text beside the training text lower the perplexity by 0.2 %.
 MOST_READ = 1_000_000
-
-OnStage = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class ExportPlan:
-    """How an approximation is to be made."""
-
-    tokens: int  # of drawn text
-    order: int
-    prune: tuple[int, ...]  # of the drawn text's n-grams
-    followers: int  # words drawn at each position for further n-grams; 0: none
-    entropy_prune: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -64,8 +51,8 @@ class Approximation:
 class Approximator:
     """Makes an approximation of a model, step by step, and tells of each."""
 
-    def __init__(self, walker: Walker, plan: ExportPlan, *, on_stage: OnStage | None) -> None:
-        self._walker, self._plan, self._on_stage = walker, plan, on_stage
+    def __init__(self, walker: Walker, options: ExportOptions, *, prune: tuple[int, ...]) -> None:
+        self._walker, self._options, self._prune = walker, options, prune
         self._words = words_of(walker.vectors.inventory)
 
     def approximation(self, train: Ids, valid: Ids) -> Approximation:
@@ -74,18 +61,17 @@ class Approximator:
         Raises:
             DataError: the model ends no sentence, or gives no numbers.
         """
-        plan = self._plan
         drawn = sampled_text(
             self._walker,
-            plan.tokens,
-            seed=plan.seed,
-            on_tokens=self._progress("drawn", plan.tokens),
+            self._options.tokens,
+            seed=self._options.seed,
+            on_tokens=self._progress("drawn", self._options.tokens),
         )
-        models = [self._estimated(train, prune=(0,)), self._estimated(drawn, prune=plan.prune)]
+        models = [self._estimated(train, prune=(0,)), self._estimated(drawn, prune=self._prune)]
         closure = union(models)
         self._tell(f"{sum(map(len, closure.levels)):,} n-grams of the training and the drawn text")
         texts = {"the training text": _begin(train), "the drawn text": _begin(drawn)}
-        if plan.followers:
+        if self._options.followers:
             closure = self._with_followers(closure, texts)
         spreads = [spread(closure, each) for each in models]
         asked = ngram_ids(valid)
@@ -105,8 +91,8 @@ class Approximator:
         )
 
     def _tell(self, text: str) -> None:
-        if self._on_stage is not None:
-            self._on_stage(text)
+        if self._options.on_stage is not None:
+            self._options.on_stage(text)
 
     def _progress(self, done: str, n_all: int) -> Callable[[int], None]:
         """Tells at each tenth how many tokens are done."""
@@ -123,7 +109,7 @@ class Approximator:
 
     def _estimated(self, word_ids: Ids, *, prune: tuple[int, ...]) -> BackoffModel:
         ids = ngram_ids(word_ids)
-        return estimate(ids, words=self._words, order=self._plan.order, prune=prune).model
+        return estimate(ids, words=self._words, order=self._options.order, prune=prune).model
 
     def _with_followers(self, closure: Closure, texts: dict[str, Ids]) -> Closure:
         """Further n-grams: what the model would say behind the contexts of texts.
@@ -152,8 +138,8 @@ class Approximator:
         words = drawn_followers(
             self._walker,
             text,
-            n_drawn=self._plan.followers,
-            seed=self._plan.seed,
+            n_drawn=self._options.followers,
+            seed=self._options.seed,
             on_tokens=self._progress(f"words drawn along {name}", len(text)),
         )
         return ngram_numbers(len(self._words) - 1).astype(np.int32)[words]
@@ -172,9 +158,9 @@ class Approximator:
     def _pruned(self, closure: Closure, log10_probs: list[Log10s]) -> BackoffModel:
         source = str(self._walker.source)
         result = renormalised(closure, log10_probs, source=source)
-        if not self._plan.entropy_prune:
+        if not self._options.entropy_prune:
             return result
-        kept = worth_keeping(closure, result, threshold=self._plan.entropy_prune)
+        kept = worth_keeping(closure, result, threshold=self._options.entropy_prune)
         smaller = [each[rows] for each, rows in zip(log10_probs, kept, strict=True)]
         return renormalised(closure.kept(kept), smaller, source=source)
 

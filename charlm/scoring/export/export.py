@@ -10,16 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
-from charlm.options import require_seed
+from charlm.options import keywords
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
-from charlm.scoring.export.approximation import Approximation, Approximator, ExportPlan, OnStage
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads
+from charlm.scoring.export.approximation import Approximator
 from charlm.scoring.export.averages_over_text import Walker
+from charlm.scoring.export.export_options import ExportOptions
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
@@ -30,7 +31,6 @@ from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 PRUNE = (0, 0, 1)  # where nothing else is said
-LEAST_ORDER = 2  # words alone have no context, and KenLM refuses them
 
 
 @dataclass(frozen=True)
@@ -66,77 +66,53 @@ class Export:
 
 
 @keeps_inputs("arpa")
-def export(
-    model: str | Path | None = None,
-    *,
-    arpa: str | Path,
-    data: str | Path,
-    tokens: int = 1_000_000,
-    order: int = 5,
-    prune: str | None = None,
-    followers: int = 16,
-    entropy_prune: float = 0.0,
-    seed: int = 1,
-    device: str = "auto",
-    precision: Precision = "fp32",
-    threads: int | None = None,
-    on_stage: OnStage | None = None,
-) -> Export:
+@keywords(ExportOptions)
+def export(options: ExportOptions) -> Export:
     """Write the ARPA file of an n-gram approximation of a run, for first-pass decoding.
 
-    `model` is a run directory, else $CHARLM_MODEL. `tokens` of text are drawn from it with `seed`,
-    and n-grams that stand in them no more often than `prune` says, by order, are left out (0,0,1).
-    At each position of these and of train.txt of `data` the model draws `followers` words, whose
-    n-grams come in, too. The parts are weighed on valid.txt. `entropy_prune` drops n-grams whose
-    loss raises the perplexity by no more than that share. `arpa` is packed by .gz, .bz2 or .xz.
-    `on_stage` hears what is done.
+    Text is drawn from the model, and n-grams of it that are too rare are left out. At each
+    position of that text and of train.txt the model draws further words, whose n-grams come in,
+    too. What is mixed is weighed on valid.txt.
 
     Raises:
         ConfigError: no model was said; a number out of its range; a missing folder.
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """
     began = time.perf_counter()
+    arpa = Path(options.arpa)
     require_place(arpa, option="--arpa")
-    plan = _plan(
-        tokens=tokens,
-        order=order,
-        prune=prune,
-        followers=followers,
-        entropy_prune=entropy_prune,
-        seed=seed,
-    )
-    set_threads(threads)
-    where = pick_device(device)
-    number_format = pick_precision(precision, where)
-    run = load_run(which_run(model, newest_allowed=False), device=where)
+    prune = _thresholds(options)
+    set_threads(options.threads)
+    where = pick_device(options.device)
+    number_format = pick_precision(options.precision, where)
+    run = load_run(which_run(options.model, newest_allowed=False), device=where)
     require_arpa_words(run.inventory.words, source=str(run.path))
-    train, valid = (_word_ids(split_path(data, split), run) for split in ("train", "valid"))
+    train, valid = (_word_ids(split_path(options.data, split), run) for split in ("train", "valid"))
     with autocast(where, number_format):
-        made = _approximator(run, plan, on_stage=on_stage).approximation(train, valid)
+        made = Approximator(_walker(run), options, prune=prune).approximation(train, valid)
     write_arpa(made.model, arpa)
-    return _export(made, run, arpa=Path(arpa), began=began)
+    return Export(
+        model=run.path,
+        arpa=arpa,
+        n_sampled=made.n_sampled,
+        sizes=made.model.sizes,
+        n_bytes=arpa.stat().st_size,
+        weights=made.weights,
+        valid_ppls=made.valid_ppls,
+        seconds=time.perf_counter() - began,
+    )
 
 
-def _plan(
-    *, tokens: int, order: int, prune: str | None, followers: int, entropy_prune: float, seed: int
-) -> ExportPlan:
-    """
+def _thresholds(options: ExportOptions) -> tuple[int, ...]:
+    """By order the largest count of n-grams of the drawn text that are left out.
+
     Raises:
-        ConfigError: a number out of its range.
+        ConfigError: counts that make no model.
     """
-    if tokens < 1:
-        raise ConfigError(f"--tokens {tokens}: expected 1 or more")
-    if order < LEAST_ORDER:
-        raise ConfigError(f"--order {order}: expected 2 to 6; words alone have no context")
-    if followers < 0:
-        raise ConfigError(f"--followers {followers}: expected 0 or more")
-    if not 0 <= entropy_prune < np.inf:
-        raise ConfigError(f"--entropy-prune {entropy_prune:g}: expected 0 or more, as 1e-8")
-    require_seed(seed)
-    thresholds = PRUNE[:order] if prune is None else parse_pruning(prune)
-    thresholds_of(thresholds, order=order)
+    thresholds = PRUNE[: options.order] if options.prune is None else parse_pruning(options.prune)
+    thresholds_of(thresholds, order=options.order)
     require_all_words(thresholds)
-    return ExportPlan(tokens, order, thresholds, followers, entropy_prune, seed)
+    return thresholds
 
 
 def _word_ids(path: Path, run: LoadedRun) -> Ids:
@@ -149,21 +125,7 @@ def _word_ids(path: Path, run: LoadedRun) -> Ids:
     return as_words(np.concatenate(encoded), inventory.n_words).astype(np.int32)
 
 
-def _approximator(run: LoadedRun, plan: ExportPlan, *, on_stage: OnStage | None) -> Approximator:
+def _walker(run: LoadedRun) -> Walker:
     vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
     by_sentence = run.settings["recipe"].get("batching", {}).get("type") == "sentences"
-    walker = Walker(vectors, carries_state=not by_sentence, source=run.path)
-    return Approximator(walker, plan, on_stage=on_stage)
-
-
-def _export(made: Approximation, run: LoadedRun, *, arpa: Path, began: float) -> Export:
-    return Export(
-        model=run.path,
-        arpa=arpa,
-        n_sampled=made.n_sampled,
-        sizes=made.model.sizes,
-        n_bytes=arpa.stat().st_size,
-        weights=made.weights,
-        valid_ppls=made.valid_ppls,
-        seconds=time.perf_counter() - began,
-    )
+    return Walker(vectors, carries_state=not by_sentence, source=run.path)

@@ -6,14 +6,14 @@ Nor does one of its outputs replace another.
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from charlm.errors import ConfigError
 
-P = ParamSpec("P")
-R = TypeVar("R")
+Function = TypeVar("Function", bound=Callable[..., object])
 # What lies in a folder that is read: a corpus, or a run.
 PARTS = (
     *("train.txt", "valid.txt", "test.txt", "corpus.json"),
@@ -22,19 +22,22 @@ PARTS = (
 )
 
 
-def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Function], Function]:
     """Makes a function refuse, before it does anything, to write over its other arguments.
 
     `outputs` are the parameters that name files to write; what `in_place` names may be rewritten,
     since it comes out with more in it. The function raises ConfigError.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
 
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            given = signature.bind(*args, **kwargs).arguments
+        def checked(*args: Any, **kwargs: Any) -> object:
+            if len(args) == 1 and is_dataclass(args[0]):  # the options as one object
+                given = vars(args[0])
+            else:
+                given = signature.bind(*args, **kwargs).arguments
             for name in outputs:
                 others = {
                     other: value for other, value in given.items() if other not in (name, in_place)
@@ -43,7 +46,7 @@ def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Callable[P, R]]
                     _refuse_input(out, others)
             return function(*args, **kwargs)
 
-        return checked
+        return cast(Function, checked)
 
     return decorate
 

@@ -1,0 +1,70 @@
+"""The options of `charlm export`."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from charlm.options import Data, Device, ModelSaid, Opt, Precision, Seed, Threads
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Which model an n-gram model is to come near to, of which n-grams, and where it goes."""
+
+    model: ModelSaid = None
+    _: KW_ONLY
+    arpa: Annotated[
+        str | Path,
+        Opt("Where the ARPA file goes; packed by .gz, .bz2 or .xz.", metavar="FILE", cli_type=Path),
+    ]
+    data: Data
+    tokens: Annotated[
+        int,
+        Opt(
+            "Tokens of text drawn from the model, each </s> included.",
+            "N-grams",
+            least=1,
+            metavar="N",
+        ),
+    ] = 1_000_000
+    # Words alone have no context, and KenLM refuses them.
+    order: Annotated[
+        int, Opt("Length of the longest n-grams.", "N-grams", least=2, most=6, metavar="N")
+    ] = 5
+    prune: Annotated[
+        str | None,
+        Opt(
+            "Largest count of the drawn text's n-grams left out, by order; the last holds for "
+            "longer ones; 0,0,1 if not given.",
+            "N-grams",
+            metavar="0,0,1",
+        ),
+    ] = None
+    followers: Annotated[
+        int,
+        Opt(
+            "Words drawn at each position of both texts, whose n-grams come in, too; 0 for none.",
+            "N-grams",
+            least=0,
+            metavar="N",
+        ),
+    ] = 16
+    entropy_prune: Annotated[
+        float,
+        Opt(
+            "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8; 0 "
+            "drops none.",
+            "N-grams",
+            least=0,
+            metavar="T",
+        ),
+    ] = 0.0
+    seed: Seed = 1
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+    on_stage: Annotated[
+        Callable[[Any], object] | None,
+        Opt("Hears what is done, a line a stage.", is_for_python=True),
+    ] = None

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError, DataError
+from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in, vectors_in
-from charlm.options import require_seed
+from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.options import check_ranges, require_seed
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
@@ -122,7 +124,9 @@ class Model:
         Raises:
             ConfigError: as `charlm.neighbours`.
         """
-        return neighbours_in(self._run, word, k=k, at=at)[0]
+        options = NeighboursOptions(word, k=k, at=at)
+        check_ranges(options)
+        return neighbours_in(open_vectors(options, run=self._run), word, k=k)[0]
 
     @checked_call
     def vectors(

@@ -167,6 +167,8 @@ def test_neighbours_are_those_of_the_public_function(model: Model, tiny_run: Pat
         ConfigError, match="at: found 'top'; expected one of char-cnn, transform, highway"
     ):
         model.neighbours("caat", at="top")
+    with pytest.raises(ConfigError, match=r"^-k 0: expected 1 or more$"):
+        model.neighbours("caat", k=0)
 
 
 def test_a_model_tells_its_words_path_and_settings(model: Model, tiny_run: Path) -> None:

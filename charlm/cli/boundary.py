@@ -87,7 +87,7 @@ class Command(TyperCommand):
                 named = getattr(parameter, "rich_help_panel", None)
                 heading = "Arguments" if is_word else named or "Options"
                 groups.setdefault(heading, []).append(record)
-        for heading, records in groups.items():
+        for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Machine"):
             with formatter.section(heading):
                 formatter.write_dl(records)
 

@@ -4,13 +4,16 @@ How many words stand side by side depends on the words and never on the terminal
 a log hold the same table. What is measured over files is in `nn_measures.py`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import typer
 
-from charlm.cli import nn_measures, options, output
+from charlm.cli import nn_measures, output
+from charlm.cli.command import command
+from charlm.insight.vectors.nn_options import NnOptions, VectorsOptions, shared
+from charlm.options import check_ranges
 
 if TYPE_CHECKING:
     from charlm.insight.vectors.analogies import Analogy
@@ -22,59 +25,9 @@ GAP = 2
 UNKNOWN = "*"
 NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="WORD",
-        help="Words of the vocabulary, or any other spelling; further files after an option that "
-        "measures files.",
-    ),
-]
-Number = Annotated[int, typer.Option("-k", metavar="N", min=1, help="Nearest words of each.")]
-At = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TAP,...",
-        help="Points of the model: char-cnn is before and highway after the highway layers, output "
-        "the output layer's vectors, all every one but gates; `charlm info` lists a run's; the "
-        "encoder's last if not given.",
-    ),
-]
-AnalogyOf = Annotated[
-    str | None,
-    typer.Option(metavar="'A - B + C'", help="Words nearest to this sum of words, in quotes."),
-]
-Vectors = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="File to write in word2vec's text format: the vocabulary's vectors, </s> and <unk> "
-        "first; with a WORD those of the given words alone.",
-    ),
-]
-Raw = Annotated[
-    bool, typer.Option("--raw", help="Words as they stand, without the run's normalisation.")
-]
-Lower = Annotated[bool, typer.Option("--lower", help="Words in lower case, those of files too.")]
 
-
-def nn(
-    *,
-    words: Words = None,
-    model: options.Model = None,
-    k: Number = 10,
-    at: At = None,
-    analogy: AnalogyOf = None,
-    analogies: nn_measures.Analogies = None,
-    similarity: nn_measures.Similarity = None,
-    normalise: nn_measures.Normalise = None,
-    edit_distance: nn_measures.EditDistance = None,
-    vectors: Vectors = None,
-    raw: Raw = False,
-    lower: Lower = False,
-    device: options.Device = "auto",
-    as_json: options.Json = False,
-) -> None:
+@command(NnOptions)
+def nn(options: NnOptions, *, as_json: bool) -> None:
     """Find the words of the vocabulary that are nearest to words, by cosine similarity.
 
     A word outside the vocabulary is read by its spelling; a * marks it in the table. Instead of
@@ -87,73 +40,68 @@ def nn(
     charlm nn --similarity en-rg65.tsv en-simlex999.tsv --lower
     charlm nn --vectors vectors.txt
     """
-    files = {"analogies": analogies, "similarity": similarity, "normalise": normalise}
-    measures = {**files, "edit_distance": edit_distance}
-    _check_question(words, {"analogy": analogy, "vectors": vectors, **measures})
+    question = _question(options)
+    check_ranges(options)
     from charlm.run.which import which_run
 
-    run = which_run(model)
-    if model is None:
-        output.say(f"model: {run}")
-    common = nn_measures.Common(model=run, raw=raw, lower=lower, device=device)
-    if vectors is not None:
-        _write(vectors, words or [], at=at, as_json=as_json, common=common)
-    elif analogy is not None:
-        _tell_analogy(analogy, k=k, at=at, as_json=as_json, common=common)
-    elif not any(measures.values()):
-        _tell_neighbours(words or [], k=k, at=at, as_json=as_json, common=common)
-    for name, given in files.items():
-        if given:
-            asked = [*given, *map(Path, words or [])]  # as a shell's * gives them
-            nn_measures.measure(name, asked, k=k, at=at, as_json=as_json, common=common)
-    if edit_distance:
-        name = "edit_distance"
-        nn_measures.measure(name, edit_distance, k=k, at=at, as_json=as_json, common=common)
+    model = which_run(options.model)
+    if options.model is None:
+        output.say(f"model: {model}")
+    options = replace(options, model=model, tell=output.say)
+    if question in nn_measures.MEASURES:
+        nn_measures.measure(question, options, as_json=as_json)
+    else:
+        answers = {"words": _tell_neighbours, "analogy": _tell_analogy, "vectors": _write}
+        answers[question](options, as_json=as_json)
 
 
-def _check_question(words: list[str] | None, instead: Mapping[str, object]) -> None:
-    """Raises a usage error where nothing is asked, or two things at once."""
-    names = [f"--{name.replace('_', '-')}" for name, value in instead.items() if value is not None]
-    if len(names) > 1:
-        raise typer.BadParameter(f"{' and '.join(names)} are different questions; ask one of them.")
-    if not names and not words:
+def _question(options: NnOptions) -> str:
+    """The name of the option that is asked, words where it is none.
+
+    Raises a usage error where nothing is asked, or two things at once.
+    """
+    instead = ("analogy", "vectors", *nn_measures.MEASURES)
+    asked = [name for name in instead if getattr(options, name) not in (None, ())]
+    flags = [f"--{name.replace('_', '-')}" for name in asked]
+    if len(asked) > 1:
+        raise typer.BadParameter(f"{' and '.join(flags)} are different questions; ask one of them.")
+    if not asked and not options.words:
         raise typer.BadParameter("nothing is asked; give a WORD, or one of the options.")
-    if words and names and names[0] in ("--analogy", "--edit-distance"):
-        raise typer.BadParameter(f"{names[0]} takes no WORD beside it; a sum stands in quotes.")
+    if options.words and asked and asked[0] in ("analogy", "edit_distance"):
+        raise typer.BadParameter(f"{flags[0]} takes no WORD beside it; a sum stands in quotes.")
+    return asked[0] if asked else "words"
 
 
-def _tell_neighbours(
-    words: list[str], *, k: int, at: list[str] | None, as_json: bool, common: nn_measures.Common
-) -> None:
+def _tell_neighbours(options: NnOptions, *, as_json: bool) -> None:
     from charlm.insight.vectors.neighbours import neighbours
 
-    results = neighbours(words, k=k, at=at, tell=output.say, **common)
+    n_words = len(options.words)
+    results = neighbours(options.words, k=options.k, **shared(options, VectorsOptions))
     if as_json:
         dicts = [each.to_dict() for each in results]
-        output.write_json({"model": str(common["model"]), "words": dicts})
+        output.write_json({"model": str(options.model), "words": dicts})
         return
-    if at is None:
+    if options.at is None:
         output.say(f"at: {results[0].tap}")
-    first = results[: len(words)]
+    first = results[:n_words]
     for each in first:
         if each.form != each.word:
             output.say(f"{each.word} is read as {each.form}")
     if not all(each.is_known for each in first):
         output.say(f"{UNKNOWN} not in the vocabulary: read by its spelling")
-    _print_blocks([results[n : n + len(words)] for n in range(0, len(results), len(words))])
+    _print_blocks([results[n : n + n_words] for n in range(0, len(results), n_words)])
 
 
-def _tell_analogy(
-    expression: str, *, k: int, at: list[str] | None, as_json: bool, common: nn_measures.Common
-) -> None:
+def _tell_analogy(options: NnOptions, *, as_json: bool) -> None:
     from charlm.insight.vectors.analogies import analogy
 
-    results = analogy(expression, k=k, at=at, tell=output.say, **common)
+    expression = options.analogy or ""
+    results = analogy(expression, k=options.k, **shared(options, VectorsOptions))
     if as_json:
         dicts = [each.to_dict() for each in results]
-        output.write_json({"model": str(common["model"]), "analogies": dicts})
+        output.write_json({"model": str(options.model), "analogies": dicts})
         return
-    if at is None:
+    if options.at is None:
         output.say(f"at: {results[0].tap}")
     for term in results[0].terms:
         if not term.is_known:
@@ -161,18 +109,18 @@ def _tell_analogy(
     _print_blocks([[each] for each in results])
 
 
-def _write(
-    path: Path, words: list[str], *, at: list[str] | None, as_json: bool, common: nn_measures.Common
-) -> None:
+def _write(options: NnOptions, *, as_json: bool) -> None:
     from charlm.insight.vectors.word2vec import write_vectors
 
-    result = write_vectors(path, words, at=at, **common)
+    path = options.vectors or ""
+    result = write_vectors(path, options.words, **shared(options, VectorsOptions))
     if as_json:
-        output.write_json({"model": str(common["model"]), **result.to_dict()})
+        output.write_json({"model": str(options.model), **result.to_dict()})
         return
     vectors = "1 vector" if result.n_words == 1 else f"{result.n_words:,} vectors"
-    alone = "; of the given words alone, without WORD of the whole vocabulary" if words else ""
-    output.say(f"{path}: {vectors} of {result.dim} numbers, at {result.tap}{alone}")
+    alone = "; of the given words alone, without WORD of the whole vocabulary"
+    told = alone if options.words else ""
+    output.say(f"{path}: {vectors} of {result.dim} numbers, at {result.tap}{told}")
 
 
 def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:

@@ -1,4 +1,4 @@
-"""What `charlm nn` measures over files, and the spelling of neighbours: options and tables.
+"""What `charlm nn` measures over files, and the spelling of neighbours: asked, and as tables.
 
 Every share stands beside its denominator: how much of a file a model can read decides what the
 share is worth.
@@ -6,59 +6,18 @@ share is worth.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, Any, Protocol
 
 from charlm.cli import output
+from charlm.insight.vectors.nn_options import NnOptions, TapOptions, VectorsOptions, shared
 
 if TYPE_CHECKING:
-    from charlm.insight.vectors.analogies_files import AnalogyScore, Answers
+    from charlm.insight.vectors.analogies import AnalogyScore, Answers
     from charlm.insight.vectors.noisy_words import NormalisationScore
-    from charlm.insight.vectors.similarity import Similarity as SimilarityResult
+    from charlm.insight.vectors.similarity import Similarity
     from charlm.insight.vectors.spelling_distance import SpellingDistance
 
 NONE = "-"
-
-Analogies = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE...",
-        help="Questions, four words a line (Google's layout): the share answered, by section.",
-    ),
-]
-Similarity = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE...",
-        help="Word pairs with scores, TABs between: Spearman's rho of scores and cosines.",
-    ),
-]
-Normalise = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE...",
-        help="Noisy TAB normal words: how often the normal one is among the 1, 5, 10 nearest.",
-    ),
-]
-EditDistance = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Mean edit distance of the N most frequent words of letters to their nearest words, "
-        "at every tap if not said: table 6 of Kim et al. as a number.",
-    ),
-]
-
-
-class Common(TypedDict):
-    """What every question says of the model and of how words are read."""
-
-    model: Path
-    raw: bool
-    lower: bool
-    device: str
 
 
 class Result(Protocol):
@@ -68,45 +27,35 @@ class Result(Protocol):
         """As JSON."""
 
 
-def measure(
-    name: str,
-    asked: Sequence[Path] | int,
-    *,
-    k: int,
-    at: list[str] | None,
-    as_json: bool,
-    common: Common,
-) -> None:
-    """Ask one measure, of its files or of its number of words, and print the answer."""
-    results: Sequence[Result]
-    if isinstance(asked, int):
-        from charlm.insight.vectors.spelling_distance import spelling_distance
-
-        where, device = common["model"], common["device"]
-        results = spelling_distance(asked, model=where, k=k, at=at, device=device, tell=output.say)
-    else:
-        results = _ask_files(name, asked, at=at, common=common)
+def measure(name: str, options: NnOptions, *, as_json: bool) -> None:
+    """Ask the measure of that option, of its files or of its number of words, and print it."""
+    results = _asked(name, options)
     if as_json:
         dicts = [each.to_dict() for each in results]
-        output.write_json({"model": str(common["model"]), name: dicts})
+        output.write_json({"model": str(options.model), name: dicts})
     else:
-        TELL[name](results)
+        MEASURES[name](results)
 
 
-def _ask_files(
-    name: str, files: Sequence[Path], *, at: list[str] | None, common: Common
-) -> Sequence[Result]:
+def _asked(name: str, options: NnOptions) -> Sequence[Result]:
+    if name == "edit_distance":
+        from charlm.insight.vectors.spelling_distance import spelling_distance
+
+        n_words = options.edit_distance or 0
+        return spelling_distance(n_words, k=options.k, **shared(options, TapOptions))
+    files = [*getattr(options, name), *map(Path, options.words)]  # as a shell's * gives them
+    common = shared(options, VectorsOptions)
     if name == "similarity":
         from charlm.insight.vectors.similarity import word_similarity
 
-        return word_similarity(files, at=at, **common)
+        return word_similarity(files, **common)
     if name == "normalise":
         from charlm.insight.vectors.noisy_words import text_normalisation
 
-        return text_normalisation(files, at=at, tell=output.say, **common)
-    from charlm.insight.vectors.analogies_files import analogy_accuracy
+        return text_normalisation(files, **common)
+    from charlm.insight.vectors.analogies import analogy_accuracy
 
-    return analogy_accuracy(files, at=at, tell=output.say, **common)
+    return analogy_accuracy(files, **common)
 
 
 def _tell_analogies(results: Sequence["AnalogyScore"]) -> None:
@@ -126,7 +75,7 @@ def _answers(row: "Answers") -> list[str | int]:
     return [shown, row.n_questions, *known, row.n_spelled, row.n_spelled_right, _percent(spelled)]
 
 
-def _tell_similarities(results: Sequence["SimilarityResult"]) -> None:
+def _tell_similarities(results: Sequence["Similarity"]) -> None:
     output.say("known: pairs of two words of the vocabulary; spelled: pairs with another")
     header = ["file", "at", "pairs", "known", "rho", "spelled", "rho of both"]
     rows: list[list[str | int]] = []
@@ -166,7 +115,7 @@ def _rho(value: float | None) -> str:
     return NONE if value is None else f"{round(value, 3) + 0.0:.3f}"  # never -0
 
 
-TELL: dict[str, Callable[[Any], None]] = {  # of the results that a measure's name stands for
+MEASURES: dict[str, Callable[[Any], None]] = {  # options, and how their results are told
     "analogies": _tell_analogies,
     "similarity": _tell_similarities,
     "normalise": _tell_normalisations,

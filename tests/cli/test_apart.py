@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 import charlm
 from charlm.cli import app
 from charlm.errors import ConfigError
+from charlm.insight.vectors.nn_options import WriteVectorsOptions
+from charlm.insight.vectors.word2vec import write_vectors
 
 KEPT = b"the cat sat\n"
 
@@ -74,6 +76,11 @@ def test_an_output_that_is_an_input_is_refused_and_kept(
 def test_functions_refuse_it_too() -> None:
     with pytest.raises(ConfigError, match="a: would be written over, and is to be read"):
         charlm.ngram_baseline(train=Path("a"), out="./a")
+
+
+def test_functions_refuse_it_too_where_their_options_are_one_object() -> None:
+    with pytest.raises(ConfigError, match=r"model\.safetensors: would be written over"):
+        write_vectors(WriteVectorsOptions("r/model.safetensors", model="r"))
 
 
 def test_an_older_output_is_replaced() -> None:

@@ -49,7 +49,7 @@ OWN = {"score": {"scorer", "format", "out"}}
 FURTHER = {
     "nn": (
         "analogies.analogy",
-        "analogies_files.analogy_accuracy",
+        "analogies.analogy_accuracy",
         "similarity.word_similarity",
         "noisy_words.text_normalisation",
         "spelling_distance.spelling_distance",

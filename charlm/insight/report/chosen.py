@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from charlm.insight.encoded_pieces import require_words
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import short
+from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import neighbours_in
+from charlm.insight.vectors.nn_options import VectorsOptions
+from charlm.insight.vectors.taps import ALL
 from charlm.run.store import LoadedRun
 from charlm.text.corpus.tokens import UNK
 
@@ -32,7 +35,8 @@ def neighbour_table(subject: Subject, words: Sequence[str]) -> Json:
     run = subject.run
     asked = list(words) or chosen_words(run)
     # Words of the vocabulary are normalised already, and need not survive it a second time.
-    hoods = neighbours_in(run, asked, k=N_NEAREST, at="all", raw=not words)
+    opened = open_vectors(VectorsOptions(at=ALL, raw=not words), run=run)
+    hoods = neighbours_in(opened, asked, k=N_NEAREST)
     taps: dict[str, list[Json]] = {}
     for hood in hoods:
         column = {

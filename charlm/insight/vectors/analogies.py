@@ -1,23 +1,30 @@
 """Analogies: words added and subtracted, and how often files of questions are answered.
 
 The vectors are made of length 1 before they are added, as word2vec and gensim do (3CosAdd). The
-words of a question are no answers to it.
+words of a question are no answers to it. Files are of Google's layout (`: section`, then four words
+a line) or tables with `# section` and a heading a1 a2 b1 b2. A question whose answer is outside the
+vocabulary can never be answered: it is counted as left out, and not as wrong.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
-from charlm.errors import ConfigError
-from charlm.insight.vectors.cache import Tell
-from charlm.insight.vectors.inputs import Asked, asked_of, readings_of
-from charlm.insight.vectors.neighbours import check_k, no_answers
+from charlm.errors import ConfigError, DataError
+from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors, readings_of
+from charlm.insight.vectors.neighbours import no_answers
+from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.search import Neighbour
-from charlm.insight.vectors.taps import At, Reader, Reading
+from charlm.insight.vectors.taps import Reader, Reading
+from charlm.options import keywords
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import read_lines, split_words
 
 SIGNS = {"+": 1, "-": -1}
+HEADING = ["a1", "a2", "b1", "b2"]
+NO_SECTION = "-"
 
 
 @dataclass(frozen=True)
@@ -54,17 +61,8 @@ class Analogy:
         }
 
 
-def analogy(
-    expression: str,
-    *,
-    model: str | Path | None = None,
-    k: int = 10,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    device: str = "auto",
-    tell: Tell | None = None,
-) -> tuple[Analogy, ...]:
+@keywords(AnalogyOptions)
+def analogy(options: AnalogyOptions) -> tuple[Analogy, ...]:
     """The `k` words nearest to a sum such as `king - man + woman`, one answer a tap.
 
     Signs stand between blanks: a hyphen within a word is part of it. The rest as `neighbours`.
@@ -73,12 +71,13 @@ def analogy(
         ConfigError: no such sum, and as `neighbours`.
         DataError: a run that is not what was expected.
     """
-    check_k(k)
-    parsed = parse_expression(expression)
-    asked = asked_of(model, at=at, raw=raw, lower=lower, device=device, tell=tell)
-    readings = [asked.reader.read(word) for _, word in parsed]
+    parsed = parse_expression(options.expression)
+    opened = open_vectors(options)
+    readings = [opened.reader.read(word) for _, word in parsed]
     signs = [sign for sign, _ in parsed]
-    return tuple(_answer(readings, asked, signs=signs, tap=tap, k=k) for tap in asked.taps)
+    return tuple(
+        _answer(readings, opened, signs=signs, tap=tap, k=options.k) for tap in opened.taps
+    )
 
 
 def parse_expression(expression: str) -> list[tuple[int, str]]:
@@ -100,17 +99,86 @@ def parse_expression(expression: str) -> list[tuple[int, str]]:
 
 
 def _answer(
-    readings: Sequence[Reading], asked: Asked, *, signs: Sequence[int], tap: str, k: int
+    readings: Sequence[Reading], opened: OpenVectors, *, signs: Sequence[int], tap: str, k: int
 ) -> Analogy:
     for each in readings:
-        if not asked.vectors.reads(each, tap=tap):
-            raise ConfigError(asked.vectors.refusal(each, tap))
-    found = asked.units_of(readings, tap=tap)
+        if not opened.vectors.reads(each, tap=tap):
+            raise ConfigError(opened.vectors.refusal(each, tap))
+    found = opened.units_of(readings, tap=tap)
     sum_1E = torch.tensor(signs).float() @ found.of(readings)
-    left_out = no_answers(readings, asked.vectors.run.inventory)
-    (nearest,) = asked.search(tap).nearest(sum_1E[None], k=k, left_out=[left_out])
+    left_out = no_answers(readings, opened.vectors.run.inventory)
+    (nearest,) = opened.search(tap).nearest(sum_1E[None], k=k, left_out=[left_out])
     terms = [Term(s, each.form, each.is_known) for s, each in zip(signs, readings, strict=True)]
     return Analogy(tuple(terms), tap, nearest)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How many questions of a section were asked and answered."""
+
+    section: str
+    n_questions: int
+    n_known: int = 0  # of four words of the vocabulary
+    n_known_right: int = 0
+    n_spelled: int = 0  # further ones, asked with words read by their spelling
+    n_spelled_right: int = 0
+
+    @property
+    def accuracy_known(self) -> float | None:
+        """Of the known; None of nothing."""
+        return self.n_known_right / self.n_known if self.n_known else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Of all that were asked; None of nothing."""
+        n_asked = self.n_known + self.n_spelled
+        return (self.n_known_right + self.n_spelled_right) / n_asked if n_asked else None
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            **asdict(self),
+            "accuracy_known": self.accuracy_known,
+            "accuracy": self.accuracy,
+        }
+
+
+@dataclass(frozen=True)
+class AnalogyScore:
+    """The answers to a file of questions at one tap."""
+
+    file: str
+    tap: str
+    sections: tuple[Answers, ...]
+
+    @property
+    def total(self) -> Answers:
+        """Over all sections."""
+        names = ("n_questions", "n_known", "n_known_right", "n_spelled", "n_spelled_right")
+        sums = {name: sum(getattr(each, name) for each in self.sections) for name in names}
+        return Answers("total", **sums)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "file": self.file,
+            "at": self.tap,
+            "sections": [each.to_dict() for each in self.sections],
+            "total": self.total.to_dict(),
+        }
+
+
+@keywords(MeasureOptions)
+def analogy_accuracy(options: MeasureOptions) -> tuple[AnalogyScore, ...]:
+    """How many questions of each file are answered at each tap, section by section.
+
+    The rest as `neighbours`.
+
+    Raises:
+        ConfigError: as `neighbours`.
+        DataError: a file of another format.
+    """
+    return measured(options, read=_read_sections, score=_score)
 
 
 @dataclass(frozen=True)
@@ -130,9 +198,11 @@ class Question:
         return all(each is not None and each.is_known for each in self.words)
 
 
-def right_answers(questions: Sequence[Question], asked: Asked, *, tap: str) -> list[bool | None]:
-    """Whether d is the word nearest to b − a + c; None where the question could not be asked."""
-    found = asked.units_of(readings_of(each.words[:3] for each in questions), tap=tap)
+def right_answers(
+    questions: Sequence[Question], opened: OpenVectors, *, tap: str
+) -> list[bool | None]:
+    """Whether d is the word nearest to b − a + c; None where the question could not be opened."""
+    found = opened.units_of(readings_of(each.words[:3] for each in questions), tap=tap)
     rows = [n for n, q in enumerate(questions) if q.is_answerable and found.has(*q.words[:3])]
     results: list[bool | None] = [None] * len(questions)
     if not rows:
@@ -140,9 +210,9 @@ def right_answers(questions: Sequence[Question], asked: Asked, *, tap: str) -> l
     a_QE, b_QE, c_QE = (
         found.of(readings_of((questions[n].words[i],) for n in rows)) for i in range(3)
     )
-    inventory = asked.vectors.run.inventory
+    inventory = opened.vectors.run.inventory
     words = [list(readings_of([questions[n].words[:3]])) for n in rows]
-    nearest = asked.search(tap).nearest(
+    nearest = opened.search(tap).nearest(
         b_QE - a_QE + c_QE, k=1, left_out=[no_answers(each, inventory) for each in words]
     )
     for n, answer in zip(rows, nearest, strict=True):
@@ -152,6 +222,38 @@ def right_answers(questions: Sequence[Question], asked: Asked, *, tap: str) -> l
     return results
 
 
-def read_question(fields: Sequence[str], reader: Reader) -> Question:
-    """The question of a line's four words."""
-    return Question(tuple(reader.try_to_read(word) for word in fields))
+def _read_sections(path: str | Path, reader: Reader) -> dict[str, list[Question]]:
+    name = display_name(path)
+    sections: dict[str, list[Question]] = {}
+    section = NO_SECTION
+    for number, line in read_lines(path):
+        fields = split_words(line)
+        if fields and fields[0] in (":", "#"):
+            section = " ".join(fields[1:]) or NO_SECTION
+        elif len(fields) == len(HEADING):
+            if fields != HEADING:
+                question = Question(tuple(map(reader.try_to_read, fields)))
+                sections.setdefault(section, []).append(question)
+        elif fields:
+            raise DataError(
+                f"{name}:{number}: found {len(fields)} words; expected four words, or : section"
+            )
+    if not sections:
+        raise DataError(f"{name}: no question in it; expected four words a line")
+    return sections
+
+
+def _score(
+    sections: dict[str, list[Question]], opened: OpenVectors, *, tap: str, name: str
+) -> AnalogyScore:
+    questions = [each for section in sections.values() for each in section]
+    results = iter(right_answers(questions, opened, tap=tap))
+    answers = []
+    for section, listed in sections.items():
+        outcomes = [(each.is_known, next(results)) for each in listed]
+        asked_ones = [(is_known, right) for is_known, right in outcomes if right is not None]
+        known = [right for is_known, right in asked_ones if is_known]
+        spelled = [right for is_known, right in asked_ones if not is_known]
+        numbers = (len(listed), len(known), sum(known), len(spelled), sum(spelled))
+        answers.append(Answers(section, *numbers))
+    return AnalogyScore(name, tap, tuple(answers))

@@ -1,29 +1,32 @@
-"""What the measures over files share: a run's vectors at some taps, asked about files of words.
+"""What a question is asked of: a run's vectors at some taps, opened once, and files of words.
 
 A file's words are lower-cased only where that was asked: a model of lower-case text reads `Paris`
 as a word that it never saw.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.cache import Tell, units
+from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
-from charlm.insight.vectors.taps import At, Reader, Reading, Vectors
-from charlm.run.store import load_run
+from charlm.insight.vectors.taps import Reader, Reading, Vectors
+from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
 
-Paths = str | Path | Sequence[str | Path]
+Found = TypeVar("Found")
+Score = TypeVar("Score")
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenVectors:
     """A run's vectors, the taps that were asked for, and how words are read."""
 
     vectors: Vectors
@@ -61,37 +64,46 @@ class UnitVectors:
         return self.vectors_NE[[self.rows[each.identity] for each in readings]]
 
 
-def asked_of(
-    model: str | Path | None,
-    *,
-    at: At,
-    raw: bool,
-    lower: bool,
-    device: str,
-    tell: Tell | None = None,
-) -> Asked:
-    """A run's vectors at taps that have directions.
+def open_vectors(
+    options: VectorsOptions, *, run: LoadedRun | None = None, directed: bool = True
+) -> OpenVectors:
+    """The vectors that a question is about; of a run that is loaded already, if one is given.
+
+    `directed` refuses taps of single numbers, which have no cosine.
 
     Raises:
         ConfigError: no such tap, or one of single numbers.
         DataError: a run that is not what was expected.
     """
-    run = load_run(which_run(model), device=pick_device(device))
+    if run is None:
+        run = load_run(which_run(options.model), device=pick_device(options.device))
     vectors = Vectors(run)
-    reader = Reader(run, raw=raw, lower=lower)
-    return Asked(vectors, vectors.taps(at, directed=True), reader, tell)
+    taps = vectors.taps(options.at, directed=directed)
+    reader = Reader(run, raw=options.raw, lower=options.lower)
+    return OpenVectors(vectors, taps, reader, options.tell)
 
 
-def paths_of(files: Paths) -> list[str | Path]:
-    """One file, or several.
+def measured(
+    options: MeasureOptions,
+    *,
+    read: Callable[[str | Path, Reader], Found],
+    score: Callable[..., Score],
+) -> tuple[Score, ...]:
+    """What `score` makes at each tap of what `read` finds in a file, file by file.
 
     Raises:
-        ConfigError: none.
+        ConfigError: no file, and as `open_vectors`.
+        DataError: a file of another format, and as `open_vectors`.
     """
-    listed = [files] if isinstance(files, str | Path) else list(files)
-    if not listed:
+    files = [options.files] if isinstance(options.files, str | Path) else options.files
+    if not files:
         raise ConfigError("files: found none; expected at least one")
-    return listed
+    opened = open_vectors(options)
+    results: list[Score] = []
+    for path in files:
+        found = read(path, opened.reader)
+        results += [score(found, opened, tap=tap, name=str(path)) for tap in opened.taps]
+    return tuple(results)
 
 
 def readings_of(pairs: Iterable[Sequence[Reading | None]]) -> Iterator[Reading]:

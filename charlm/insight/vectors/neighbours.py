@@ -6,18 +6,17 @@ whatever `oov_input` a model was trained with. What comes out are words of the v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.insight.vectors.cache import Tell
-from charlm.insight.vectors.search import Neighbour, Search
-from charlm.insight.vectors.taps import At, Reader, Reading, Vectors
-from charlm.run.store import LoadedRun, load_run
-from charlm.run.which import which_run
-from charlm.runtime import pick_device
+from charlm.insight.vectors.inputs import OpenVectors, open_vectors
+from charlm.insight.vectors.nn_options import NeighboursOptions, VectorsOptions
+from charlm.insight.vectors.search import Neighbour
+from charlm.insight.vectors.taps import Reader, Reading
+from charlm.options import keywords
+from charlm.run.store import LoadedRun
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -43,53 +42,31 @@ class Neighbourhood:
         }
 
 
-def neighbours(
-    words: str | Sequence[str],
-    *,
-    model: str | Path | None = None,
-    k: int = 10,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    device: str = "auto",
-    tell: Tell | None = None,
-) -> tuple[Neighbourhood, ...]:
+@keywords(NeighboursOptions)
+def neighbours(options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
     """The `k` words of the vocabulary nearest to each of `words`; `</s>`, `<unk>`, itself left out.
 
-    `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
-    `at` names taps, several between commas: of the encoder, or `output`; `all` are all but gates,
-    none is the encoder's last. The answers come tap by tap, each in the order of the words. The
-    run's text normalisation is applied unless `raw`, and `lower` makes lower case of what is asked.
+    The model is else $CHARLM_MODEL, else the newest finished run under exp/. Of taps several stand
+    in a list or between commas; the answers come tap by tap, each in the order of the words.
 
     Raises:
         ConfigError: no such tap, `k` < 1, what is not one word, or a word outside the vocabulary
             that cannot be read by its spelling: at no tap, or all its characters are unknown.
         DataError: a run that is not what was expected.
     """
-    check_k(k)
-    run = load_run(which_run(model), device=pick_device(device))
-    return neighbours_in(run, words, k=k, at=at, raw=raw, lower=lower, tell=tell)
+    return neighbours_in(open_vectors(options), options.words, k=options.k)
 
 
 def neighbours_in(
-    run: LoadedRun,
-    words: str | Sequence[str],
-    *,
-    k: int = 10,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    tell: Tell | None = None,
+    opened: OpenVectors, words: str | Sequence[str], *, k: int = 10
 ) -> tuple[Neighbourhood, ...]:
-    """As `neighbours`, in a run that is loaded already."""
-    check_k(k)
-    readings = read_words(Reader(run, raw=raw, lower=lower), words)
-    vectors = Vectors(run)
-    taps = vectors.taps(at, directed=True)
-    found = {tap: _at_tap(vectors, readings, tap=tap, k=k, tell=tell) for tap in taps}
+    """As `neighbours`, in vectors that are open already."""
+    vectors = opened.vectors
+    readings = read_words(opened.reader, words)
+    found = {tap: _at_tap(opened, readings, tap=tap, k=k) for tap in opened.taps}
     for row, reading in enumerate(readings):
         if all(hood[row] is None for hood in found.values()):
-            raise ConfigError(vectors.refusal(reading, taps[0]))
+            raise ConfigError(vectors.refusal(reading, opened.taps[0]))
     return tuple(
         Neighbourhood(each.word, each.form, each.is_known, tap, nearest or ())
         for tap, hood in found.items()
@@ -107,10 +84,10 @@ def vectors_in(
     Raises:
         ConfigError: as `neighbours`.
     """
-    readings = read_words(Reader(run), words)
-    vectors = Vectors(run)
-    (tap,) = vectors.taps(at)
-    return vectors.encoded(readings, taps=[tap])[tap].numpy()
+    opened = open_vectors(VectorsOptions(at=at), run=run, directed=False)
+    readings = read_words(opened.reader, words)
+    (tap,) = opened.taps
+    return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()
 
 
 def read_words(reader: Reader, words: str | Sequence[str]) -> list[Reading]:
@@ -125,28 +102,22 @@ def read_words(reader: Reader, words: str | Sequence[str]) -> list[Reading]:
     return [reader.read(word) for word in asked]
 
 
-def check_k(k: int) -> None:
-    """Raises ConfigError for a number of neighbours that is none."""
-    if k < 1:
-        raise ConfigError(f"k: found {k}; expected 1 or more")
-
-
 def no_answers(readings: Sequence[Reading], inventory: Inventory) -> set[int]:
     """The ids of words that are no neighbours of these forms: they themselves, `</s>`, `<unk>`."""
     return {END, UNK, *(inventory.word_ids.get(each.form, UNK) for each in readings)}
 
 
 def _at_tap(
-    vectors: Vectors, readings: list[Reading], *, tap: str, k: int, tell: Tell | None
+    opened: OpenVectors, readings: list[Reading], *, tap: str, k: int
 ) -> list[tuple[Neighbour, ...] | None]:
     """The neighbours of each form at a tap, and None for a form that it cannot read."""
-    inventory = vectors.run.inventory
+    vectors, inventory = opened.vectors, opened.vectors.run.inventory
     rows = [row for row, each in enumerate(readings) if vectors.reads(each, tap=tap)]
     result: list[tuple[Neighbour, ...] | None] = [None] * len(readings)
     if not rows:
         return result
     asked = [readings[row] for row in rows]
-    nearest = Search(vectors, tap, tell=tell).nearest(
+    nearest = opened.search(tap).nearest(
         vectors.encoded(asked, taps=[tap])[tap],
         k=k,
         left_out=[no_answers([each], inventory) for each in asked],

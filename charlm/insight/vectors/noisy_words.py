@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
-from charlm.insight.vectors.cache import Tell
-from charlm.insight.vectors.inputs import Asked, Paths, asked_of, paths_of
+from charlm.insight.vectors.inputs import OpenVectors, measured
+from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.search import Neighbour
-from charlm.insight.vectors.taps import At, Reader, Reading
+from charlm.insight.vectors.taps import Reader, Reading
+from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines
@@ -51,16 +52,8 @@ class _Pair:
     normal: Reading
 
 
-def text_normalisation(
-    files: Paths,
-    *,
-    model: str | Path | None = None,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    device: str = "auto",
-    tell: Tell | None = None,
-) -> tuple[NormalisationScore, ...]:
+@keywords(MeasureOptions)
+def text_normalisation(options: MeasureOptions) -> tuple[NormalisationScore, ...]:
     """Accuracy at 1, 5 and 10 of each file (noisy TAB normal, a pair a line) at each tap.
 
     The noisy form itself, `</s>` and `<unk>` are never an answer. The rest as `neighbours`.
@@ -69,13 +62,7 @@ def text_normalisation(
         ConfigError: as `neighbours`.
         DataError: a file of another format.
     """
-    paths = paths_of(files)
-    asked = asked_of(model, at=at, raw=raw, lower=lower, device=device, tell=tell)
-    results = []
-    for path in paths:
-        read = _read_pairs(path, asked.reader)
-        results += [_score(read, asked, tap=tap, name=str(path)) for tap in asked.taps]
-    return tuple(results)
+    return measured(options, read=_read_pairs, score=_score)
 
 
 @dataclass(frozen=True)
@@ -107,14 +94,14 @@ def _read_pairs(path: str | Path, reader: Reader) -> _Read:
     return _Read(pairs, n_same, n_outside)
 
 
-def _score(read: _Read, asked: Asked, *, tap: str, name: str) -> NormalisationScore:
+def _score(read: _Read, opened: OpenVectors, *, tap: str, name: str) -> NormalisationScore:
     pairs = [(each.noisy, each.normal) for each in read.pairs if each.noisy is not None]
-    pairs = [pair for pair in pairs if asked.vectors.reads(pair[0], tap=tap)]
+    pairs = [pair for pair in pairs if opened.vectors.reads(pair[0], tap=tap)]
     found = dict.fromkeys(RANKS, 0)
     if pairs:
         # A noisy form may stand in several pairs.
         distinct = {noisy.identity: noisy for noisy, _ in pairs}
-        nearest = dict(zip(distinct, _nearest(list(distinct.values()), asked, tap), strict=True))
+        nearest = dict(zip(distinct, _nearest(list(distinct.values()), opened, tap), strict=True))
         for noisy, normal in pairs:
             words = [near.word for near in nearest[noisy.identity]]
             for k in RANKS:
@@ -131,8 +118,8 @@ def _score(read: _Read, asked: Asked, *, tap: str, name: str) -> NormalisationSc
     )
 
 
-def _nearest(noisy: list[Reading], asked: Asked, tap: str) -> list[tuple[Neighbour, ...]]:
-    queries = asked.units_of(noisy, tap=tap)
+def _nearest(noisy: list[Reading], opened: OpenVectors, tap: str) -> list[tuple[Neighbour, ...]]:
+    queries = opened.units_of(noisy, tap=tap)
     left_out = [{END, UNK, each.number} for each in noisy]
-    nearest = asked.search(tap).nearest(queries.of(noisy), k=max(RANKS), left_out=left_out)
+    nearest = opened.search(tap).nearest(queries.of(noisy), k=max(RANKS), left_out=left_out)
     return list(nearest)

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import DataError
-from charlm.insight.vectors.inputs import Asked, Paths, asked_of, paths_of, readings_of
+from charlm.insight.vectors.inputs import OpenVectors, measured, readings_of
+from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.search import DECIMALS
-from charlm.insight.vectors.taps import At, Reader, Reading
+from charlm.insight.vectors.taps import Reader, Reading
+from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
 
@@ -47,15 +49,8 @@ class _Pair:
         return all(each is not None and each.is_known for each in self.words)
 
 
-def word_similarity(
-    files: Paths,
-    *,
-    model: str | Path | None = None,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    device: str = "auto",
-) -> tuple[Similarity, ...]:
+@keywords(MeasureOptions)
+def word_similarity(options: MeasureOptions) -> tuple[Similarity, ...]:
     """Spearman's rho of each file's scores and the cosines at each tap, coverage beside it.
 
     A line is word, word, score, and more if it likes, between TABs, or between blanks where there
@@ -65,13 +60,7 @@ def word_similarity(
         ConfigError: as `neighbours`.
         DataError: a file of another format.
     """
-    paths = paths_of(files)
-    asked = asked_of(model, at=at, raw=raw, lower=lower, device=device)
-    results = []
-    for path in paths:
-        pairs = _read_pairs(path, asked.reader)
-        results += [_similarity(pairs, asked, tap=tap, name=str(path)) for tap in asked.taps]
-    return tuple(results)
+    return measured(options, read=_read_pairs, score=_similarity)
 
 
 def _read_pairs(path: str | Path, reader: Reader) -> list[_Pair]:
@@ -102,8 +91,8 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _similarity(pairs: list[_Pair], asked: Asked, *, tap: str, name: str) -> Similarity:
-    found = asked.units_of(readings_of(pair.words for pair in pairs), tap=tap)
+def _similarity(pairs: list[_Pair], opened: OpenVectors, *, tap: str, name: str) -> Similarity:
+    found = opened.units_of(readings_of(pair.words for pair in pairs), tap=tap)
     readable = [pair for pair in pairs if found.has(*pair.words)]
     known = [n for n, pair in enumerate(readable) if pair.is_known]
     one_NE = found.of(readings_of((pair.words[0],) for pair in readable)).double()

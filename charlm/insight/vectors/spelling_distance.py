@@ -7,15 +7,13 @@ signs and abbreviations have neighbours of their own kind at any tap.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.insight.vectors.cache import Tell
+from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in
-from charlm.insight.vectors.taps import ALL, At
-from charlm.run.store import LoadedRun, load_run
-from charlm.run.which import which_run
-from charlm.runtime import pick_device
+from charlm.insight.vectors.nn_options import SpellingDistanceOptions, VectorsOptions
+from charlm.insight.vectors.taps import ALL
+from charlm.options import keywords
 from charlm.text.corpus.tokens import UNK
 
 
@@ -40,40 +38,33 @@ class SpellingDistance:
         }
 
 
-def spelling_distance(
-    n_words: int,
-    *,
-    model: str | Path | None = None,
-    k: int = 10,
-    at: At = None,
-    device: str = "auto",
-    tell: Tell | None = None,
-) -> tuple[SpellingDistance, ...]:
+@keywords(SpellingDistanceOptions)
+def spelling_distance(options: SpellingDistanceOptions) -> tuple[SpellingDistance, ...]:
     """The mean edit distance of the `n_words` most frequent words of letters and their neighbours.
 
     Without `at`, at every tap but gates: char-cnn is before and highway after the highway layers.
 
     Raises:
-        ConfigError: as `neighbours`; a number that is none.
+        ConfigError: as `neighbours`; no words of letters.
         DataError: a run that is not what was expected.
     """
-    if n_words < 1:
-        raise ConfigError(f"edit_distance: found {n_words}; expected 1 or more words")
-    run = load_run(which_run(model), device=pick_device(device))
-    return spelling_distance_in(run, n_words, k=k, at=at, tell=tell)
-
-
-def spelling_distance_in(
-    run: LoadedRun, n_words: int, *, k: int = 10, at: At = None, tell: Tell | None = None
-) -> tuple[SpellingDistance, ...]:
-    """As `spelling_distance`, in a run that is loaded already."""
-    words = [word for word in run.inventory.words[UNK + 1 :] if word.isalpha()][:n_words]
+    opened = open_vectors(
+        VectorsOptions(
+            model=options.model,
+            at=ALL if options.at is None else options.at,
+            device=options.device,
+            tell=options.tell,
+            raw=True,
+        )
+    )
+    run = opened.vectors.run
+    words = [word for word in run.inventory.words[UNK + 1 :] if word.isalpha()][: options.n_words]
     if not words:
         raise ConfigError(f"{run.path}: no word of letters alone; expected some in its vocabulary")
     taps: dict[str, list[Neighbourhood]] = {}
-    for each in neighbours_in(run, words, k=k, at=ALL if at is None else at, raw=True, tell=tell):
+    for each in neighbours_in(opened, words, k=options.k):
         taps.setdefault(each.tap, []).append(each)
-    return tuple(_distance(tap, found, k=k) for tap, found in taps.items())
+    return tuple(_distance(tap, found, k=options.k) for tap, found in taps.items())
 
 
 def _distance(tap: str, found: list[Neighbourhood], *, k: int) -> SpellingDistance:

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from charlm.errors import ConfigError
+from charlm.insight.vectors.nn_options import Tap
 from charlm.model.forms import FormTable
 from charlm.run.store import LoadedRun
 from charlm.scoring.likelihood.nll import form_slices
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
 from charlm.text.io.lines import split_words
 
-At = str | Sequence[str] | None
 Ids = npt.NDArray[np.int64]
 
 OUTPUT = "output"
@@ -116,7 +116,7 @@ class Vectors:
         if run.model.output.vector_dim:
             self.widths[OUTPUT] = run.model.output.vector_dim
 
-    def taps(self, at: At = None, *, directed: bool = False) -> list[str]:
+    def taps(self, at: Tap = None, *, directed: bool = False) -> list[str]:
         """The taps that were asked for: names, several between commas, or `all` that are no gates.
 
         Without any, the encoder's last. `directed` refuses a tap of one number.

@@ -7,17 +7,16 @@ is word i of the vocabulary. The vectors are as the model has them, not of lengt
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from torch import Tensor
 
 from charlm.errors import ConfigError
+from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import read_words
-from charlm.insight.vectors.taps import At, Reader, Reading, Vectors
-from charlm.run.store import load_run
-from charlm.run.which import which_run
-from charlm.runtime import pick_device
+from charlm.insight.vectors.nn_options import WriteVectorsOptions
+from charlm.insight.vectors.taps import Reading, Vectors
+from charlm.options import keywords
 from charlm.text.io.files import atomic_write
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import require_place
@@ -41,32 +40,25 @@ class WrittenVectors:
 
 
 @keeps_inputs("path")
-def write_vectors(
-    path: str | Path,
-    words: str | Sequence[str] = (),
-    *,
-    model: str | Path | None = None,
-    at: At = None,
-    raw: bool = False,
-    lower: bool = False,
-    device: str = "auto",
-) -> WrittenVectors:
+@keywords(WriteVectorsOptions)
+def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 
     Raises:
         ConfigError: as `neighbours`; several taps; a word twice; a place that takes no file.
         DataError: a run that is not what was expected.
     """
+    path = options.path
     require_place(path, option="--vectors")
-    run = load_run(which_run(model), device=pick_device(device))
-    vectors = Vectors(run)
-    taps = vectors.taps(at)
-    if len(taps) != 1:
-        raise ConfigError(f"at: found {len(taps)} taps; expected one, which a file of vectors has")
-    (tap,) = taps
-    readings = read_words(Reader(run, raw=raw, lower=lower), words) if words else None
+    opened = open_vectors(options, directed=False)
+    vectors = opened.vectors
+    if len(opened.taps) != 1:
+        found = len(opened.taps)
+        raise ConfigError(f"at: found {found} taps; expected one, which a file of vectors has")
+    (tap,) = opened.taps
+    readings = read_words(opened.reader, options.words) if options.words else None
     _check(readings or [], vectors, tap=tap)
-    n_words, dim = len(readings or run.inventory.words), vectors.widths[tap]
+    n_words, dim = len(readings or vectors.run.inventory.words), vectors.widths[tap]
     with atomic_write(path, through_links=True) as file:
         file.write(f"{n_words} {dim}\n".encode())
         for forms, vectors_NE in _blocks(vectors, readings, tap=tap):

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.vectors.analogies import analogy, parse_expression
-from charlm.insight.vectors.analogies_files import Answers, analogy_accuracy
+from charlm.insight.vectors.analogies import (
+    Answers,
+    analogy,
+    analogy_accuracy,
+    parse_expression,
+)
 from charlm.text.corpus.normalisation import Normalisation
 
 MakeRun = Callable[..., Path]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from charlm.insight.vectors.inputs import Asked
+from charlm.insight.vectors.inputs import OpenVectors
 from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
@@ -28,11 +28,11 @@ def test_an_unknown_word_that_is_spelled_as_a_known_one_is_another() -> None:
     model, settings = build_model(parts, inventory)
     info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
     run = LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
-    asked = Asked(Vectors(run), ["concat"], Reader(run))
-    (tap,) = asked.vectors.taps()
-    readings = [asked.reader.read(word) for word in ("ab", "<unk>:ab", "ab")]
-    known_E, unknown_E, again_E = asked.units_of(readings, tap=tap).of(readings)
-    alone_E = asked.units_of(readings[1:2], tap=tap).of(readings[1:2])[0]
+    opened = OpenVectors(Vectors(run), ["concat"], Reader(run))
+    (tap,) = opened.vectors.taps()
+    readings = [opened.reader.read(word) for word in ("ab", "<unk>:ab", "ab")]
+    known_E, unknown_E, again_E = opened.units_of(readings, tap=tap).of(readings)
+    alone_E = opened.units_of(readings[1:2], tap=tap).of(readings[1:2])[0]
     assert torch.equal(known_E, again_E)
     assert unknown_E.tolist() == pytest.approx(alone_E.tolist())
     assert not torch.allclose(known_E, unknown_E)

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors import cache, search
-from charlm.insight.vectors.neighbours import neighbours, neighbours_in, vectors_in
+from charlm.insight.vectors.inputs import open_vectors
+from charlm.insight.vectors.neighbours import Neighbourhood, neighbours, neighbours_in, vectors_in
+from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.model.build import build_model
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms, FormTable
@@ -65,8 +67,16 @@ def run_of(encoder: Encoder, *, normalisation: Normalisation | None = None) -> L
     return LoadedRun(Path("toy"), info, inventory, joined, epoch=1, weights_sha256="")
 
 
+def hoods(
+    run: LoadedRun, words: str | list[str], *, k: int = 10, **options: object
+) -> tuple[Neighbourhood, ...]:
+    """The neighbours in a run that is loaded already."""
+    opened = open_vectors(VectorsOptions(**options), run=run)  # type: ignore[arg-type]
+    return neighbours_in(opened, words, k=k)
+
+
 def test_words_come_by_falling_cosine_and_equal_ones_by_id() -> None:
-    (found,) = neighbours_in(run_of(LetterCounts()), "a", at="counts")
+    (found,) = hoods(run_of(LetterCounts()), "a", at="counts")
     assert (found.word, found.form, found.is_known, found.tap) == ("a", "a", True, "counts")
     # aaab is (3, 1); ab and ba (1, 1); b (0, 1); c (0, 0): no direction, so no likeness
     assert found.nearest == (
@@ -79,20 +89,20 @@ def test_words_come_by_falling_cosine_and_equal_ones_by_id() -> None:
 
 
 def test_a_word_outside_the_vocabulary_is_read_by_its_spelling() -> None:
-    (found,) = neighbours_in(run_of(LetterCounts()), ["bbbz"], k=2, at="counts")
+    (found,) = hoods(run_of(LetterCounts()), ["bbbz"], k=2, at="counts")
     assert not found.is_known
     assert found.nearest == (("b", 1.0), ("ab", HALF))
 
 
 def test_a_zero_vector_is_like_nothing_and_gives_no_nan() -> None:
-    (found,) = neighbours_in(run_of(LetterCounts()), ["c"], at="counts")
+    (found,) = hoods(run_of(LetterCounts()), ["c"], at="counts")
     assert [near.similarity for near in found.nearest] == [0.0] * 5
     assert [near.word for near in found.nearest] == ["b", "ab", "ba", "aaab", "a"]
 
 
 def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours() -> None:
     run = run_of(LetterCounts())
-    found = neighbours_in(run, ["a", "aa", "<unk>", "</s>", "<unk>:a"], k=100, at="counts")
+    found = hoods(run, ["a", "aa", "<unk>", "</s>", "<unk>:a"], k=100, at="counts")
     names = [[near.word for near in each.nearest] for each in found]
     assert all(not {"<unk>", "</s>"} & set(each) for each in names)
     assert ["a" in each for each in names] == [False, True, True, True, False]
@@ -112,7 +122,7 @@ class Gated(LetterCounts):
 def test_a_tap_of_one_number_has_values_but_no_neighbours() -> None:
     run = run_of(Gated())
     with pytest.raises(ConfigError) as caught:
-        neighbours_in(run, ["ab"], at="gate")
+        hoods(run, ["ab"], at="gate")
     assert str(caught.value) == (
         "at: 'gate' is one number a form, which has no direction; expected a tap of vectors; "
         "leave it out for the last"
@@ -122,7 +132,7 @@ def test_a_tap_of_one_number_has_values_but_no_neighbours() -> None:
 
 def test_the_last_tap_is_taken_where_none_is_said() -> None:
     run = run_of(LetterCounts())
-    (last,) = neighbours_in(run, ["abb"], k=1)
+    (last,) = hoods(run, ["abb"], k=1)
     assert last.tap == "mirrored"
     assert vectors_in(run, ["abb"]).tolist() == [[2, 1]]
     assert vectors_in(run, ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
@@ -130,15 +140,15 @@ def test_the_last_tap_is_taken_where_none_is_said() -> None:
 
 def test_several_taps_answer_one_after_the_other() -> None:
     run = run_of(LetterCounts())
-    found = neighbours_in(run, ["a", "abb"], k=2, at=["mirrored,counts", "counts"])
+    found = hoods(run, ["a", "abb"], k=2, at=["mirrored,counts", "counts"])
     asked = [(each.tap, each.word) for each in found]
     assert asked == [("mirrored", "a"), ("mirrored", "abb"), ("counts", "a"), ("counts", "abb")]
     for each in found:
-        assert neighbours_in(run, each.word, k=2, at=each.tap) == (each,)
+        assert hoods(run, each.word, k=2, at=each.tap) == (each,)
 
 
 def test_all_taps_are_those_that_are_no_gates() -> None:
-    found = neighbours_in(run_of(Gated()), ["ab"], k=1, at="all")
+    found = hoods(run_of(Gated()), ["ab"], k=1, at="all")
     assert [each.tap for each in found] == ["counts", "mirrored", "output"]
 
 
@@ -148,7 +158,7 @@ def test_the_output_has_vectors_of_words_alone() -> None:
         run.model.output.words.weight.zero_()  # type: ignore[union-attr]  # a softmax
         for row, direction in ((2, [1.0, 0.0]), (3, [1.0, 1.0]), (6, [-1.0, 0.0])):
             run.model.output.words.weight[row] = torch.tensor(direction)  # type: ignore[union-attr]
-    (found,) = neighbours_in(run, "b", at="output")
+    (found,) = hoods(run, "b", at="output")
     assert found.nearest == (("ab", HALF), ("ba", 0.0), ("c", 0.0), ("a", 0.0), ("aaab", -1.0))
     assert vectors_in(run, ["ab"], at="output").tolist() == [[1, 1]]
     message = (
@@ -156,35 +166,35 @@ def test_the_output_has_vectors_of_words_alone() -> None:
         "of its 8 words, or another tap"
     )
     with pytest.raises(ConfigError) as caught:
-        neighbours_in(run, "abb", at="output")
+        hoods(run, "abb", at="output")
     assert str(caught.value) == message
     with pytest.raises(ConfigError) as caught:
         vectors_in(run, ["abb"], at="output")
     assert str(caught.value) == message
-    beside = neighbours_in(run, "abb", at="counts,output")
+    beside = hoods(run, "abb", at="counts,output")
     assert [len(each.nearest) for each in beside] == [6, 0]
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(LetterCounts())
     words = ["a", "bbbz", "c"]
-    whole = neighbours_in(run, words)
+    whole = hoods(run, words)
     monkeypatch.setattr(nll, "FORMS_AT_ONCE", 2)
     monkeypatch.setattr(cache, "WORDS_AT_ONCE", 3)
     monkeypatch.setattr(search, "ROWS_AT_ONCE", 3)
     monkeypatch.setattr(search, "CANDIDATES_AT_ONCE", 2)
     monkeypatch.setattr(search, "SCORES_AT_ONCE", 8)  # a query at a time
-    assert neighbours_in(run, words) == whole
+    assert hoods(run, words) == whole
     assert vectors_in(run, words).shape == (3, 2)
 
 
 def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
     run = run_of(LetterCounts(), normalisation=Normalisation(lower=True))
-    (read,) = neighbours_in(run, ["AB"], k=1, at="counts")
+    (read,) = hoods(run, ["AB"], k=1, at="counts")
     assert (read.word, read.form, read.is_known) == ("AB", "ab", True)
-    (raw,) = neighbours_in(run, ["aB"], k=1, at="counts", raw=True)
+    (raw,) = hoods(run, ["aB"], k=1, at="counts", raw=True)
     assert (raw.form, raw.is_known) == ("aB", False)
-    (lowered,) = neighbours_in(run, ["aB"], k=1, at="counts", raw=True, lower=True)
+    (lowered,) = hoods(run, ["aB"], k=1, at="counts", raw=True, lower=True)
     assert (lowered.form, lowered.is_known) == ("ab", True)
 
 
@@ -192,7 +202,6 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
     ("words", "options", "message"),
     [
         (["a"], {"at": "highway"}, "at: found 'highway'; expected one of counts, mirrored, output"),
-        (["a"], {"k": 0}, "k: found 0; expected 1 or more"),
         ([], {}, "words: found none; expected at least one"),
         (["a", ""], {}, "word '': is read as nothing; expected one word"),
         ([" \t"], {"raw": True}, "word ' \\t': is read as nothing; expected one word"),
@@ -212,15 +221,15 @@ def test_what_cannot_be_answered_is_one_line(
 ) -> None:
     run = run_of(LetterCounts(), normalisation=Normalisation(tokenise="simple"))
     with pytest.raises(ConfigError) as caught:
-        neighbours_in(run, words, **options)  # type: ignore[arg-type]  # wrong ones, too
+        hoods(run, words, **options)  # type: ignore[arg-type]  # wrong ones, too
     assert str(caught.value) == message
 
 
 def test_an_encoder_that_reads_no_spelling_knows_its_words_alone() -> None:
     run = run_of(LetterCounts(reads_spelling=False))
-    assert neighbours_in(run, ["a"])[0].is_known
+    assert hoods(run, ["a"])[0].is_known
     with pytest.raises(ConfigError) as caught:
-        neighbours_in(run, ["a", "aab"])
+        hoods(run, ["a", "aab"])
     assert str(caught.value) == (
         "word 'aab': not in the vocabulary of toy, which does not read spellings; expected one of "
         "its 8 words, or a run with a character encoder"
@@ -259,7 +268,7 @@ def test_a_trained_run_agrees_with_a_slow_loop_over_all_words(tiny_run: Path, at
 
 
 def test_a_neighbourhood_as_json_names_its_parts() -> None:
-    (found,) = neighbours_in(run_of(LetterCounts()), ["a"], k=1, at="counts")
+    (found,) = hoods(run_of(LetterCounts()), ["a"], k=1, at="counts")
     assert found.to_dict() == {
         "word": "a",
         "form": "a",
@@ -273,5 +282,5 @@ def test_a_folder_that_is_no_run_is_one_line(tiny_run: Path, tmp_path: Path) -> 
     shutil.copy(tiny_run / "vocab.json", tmp_path)
     with pytest.raises(DataError, match="not a run"):
         neighbours(["a"], model=tmp_path, device="cpu")
-    with pytest.raises(ConfigError, match="k: found 0; expected 1 or more"):
+    with pytest.raises(ConfigError, match="^-k 0: expected 1 or more$"):
         neighbours(["a"], model=tmp_path / "none", k=0)

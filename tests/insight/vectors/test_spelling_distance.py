@@ -83,5 +83,5 @@ def test_a_vocabulary_without_words_of_letters_is_one_line(run_of_vectors: MakeR
     assert str(caught.value) == (
         f"{run}: no word of letters alone; expected some in its vocabulary"
     )
-    with pytest.raises(ConfigError, match="^edit_distance: found 0; expected 1 or more words$"):
+    with pytest.raises(ConfigError, match="^--edit-distance 0: expected 1 or more$"):
         spelling_distance(0, model=run)

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError
+from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import neighbours_in, vectors_in
+from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
@@ -53,7 +55,8 @@ def test_both_sides_of_a_mixture_have_taps() -> None:
 
 def test_a_word_side_answers_for_words_alone() -> None:
     run = run_of(GATE, SOFTMAX)
-    found = neighbours_in(run, ["cat", "caat"], at="word,char-cnn")
+    both = open_vectors(VectorsOptions(at="word,char-cnn"), run=run)
+    found = neighbours_in(both, ["cat", "caat"])
     assert [(each.tap, each.word, len(each.nearest)) for each in found] == [
         ("word", "cat", 2),
         ("word", "caat", 0),
@@ -62,7 +65,7 @@ def test_a_word_side_answers_for_words_alone() -> None:
     ]
     for at in ("word", "word,output"):
         with pytest.raises(ConfigError) as caught:
-            neighbours_in(run, ["cat", "caat"], at=at)
+            neighbours_in(open_vectors(VectorsOptions(at=at), run=run), ["cat", "caat"])
         assert str(caught.value) == (
             "word 'caat': not in the vocabulary of toy, and 'word' reads no spellings; expected "
             "one of its 5 words, or another tap"

@@ -1,0 +1,162 @@
+"""The options of the questions that `charlm nn` answers: what all of them share, and their own.
+
+What an option is called and what is said of it stands once: the command has the options of every
+question, a function those of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from charlm.options import Device, Model, Opt
+
+Tap = str | Sequence[str] | None
+Paths = str | Path | Sequence[str | Path]
+
+WORDS = Opt(
+    "Words of the vocabulary, or any other spelling; further files after an option that measures "
+    "files.",
+    metavar="WORD",
+    cli_type=list[str] | None,
+    is_argument=True,
+)
+K = Opt("Nearest words of each.", least=1, metavar="N", flags=("-k",))
+ANALOGY = Opt("Words nearest to this sum of words, in quotes.", metavar="'A - B + C'")
+VECTORS = Opt(
+    "File to write in word2vec's text format: the vocabulary's vectors, </s> and <unk> first; with "
+    "a WORD those of the given words alone.",
+    metavar="FILE",
+    cli_type=Path | None,
+    flags=("--vectors",),
+)
+MEASURES = "Measures"
+EDIT_DISTANCE = Opt(
+    "Mean edit distance of the N most frequent words of letters to their nearest words, at every "
+    "tap if not said: table 6 of Kim et al. as a number.",
+    MEASURES,
+    least=1,
+    metavar="N",
+    flags=("--edit-distance",),
+)
+FILES = Opt("Files of questions, or of pairs of words.", MEASURES, metavar="FILE...")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TapOptions:
+    """Of which model, and at which of its points."""
+
+    model: Model = None
+    at: Annotated[
+        Tap,
+        Opt(
+            "Points of the model: char-cnn is before and highway after the highway layers, output "
+            "the output layer's vectors, all every one but gates; `charlm info` lists a run's; the "
+            "encoder's last if not given.",
+            metavar="TAP,...",
+            cli_type=list[str] | None,
+        ),
+    ] = None
+    device: Device = "auto"
+    tell: Annotated[
+        Callable[[str], Any] | None,
+        Opt("Hears of work that takes long, and of vectors not kept.", is_for_python=True),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsOptions(TapOptions):
+    """The vectors that a question is about, and how words are read."""
+
+    raw: Annotated[
+        bool, Opt("Words as they stand, without the run's normalisation.", "How words are read")
+    ] = False
+    lower: Annotated[
+        bool, Opt("Words in lower case, those of files too.", "How words are read")
+    ] = False
+
+
+@dataclass(frozen=True)
+class NeighboursOptions(VectorsOptions):
+    """The words nearest to words."""
+
+    words: Annotated[str | Sequence[str], WORDS]
+    _: KW_ONLY
+    k: Annotated[int, K] = 10
+
+
+@dataclass(frozen=True)
+class AnalogyOptions(VectorsOptions):
+    """The words nearest to a sum of words."""
+
+    expression: Annotated[str, ANALOGY]
+    _: KW_ONLY
+    k: Annotated[int, K] = 10
+
+
+@dataclass(frozen=True)
+class MeasureOptions(VectorsOptions):
+    """What is measured over files."""
+
+    files: Annotated[Paths, FILES]
+
+
+@dataclass(frozen=True)
+class SpellingDistanceOptions(TapOptions):
+    """How near in spelling the nearest words are."""
+
+    n_words: Annotated[int, EDIT_DISTANCE]
+    _: KW_ONLY
+    k: Annotated[int, K] = 10
+
+
+@dataclass(frozen=True)
+class WriteVectorsOptions(VectorsOptions):
+    """A file of vectors."""
+
+    path: Annotated[str | Path, VECTORS]
+    words: Annotated[str | Sequence[str], WORDS] = ()
+
+
+@dataclass(frozen=True)
+class NnOptions(VectorsOptions):
+    """One of these questions: words, or one of the options in their place."""
+
+    words: Annotated[Sequence[str], WORDS] = ()
+    _: KW_ONLY
+    k: Annotated[int, K] = 10
+    analogy: Annotated[str | None, ANALOGY] = None
+    vectors: Annotated[str | Path | None, VECTORS] = None
+    analogies: Annotated[
+        Sequence[Path],
+        Opt(
+            "Questions, four words a line (Google's layout): the share answered, by section.",
+            MEASURES,
+            metavar="FILE...",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    similarity: Annotated[
+        Sequence[Path],
+        Opt(
+            "Word pairs with scores, TABs between: Spearman's rho of scores and cosines.",
+            MEASURES,
+            metavar="FILE...",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    normalise: Annotated[
+        Sequence[Path],
+        Opt(
+            "Noisy TAB normal words: how often the normal one is among the 1, 5, 10 nearest.",
+            MEASURES,
+            metavar="FILE...",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    edit_distance: Annotated[int | None, EDIT_DISTANCE] = None
+
+
+def shared(options: TapOptions, kind: type[TapOptions]) -> dict[str, Any]:
+    """Those of the options that all questions of a kind have, by name."""
+    return {field.name: getattr(options, field.name) for field in fields(kind)}

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import charlm
 from charlm.cli import app
 from charlm.errors import ConfigError
+from charlm.insight.report_options import ReportOptions
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
 from charlm.insight.vectors.word2vec import write_vectors
 
@@ -81,6 +82,8 @@ def test_functions_refuse_it_too() -> None:
 def test_functions_refuse_it_too_where_their_options_are_one_object() -> None:
     with pytest.raises(ConfigError, match=r"model\.safetensors: would be written over"):
         write_vectors(WriteVectorsOptions("r/model.safetensors", model="r"))
+    with pytest.raises(ConfigError, match=r"r/run\.json: would be written over"):
+        charlm.report(ReportOptions("r", out="r/run.json"))
 
 
 def test_an_older_output_is_replaced() -> None:

@@ -10,8 +10,9 @@ import torch
 import charlm
 from charlm.errors import DataError
 from charlm.insight.info import RunFacts, facts_of, info
-from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import curves_as_json
+from charlm.insight.report_options import ReportOptions
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
 
@@ -107,7 +108,7 @@ def test_a_softmax_temperature_is_in_the_perplexity_as_it_is_in_the_weights(
     )
     (found,) = facts_of(run).perplexities
     (evaluated,) = charlm.evaluate(run, data=corpus_dir, split="valid", device="cpu", threads=1)
-    (curve,) = curves_as_json(Subject([run], wanted=Wanted(device="cpu"), on_stage=print))
+    (curve,) = curves_as_json(Subject(ReportOptions(run, device="cpu")))
     of_epoch = json.loads((run / "log.jsonl").read_text())["valid_ppl"]
     assert found.ppl == pytest.approx(evaluated.by_state["carried"].ppl, rel=1e-6)
     assert found.ppl < of_epoch - 0.01

@@ -15,7 +15,8 @@ from charlm.insight.perplexity_bands import (
     position_bands,
     position_systems,
 )
-from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.report_options import ReportOptions
 from charlm.insight.surprisal import TextReading, extreme_sentences
 from charlm.ngram.word_ids import END
 from charlm.run.folder import LOG
@@ -25,12 +26,8 @@ from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity
 from charlm.training.train import train
 
 
-def unheard(stage: str) -> None:
-    pass
-
-
 def subject_of(*runs: Path, data: Path | None = None) -> Subject:
-    return Subject(runs, wanted=Wanted(data=data, device="cpu", threads=1), on_stage=unheard)
+    return Subject(ReportOptions(runs, data=data, device="cpu", threads=1))
 
 
 @pytest.fixture(scope="module")

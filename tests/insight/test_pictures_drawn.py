@@ -18,8 +18,9 @@ from charlm.insight.filters import FilterMatches
 from charlm.insight.pictures import PICTURES, draw, filter, words
 from charlm.insight.pictures.canvas import DOTS_PER_INCH, Drawn, require_format, save, save_rows
 from charlm.insight.pictures.gate import by_rank
-from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.subject import Subject
 from charlm.insight.pictures.words import named
+from charlm.insight.report_options import ReportOptions
 from charlm.insight.vectors.projection import Plane, WordMap
 from charlm.run.curve import TRAINING, VALIDATION
 from charlm.training.train import train
@@ -44,14 +45,9 @@ HEADERS = {
 }
 
 
-def unheard(stage: str) -> None:
-    pass
-
-
 @pytest.fixture(scope="module")
 def subject(tiny_run: Path, corpus_dir: Path) -> Subject:
-    wanted = Wanted(data=corpus_dir, device="cpu", threads=1)
-    return Subject([tiny_run], wanted=wanted, on_stage=unheard)
+    return Subject(ReportOptions(tiny_run, data=corpus_dir, device="cpu", threads=1))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +64,7 @@ def gated(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Subject
         device="cpu",
         precision="fp32",
     )
-    return Subject([run], wanted=Wanted(device="cpu", threads=1), on_stage=unheard)
+    return Subject(ReportOptions(run, device="cpu", threads=1))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +101,7 @@ def test_a_run_of_any_name_stands_in_legends_and_on_axes_as_it_is_called(
     tiny_run: Path, corpus_dir: Path, tmp_path: Path, name: str, shown: str
 ) -> None:
     runs = [shutil.copytree(tiny_run, tmp_path / each) for each in (name, "other")]
-    subject = Subject(runs, wanted=Wanted(data=corpus_dir, device="cpu"), on_stage=unheard)
+    subject = Subject(ReportOptions(runs, data=corpus_dir, device="cpu"))
     drawn = [draw("curves", subject), draw("bands", subject)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of what the font lacks
@@ -251,7 +247,7 @@ def test_character_pictures_of_a_word_model_are_refused(corpus_dir: Path, tmp_pa
     small = ["encoder.dim=4", "context.dim=4"]
     options = {"epochs": 1, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
     train(data=corpus_dir, out=tmp_path / "w", arch="word-small", overrides=small, **options)
-    subject = Subject([tmp_path / "w"], wanted=Wanted(device="cpu", threads=1), on_stage=unheard)
+    subject = Subject(ReportOptions(tmp_path / "w", device="cpu", threads=1))
     with pytest.raises(ConfigError) as caught:
         draw("ngrams", subject)
     assert str(caught.value) == (

@@ -4,8 +4,6 @@ Each thing is computed when it is first asked for, and once: a picture and the p
 What is about one model is about the first of the runs.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,52 +12,45 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.encoded_pieces import character_encoder, require_tap
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
+from charlm.insight.report_options import ReportOptions
 from charlm.insight.surprisal import ORDER, TextReading, read_text
 from charlm.insight.vectors.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
 from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
-from charlm.scoring.evaluation.comparison.results import Split
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 from charlm.text.corpus.sentences import split_path
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What was asked for beside the runs."""
-
-    data: Path | None = None
-    split: Split = "test"
-    at: str | None = None  # a tap, of the map of words
-    filter: int | None = None
-    device: str = "auto"
-    threads: int | None = None
 
 
 class Subject:
     """Runs to look at, the first of them in detail."""
 
-    def __init__(
-        self, paths: Sequence[Path], *, wanted: Wanted, on_stage: Callable[[str], None]
-    ) -> None:
+    def __init__(self, options: ReportOptions) -> None:
         """Opens every run, so that a damaged one costs no time of the others.
 
         Raises:
             ConfigError: one run twice; a device that is not there.
             DataError: a run that is not what was expected.
         """
-        set_threads(wanted.threads)
-        self.wanted, self.on_stage = wanted, on_stage
-        self.members: tuple[Contender, ...] = contenders(paths, taken=baseline_name(ORDER))
-        self.paths = tuple(paths)
+        set_threads(options.threads)
+        self.options = options
+        runs = [options.runs] if isinstance(options.runs, str | Path) else options.runs
+        self.paths = tuple(map(Path, runs)) or (which_run(None),)
+        self.members: tuple[Contender, ...] = contenders(self.paths, taken=baseline_name(ORDER))
         self.names = tuple(member.name for member in self.members)
+
+    def on_stage(self, stage: str) -> None:
+        """Tells whoever wants to know what is done now."""
+        if self.options.on_stage is not None:
+            self.options.on_stage(stage)
 
     @cached_property
     def run(self) -> LoadedRun:
         """The first run."""
-        return load_run(self.paths[0], device=pick_device(self.wanted.device))
+        return load_run(self.paths[0], device=pick_device(self.options.device))
 
     def check(self) -> None:
         """Refuse a tap or filter that the first run has not, and a text, before it takes long.
@@ -68,12 +59,12 @@ class Subject:
             ConfigError: there is no such tap or filter.
             DataError: there is no such text.
         """
-        require_tap(self.run, self.wanted.at)
-        if self.wanted.filter is not None:
-            require_filter(self.run, self.wanted.filter)
-        if self.wanted.data is not None:
-            for split in ("train", self.wanted.split):
-                split_path(self.wanted.data, split)
+        require_tap(self.run, self.options.at)
+        if self.options.filter is not None:
+            require_filter(self.run, self.options.filter)
+        if self.options.data is not None:
+            for split in ("train", self.options.split):
+                split_path(self.options.data, split)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -118,7 +109,7 @@ class Subject:
     @cached_property
     def words(self) -> WordMap:
         """Words in the plane."""
-        return word_map(self.run, at=self.wanted.at)
+        return word_map(self.run, at=self.options.at)
 
     @cached_property
     def transform(self) -> tuple[TransformGate, ...]:
@@ -133,7 +124,7 @@ class Subject:
     @cached_property
     def filter(self) -> FilterMatches:
         """What the filter asked for responds to."""
-        return filter_matches(self.run, self.wanted.filter)
+        return filter_matches(self.run, self.options.filter)
 
     @cached_property
     def reading(self) -> TextReading:
@@ -142,16 +133,16 @@ class Subject:
         Raises:
             ConfigError: no corpus directory was given.
         """
-        if self.wanted.data is None:
+        if self.options.data is None:
             raise ConfigError(
                 "--data: not given; expected the corpus directory with train.txt and "
-                f"{self.wanted.split}.txt, which perplexities need"
+                f"{self.options.split}.txt, which perplexities need"
             )
         return read_text(
             self.members,
-            data=self.wanted.data,
-            split=self.wanted.split,
-            device=self.wanted.device,
-            threads=self.wanted.threads,
+            data=self.options.data,
+            split=self.options.split,
+            device=self.options.device,
+            threads=self.options.threads,
             on_stage=self.on_stage,
         )

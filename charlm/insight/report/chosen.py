@@ -4,8 +4,6 @@ The paper's own words (Kim et al., 2016, table 6) where the vocabulary holds the
 two models can be laid side by side; else words of the vocabulary, frequent and less frequent.
 """
 
-from collections.abc import Sequence
-
 from charlm.insight.encoded_pieces import require_words
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import short
@@ -26,14 +24,14 @@ LEAST_LETTERS = 4  # of a word of our choice
 N_NEAREST = 5
 
 
-def neighbour_table(subject: Subject, words: Sequence[str]) -> Json:
-    """The nearest words of `words`, or of our choice, tap by tap.
+def neighbour_table(subject: Subject) -> Json:
+    """The nearest words of those asked about, or of our choice, tap by tap.
 
     Raises:
         ConfigError: a word that is none, or that the run cannot read.
     """
-    run = subject.run
-    asked = list(words) or chosen_words(run)
+    run, words = subject.run, subject.options.word
+    asked = words or chosen_words(run)
     # Words of the vocabulary are normalised already, and need not survive it a second time.
     opened = open_vectors(VectorsOptions(at=ALL, raw=not words), run=run)
     hoods = neighbours_in(opened, asked, k=N_NEAREST)

@@ -3,7 +3,7 @@
 What they cannot give stands under `missing` with its reason: nothing is left out in silence.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
@@ -28,6 +28,7 @@ Section = Callable[[Subject], object]
 NEIGHBOURS = "neighbours"
 # What looks into the run alone: it may lack the part that a section is about.
 OF_THE_RUN: dict[str, tuple[str, Section]] = {
+    NEIGHBOURS: ("nearest words", neighbour_table),
     "card": ("model card", card_rows),
     "curves": ("learning curves", curves_as_json),
     "words": ("map of words", words_as_json),
@@ -59,8 +60,8 @@ class Content:
     missing: tuple[tuple[str, str], ...]
 
 
-def content_of(subject: Subject, *, words: Sequence[str]) -> Content:
-    """What the page shows; `words` are those whose neighbours are shown, none for a choice of ours.
+def content_of(subject: Subject) -> Content:
+    """What the page shows.
 
     Raises:
         ConfigError: a word that cannot be asked about.
@@ -72,16 +73,14 @@ def content_of(subject: Subject, *, words: Sequence[str]) -> Content:
         f"{subject.run.info.arch} on {subject.run.info.corpus.get('name', 'a corpus')}"
     )
     missing: list[tuple[str, str]] = []
-    of_words = ("nearest words", lambda subject: neighbour_table(subject, words))
-    sections: dict[str, tuple[str, Section]] = {NEIGHBOURS: of_words, **OF_THE_RUN}
-    for key, (name, section) in sections.items():
+    for key, (name, section) in OF_THE_RUN.items():
         try:
             content[key] = section(subject)
         except (ConfigError, DataError) as error:
-            if words and key == NEIGHBOURS:  # what was asked for by name
+            if subject.options.word and key == NEIGHBOURS:  # what was asked for by name
                 raise
             missing.append((name, str(error)))
-    if subject.wanted.data is None:
+    if subject.options.data is None:
         names = ", ".join(name for name, _ in OF_THE_TEXT.values())
         corpus = subject.run.info.corpus.get("name", "this model")
         reason = f"need a text; make the report with --data DIR, the corpus directory of {corpus!r}"

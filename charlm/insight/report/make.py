@@ -3,17 +3,16 @@
 The first run is looked at in detail, the others stand beside it where runs can be compared.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw, require_picture
-from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
-from charlm.run.which import which_run
+from charlm.insight.report_options import ReportOptions
+from charlm.options import keywords
 from charlm.text.io.files import write_bytes
 from charlm.text.io.overwrite import keeps_inputs, require_distinct
 from charlm.text.io.paths import make_folder, require_place
@@ -43,76 +42,39 @@ class Report:
 
 
 @keeps_inputs("out", "data_out")
-def report(
-    runs: str | Path | Sequence[str | Path] = (),
-    *,
-    data: str | Path | None = None,
-    split: Literal["test", "valid"] = "test",
-    out: str | Path | None = None,
-    picture: str | None = None,
-    pictures: str | Path | None = None,
-    data_out: str | Path | None = None,
-    word: str | Sequence[str] = (),
-    at: str | None = None,
-    filter: int | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-    on_stage: Callable[[str], None] | None = None,
-) -> Report:
+@keywords(ReportOptions)
+def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
 
-    `runs` are run directories, else $CHARLM_MODEL, else the newest finished run under exp/. `data`
-    is the corpus directory for all that needs a text; it is read on the spot, and Kneser–Ney is
-    estimated from its train.txt. `picture` goes to `out` (PICTURE.png; or .svg), its numbers to
-    `data_out`. `pictures` is a folder for all pictures that the runs can give, each as PNG, SVG and
-    TSV; a page is written beside them only where `out` says so. `word` are the words whose
-    neighbours are shown, `at` is the tap of the map of words, `filter` a number from 1.
+    The text in `data` is read on the spot, and Kneser–Ney is estimated from its train.txt. One
+    picture goes to `out` (PICTURE.png; or .svg), its numbers to `data_out`.
 
     Raises:
         ConfigError: options that contradict each other or do not exist; one run twice; a picture
             that the first run cannot give; no data for one that needs a text.
         DataError: a run or text that is not what was expected.
     """
-    _check(picture, pictures=pictures, data_out=data_out, out=out)
-    _check_heeded(picture, pictures=pictures, out=out, word=word, at=at, filter=filter)
-    wanted = Wanted(
-        data=None if data is None else Path(data),
-        split=split,
-        at=at,
-        filter=filter,
-        device=device,
-        threads=threads,
-    )
-    paths = [Path(runs)] if isinstance(runs, str | Path) else list(map(Path, runs))
-    subject = Subject(paths or [which_run(None)], wanted=wanted, on_stage=on_stage or _unheard)
-    words = [word] if isinstance(word, str) else list(word)
-    if picture is not None:
-        return _one_picture(subject, picture, out=Path(out or f"{picture}.png"), data_out=data_out)
+    _check(options)
+    _check_heeded(options)
+    subject, out = Subject(options), options.out
+    if options.picture is not None:
+        return _one_picture(subject, options.picture, data_out=options.data_out)
     written = _Written([], {})
-    if pictures is not None:
-        _write_pictures(subject, Path(pictures), written=written)
-    if pictures is None or out is not None:
-        _write_page(subject, Path(out or PAGE), words=words, written=written)
+    if options.pictures is not None:
+        _write_pictures(subject, Path(options.pictures), written=written)
+    if options.pictures is None or out is not None:
+        _write_page(subject, Path(out or PAGE), written=written)
     return _result(subject, written)
 
 
-def _unheard(stage: str) -> None:
-    """Nobody wants to know."""
-
-
-def _check(
-    picture: str | None,
-    *,
-    pictures: str | Path | None,
-    data_out: str | Path | None,
-    out: str | Path | None,
-) -> None:
-    require_place(out, option="--out")
+def _check(options: ReportOptions) -> None:
+    picture, pictures, data_out = options.picture, options.pictures, options.data_out
+    require_place(options.out, option="--out")
     require_place(data_out, option="--data-out")
-    require_distinct({"--out": out, "--data-out": data_out})
+    require_distinct({"--out": options.out, "--data-out": data_out})
     if picture is not None:
         require_picture(picture)
-        canvas.require_format(out or f"{picture}.png")
+        canvas.require_format(options.out or f"{picture}.png")
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
     elif pictures is not None and Path(pictures).is_file():
@@ -123,21 +85,14 @@ def _check(
         )
 
 
-def _check_heeded(
-    picture: str | None,
-    *,
-    pictures: str | Path | None,
-    out: str | Path | None,
-    word: str | Sequence[str],
-    at: str | None,
-    filter: int | None,
-) -> None:
+def _check_heeded(options: ReportOptions) -> None:
     """Refuse what nothing that is made would heed."""
+    picture, pictures, at, filter = options.picture, options.pictures, options.at, options.filter
     if filter is not None and pictures is None and picture != "filter":
         raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
     if at is not None and picture not in (None, "words"):
         raise ConfigError(f"--at {at}: is for the page and the picture 'words'; leave it out")
-    if word and (picture is not None or (pictures is not None and out is None)):
+    if options.word and (picture is not None or (pictures is not None and options.out is None)):
         raise ConfigError("--word: is for the page, which is not made; leave it out")
 
 
@@ -149,10 +104,8 @@ class _Written:
     missing: dict[str, list[str]]  # by reason: what there is not for it
 
 
-def _one_picture(
-    subject: Subject, picture: str, *, out: Path, data_out: str | Path | None
-) -> Report:
-    drawn = draw(picture, subject)
+def _one_picture(subject: Subject, picture: str, *, data_out: str | Path | None) -> Report:
+    drawn, out = draw(picture, subject), Path(subject.options.out or f"{picture}.png")
     canvas.save(drawn, out)
     written = _Written([out], {})
     if data_out is not None:
@@ -169,7 +122,7 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
         try:
             drawn = draw(name, subject)
         except (ConfigError, DataError) as error:
-            if name in OF_A_TEXT and subject.wanted.data is not None:
+            if name in OF_A_TEXT and subject.options.data is not None:
                 raise
             written.missing.setdefault(str(error), []).append(f"picture {name}")
             continue
@@ -180,9 +133,9 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
         written.files.extend(folder / each for each in names)
 
 
-def _write_page(subject: Subject, out: Path, *, words: list[str], written: _Written) -> None:
+def _write_page(subject: Subject, out: Path, *, written: _Written) -> None:
     subject.check()
-    content = content_of(subject, words=words)
+    content = content_of(subject)
     write_bytes(out, page(content.sections), through_links=True)
     written.files.append(out)
     for section, reason in content.missing:

@@ -8,16 +8,16 @@ import pytest
 
 import charlm
 from charlm.errors import DataError
-from charlm.insight.pictures.subject import Subject, Wanted
+from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.chosen import neighbour_table
 from charlm.insight.report.maps import words_as_json
 from charlm.insight.report.tables import card_rows, sentences_as_json
+from charlm.insight.report_options import ReportOptions
 from charlm.run.folder import CARD
 
 
-def subject_of(run: Path, *, data: Path | None = None) -> Subject:
-    wanted = Wanted(data=data, device="cpu", threads=1)
-    return Subject([run], wanted=wanted, on_stage=lambda stage: None)
+def subject_of(run: Path, *, data: Path | None = None, word: str = "") -> Subject:
+    return Subject(ReportOptions(run, data=data, word=word, device="cpu", threads=1))
 
 
 def test_the_card_is_its_rows_less_the_heading_as_they_were_before_they_were_escaped(
@@ -47,7 +47,7 @@ def test_a_sentence_has_the_mean_of_its_tokens_as_evaluate_has_them(
 
 
 def test_similarities_are_those_of_nn_for_the_page_to_round(tiny_run: Path) -> None:
-    (*_, tap) = neighbour_table(subject_of(tiny_run), ["cat"])["taps"]  # type: ignore[misc]
+    (*_, tap) = neighbour_table(subject_of(tiny_run, word="cat"))["taps"]  # type: ignore[misc]
     (hood,) = charlm.neighbours("cat", model=tiny_run, at=tap["tap"], k=5, device="cpu")
     assert tap["columns"][0]["nearest"] == [list(near) for near in hood.nearest]
 
@@ -75,7 +75,7 @@ def test_words_that_are_asked_for_are_read_as_the_run_reads_text(
         threads=1,
         device="cpu",
     )
-    (*_, tap) = neighbour_table(subject_of(run), ["CAT"])["taps"]  # type: ignore[misc]
+    (*_, tap) = neighbour_table(subject_of(run, word="CAT"))["taps"]  # type: ignore[misc]
     assert [(each["word"], each["known"]) for each in tap["columns"]] == [("cat", True)]
 
 

@@ -1,0 +1,99 @@
+"""The options of `charlm report`, of the page and of its pictures."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charlm.options import Device, Opt, Threads
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Which runs are shown, with what text, and what is written of them."""
+
+    runs: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "Run directories, the first shown in detail; else $CHARLM_MODEL, else the newest "
+            "finished in exp/.",
+            metavar="RUN",
+            cli_type=list[Path] | None,
+            is_argument=True,
+        ),
+    ] = ()
+    _: KW_ONLY
+    data: Annotated[
+        str | Path | None,
+        Opt(
+            "Corpus directory with train.txt and the text, for all that needs perplexities.",
+            metavar="DIR",
+            cli_type=Path | None,
+        ),
+    ] = None
+    split: Annotated[
+        Literal["test", "valid"], Opt("Part of the corpus directory that is read.")
+    ] = "test"
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "Page to write, report.html if not given; picture, .png or .svg.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    word: Annotated[
+        str | Sequence[str],
+        Opt(
+            "Word whose nearest words the page shows; once for each of several.",
+            metavar="WORD",
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    at: Annotated[
+        str | None,
+        Opt("Point of the encoder for the map of words; the last if not given.", metavar="TAP"),
+    ] = None
+    picture: Annotated[
+        str | None,
+        Opt(
+            "One picture in the place of the page: ngrams, words, filter, transform, gate, "
+            "curves, bands or positions.",
+            "Pictures",
+            metavar="NAME",
+        ),
+    ] = None
+    pictures: Annotated[
+        str | Path | None,
+        Opt(
+            "Folder for all pictures that the runs can give, each as PNG, SVG and TSV; a page "
+            "only with --out.",
+            "Pictures",
+            metavar="DIR",
+            cli_type=Path | None,
+        ),
+    ] = None
+    data_out: Annotated[
+        str | Path | None,
+        Opt(
+            "Numbers of the one picture, as TSV.",
+            "Pictures",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    filter: Annotated[
+        int | None,
+        Opt(
+            "Filter of the character CNN for the picture of that name, from 1, narrow ones "
+            "first; the first of the widest if not given.",
+            "Pictures",
+            metavar="N",
+        ),
+    ] = None
+    device: Device = "auto"
+    threads: Threads = None
+    on_stage: Annotated[
+        Callable[[str], Any] | None,
+        Opt("Hears of each stage that takes time.", is_for_python=True),
+    ] = None

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from charlm.scoring.export.export import export
     from charlm.scoring.likelihood.sampling import sample
     from charlm.scoring.rescoring.score import score
-    from charlm.text.corpus.prepare import prepare
-    from charlm.text.vocabulary.build_vocabulary import build_vocabulary
+    from charlm.text.corpus.prepare import prep
+    from charlm.text.vocabulary.build_vocabulary import vocab
     from charlm.training.train import train
     from charlm.version import __version__
 
@@ -36,7 +36,6 @@ __all__ = [
     "SentenceScore",
     "TrainingError",
     "__version__",
-    "build_vocabulary",
     "compare_kn",
     "evaluate",
     "export",
@@ -45,11 +44,12 @@ __all__ = [
     "mix",
     "neighbours",
     "ngram_baseline",
-    "prepare",
+    "prep",
     "report",
     "sample",
     "score",
     "train",
+    "vocab",
 ]
 
 _HOMES = {
@@ -60,7 +60,6 @@ _HOMES = {
     "Model": "charlm.api",
     "SentenceScore": "charlm.api",
     "TrainingError": "charlm.errors",
-    "build_vocabulary": "charlm.text.vocabulary.build_vocabulary",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
     "evaluate": "charlm.scoring.evaluation.evaluate",
     "export": "charlm.scoring.export.export",
@@ -69,11 +68,12 @@ _HOMES = {
     "mix": "charlm.scoring.evaluation.mix",
     "neighbours": "charlm.insight.vectors.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
-    "prepare": "charlm.text.corpus.prepare",
+    "prep": "charlm.text.corpus.prepare",
     "report": "charlm.insight.report.make",
     "sample": "charlm.scoring.likelihood.sampling",
     "score": "charlm.scoring.rescoring.score",
     "train": "charlm.training.train",
+    "vocab": "charlm.text.vocabulary.build_vocabulary",
     "__version__": "charlm.version",
 }
 

@@ -47,12 +47,12 @@ def arpa(write: Write) -> Pair:
 
 def test_prep_makes_the_same_corpus(write: Write, tmp_path: Path) -> None:
     raw = write("raw", TEXT)
-    charlm.prepare(raw.utf_8, out=tmp_path / "a", split="1,1,1")
-    result = charlm.prepare(raw.latin_1, out=tmp_path / "b", split="1,1,1", encoding=ENCODING)
+    charlm.prep(raw.utf_8, out=tmp_path / "a", split="1,1,1")
+    result = charlm.prep(raw.latin_1, out=tmp_path / "b", split="1,1,1", encoding=ENCODING)
     for name in ("train.txt", "valid.txt", "test.txt"):
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
     assert result.to_dict()["options"]["encoding"] == ENCODING  # type: ignore[index]
-    dropped = charlm.prepare(raw.latin_1, out=tmp_path / "c", split="1,1,1", invalid="drop")
+    dropped = charlm.prep(raw.latin_1, out=tmp_path / "c", split="1,1,1", invalid="drop")
     assert dropped.drops["invalid encoding"] == 9
 
 

@@ -56,13 +56,10 @@ NOT_YET = {
     "evaluate.py:evaluate",
     "mix.py:mix",
     "ngram.py:ngram",
-    "prep.py:prep",
-    "prepare.py:prepare",
     "score.py:score",
     "signature.py:signature",
     "train.py:train",
     "tuning.py:tune",
-    "vocab.py:vocab",
 }
 # One file a command, or a part's or a format's published name, in folders that list such files.
 LISTED = {"cli", "bench", "presets", "encoders", "contexts", "outputs", "formats", "pictures"}

@@ -26,7 +26,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.line_blocks import read_blocks
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.io.lines import LONGEST, LineRules
 from charlm.text.perplexity.score_streams import read_word_scores
@@ -152,7 +152,7 @@ READERS = {
     "a text": Reader(exhausted(read_sentences), "a\n"),
     "a text in blocks": Reader(exhausted(read_blocks), "a\n"),
     "a text that is scored": Reader(texts, "a\n"),
-    "a raw text": Reader(lambda path: prepare(path, out=path.with_name("corpus")), "a\n"),
+    "a raw text": Reader(lambda path: prep(path, out=path.with_name("corpus")), "a\n"),
 }
 
 

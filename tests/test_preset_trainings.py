@@ -90,7 +90,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def vocabulary(corpus: Path) -> Path:
     path = corpus.parent / "vocab.json"
-    charlm.build_vocabulary(data=corpus, out=path, morphs="sentencepiece:40")
+    charlm.vocab(data=corpus, out=path, morphs="sentencepiece:40")
     return path
 
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
-from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.counting import count_file
 from charlm.text.vocabulary.encoded_text import encode_text
@@ -64,16 +64,16 @@ def bench_prep(
 
 
 def _paths(text: Path, work: Path, inventory: Inventory) -> dict[str, Callable[[], object]]:
-    def prep() -> None:
+    def prepare() -> None:
         with TemporaryDirectory(dir=work) as out:
-            prepare(text, out=Path(out) / "corpus", lower=True, tokenise="simple", numbers=True)
+            prep(text, out=Path(out) / "corpus", lower=True, tokenise="simple", numbers=True)
 
     def read() -> int:
         with text.open("rb") as file:
             return sum(len(line.decode().split()) for line in file)
 
     return {
-        PREP: prep,
+        PREP: prepare,
         VOCAB: lambda: inventory_of(count_file(text, threads=1)),
         ENCODE: lambda: encode_text(text, inventory, stem=work / "train", threads=1),
         READ: read,

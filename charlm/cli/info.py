@@ -7,13 +7,12 @@ line a fact.
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from charlm.cli import options, output
+from charlm.cli import output
+from charlm.cli.command import command
 from charlm.errors import DataError
+from charlm.insight.info_options import InfoOptions
 
 if TYPE_CHECKING:
     from charlm.insight.info import RunFacts
@@ -23,24 +22,9 @@ if TYPE_CHECKING:
 CHOSEN = "*"
 DIGITS = 12  # of a hash, as in a signature
 
-Run = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="RUN",
-        help="Run directory; without one, which run a command would take, why, and the others.",
-    ),
-]
 
-Verify = Annotated[
-    bool,
-    typer.Option(
-        "--verify",
-        help="Check of the run's files against what it recorded; status 1 if one fits no more.",
-    ),
-]
-
-
-def info(*, run: Run = None, verify: Verify = False, as_json: options.Json = False) -> None:
+@command(InfoOptions)
+def info(options: InfoOptions, *, as_json: bool) -> None:
     """Show what a run is: corpora, sizes, perplexities, text rules, time, versions, command.
 
     \b
@@ -52,7 +36,7 @@ def info(*, run: Run = None, verify: Verify = False, as_json: options.Json = Fal
     from charlm.insight.info import info as facts
     from charlm.run.verification import Verification
 
-    result = facts(run, verify=verify)
+    result = facts(options)
     if as_json:
         output.write_json(result.to_dict())
     elif isinstance(result, RunFacts):
@@ -64,7 +48,7 @@ def info(*, run: Run = None, verify: Verify = False, as_json: options.Json = Fal
     if isinstance(result, Verification) and result.misfits:
         names = ", ".join(result.misfits)
         raise DataError(
-            f"{run}: {names}: not what the run recorded; put back the files that it wrote"
+            f"{options.run}: {names}: not what the run recorded; put back the files that it wrote"
         )
 
 

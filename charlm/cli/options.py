@@ -13,7 +13,6 @@ Data = Annotated[
     Path,
     typer.Option(metavar="DIR", help="Corpus directory with train.txt, valid.txt and test.txt."),
 ]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Directory of the result; made if missing.")]
 Model = Annotated[
     Path | None,
     typer.Option(

@@ -3,12 +3,11 @@
 C stands three times in what it prints, since the papers count markers and ours has one more.
 """
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from charlm.cli import options, output
+from charlm.cli import output
+from charlm.cli.command import command
+from charlm.text.vocabulary.vocab_options import VocabOptions
 
 if TYPE_CHECKING:
     from charlm.text.vocabulary.build_vocabulary import VocabularyResult
@@ -16,62 +15,9 @@ if TYPE_CHECKING:
 ONLY_MARKS = 2  # </s> and <unk>
 NO_WORD = "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all"
 
-VocabFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="File of the vocabulary, for `charlm train --vocab`."),
-]
-Size = Annotated[
-    int,
-    typer.Option(metavar="N", min=0, help="Most words, </s> and <unk> counted; 0 is no limit."),
-]
-MinCount = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=0,
-        help="Occurrences of a word in train.txt; 0 is the rule: 1 where the text holds <unk> or "
-        "--size is given, else 2.",
-    ),
-]
-MinCharCount = Annotated[
-    int,
-    typer.Option(
-        metavar="N", min=1, help="Occurrences of a character that is not read as unknown."
-    ),
-]
-MaxWordLength = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Characters of a word that are read.")
-]
-Morphs = Annotated[
-    str | None,
-    typer.Option(
-        metavar="sentencepiece:N|morfessor|FILE",
-        help="Segmentation of the words: a unigram model of at most N pieces, Morfessor Baseline, "
-        "or a file with a word, TAB and its morphs, blanks or + between them, on each line.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Number of processes that count a text of 50 MB or more; all cores if not given.",
-    ),
-]
 
-
-def vocab(
-    *,
-    data: options.Data,
-    out: VocabFile = None,
-    size: Size = 0,
-    min_count: MinCount = 0,
-    min_char_count: MinCharCount = 2,
-    max_word_length: MaxWordLength = 65,
-    morphs: Morphs = None,
-    threads: Threads = None,
-    as_json: options.Json = False,
-) -> None:
+@command(VocabOptions)
+def vocab(options: VocabOptions, *, as_json: bool) -> None:
     """Count the words and characters of a corpus directory, and write them as a vocabulary.
 
     Prints V, C and T as Kim et al. count them, what is out of vocabulary in each split that
@@ -80,11 +26,9 @@ def vocab(
     \b
     charlm vocab --data corpus --out vocab.json
     """
-    chosen = locals()  # the library's function has the same options, as a test makes sure
-    del chosen["as_json"]
-    from charlm.text.vocabulary.build_vocabulary import build_vocabulary
+    from charlm.text.vocabulary.build_vocabulary import vocab as build
 
-    result = build_vocabulary(**chosen)
+    result = build(options)
     if result.n_words == ONLY_MARKS:
         output.say(NO_WORD)
     if as_json:

@@ -11,7 +11,9 @@ from typing import Any
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.info_choice import Choice, choice
+from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
+from charlm.options import keywords
 from charlm.run.card import kept
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
@@ -98,18 +100,18 @@ class RunFacts:
         return {**asdict(self), "n_parameters": self.n_parameters}
 
 
-def info(
-    run: str | Path | None = None, *, verify: bool = False
-) -> RunFacts | Choice | Verification:
+@keywords(InfoOptions)
+def info(options: InfoOptions) -> RunFacts | Choice | Verification:
     """What a run is; without one, which run a command would take, why, and the others.
 
-    `verify` holds the run's files against what it recorded, and tells nothing else.
+    A run that is verified is held against what it recorded, and nothing else is told of it.
 
     Raises:
         ConfigError: no run is said and there is none, or it is to be verified.
         DataError: a run that is not what was expected; of one that is to be verified, run.json.
     """
-    if verify:
+    run = options.run
+    if options.verify:
         if run is None:
             raise ConfigError("--verify: no run was said; expected the one whose files to check")
         return verified(run)

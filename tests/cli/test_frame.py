@@ -20,8 +20,8 @@ from charlm.cli import COMMANDS, GROUPS, app
 
 # A command's public function; what only one of the two can have.
 FUNCTIONS = {
-    "prep": "prepare",
-    "vocab": "build_vocabulary",
+    "prep": "prep",
+    "vocab": "vocab",
     "train": "train",
     "eval": "evaluate",
     "nn": "neighbours",

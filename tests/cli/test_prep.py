@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from charlm.cli import app
-from charlm.cli.prep import prep
-from charlm.text.corpus.prepare import prepare
+from charlm.cli.prep import prep as command
+from charlm.text.corpus.prepare import prep
 
 runner = CliRunner()
 
@@ -72,13 +72,13 @@ def test_prep_and_the_public_function_write_the_same_corpus(raw: Path) -> None:
     flags = ["--lower", "--numbers", "--dedup", "--unicode", "NFKC", "--invalid", "drop"]
     assert runner.invoke(app, ["prep", str(raw), "--out", "c", *words, *flags]).exit_code == 0
     chosen = {"lower": True, "numbers": True, "dedup": True, "unicode": "NFKC", "invalid": "drop"}
-    prepare([str(raw)], out="d", **options, **chosen)  # type: ignore[arg-type]
+    prep([str(raw)], out="d", **options, **chosen)  # type: ignore[arg-type]
     for name in ("train.txt", "valid.txt", "test.txt", "corpus.json"):
         assert Path("c", name).read_bytes() == Path("d", name).read_bytes()
 
 
 def test_the_example_in_the_help_runs(raw: Path) -> None:
-    example = re.search(r"^ *charlm (prep .*)$", prep.__doc__ or "", re.M)
+    example = re.search(r"^ *charlm (prep .*)$", command.__doc__ or "", re.M)
     assert example
     arguments = shlex.split(example[1])
     named = next(word for word in arguments if word.startswith("news"))
@@ -135,8 +135,8 @@ def test_an_unknown_tokeniser_is_a_usage_error(raw: Path) -> None:
 
 def test_prep_reads_a_pipe_and_loads_neither_torch_nor_numpy() -> None:
     program = (
-        "import sys; from charlm.text.corpus.prepare import prepare;"
-        "prepare(['-'], out='c', dedup=True);"
+        "import sys; from charlm.text.corpus.prepare import prep;"
+        "prep(['-'], out='c', dedup=True);"
         "assert {'torch', 'numpy'}.isdisjoint(sys.modules)"
     )
     root = str(Path(__file__).parents[2])

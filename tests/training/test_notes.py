@@ -13,7 +13,7 @@ from charlm.errors import ConfigError
 from charlm.run.folder import LOG
 from charlm.run.history import WARNING, history_of
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.prepare import prep
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.train import Silence
 
@@ -100,7 +100,7 @@ def test_a_vocabulary_of_other_text_rules_than_the_corpus_is_said(
 ) -> None:
     raw = tmp_path / "raw.txt"
     raw.write_text((toy_corpus / "train.txt").read_text().upper())
-    prepare(raw, out=tmp_path / "lowered", lower=True)
+    prep(raw, out=tmp_path / "lowered", lower=True)
     inventory_of([["a", "b"]], min_count=1).save(tmp_path / "v.json")
     listener = Listener()
     train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, watcher=listener)
@@ -113,7 +113,7 @@ def test_a_vocabulary_of_other_text_rules_than_the_corpus_is_said(
 def test_a_vocabulary_of_the_corpus_own_rules_says_nothing(
     train_toy: Callable[..., Any], toy_corpus: Path, tmp_path: Path
 ) -> None:
-    prepare(toy_corpus / "train.txt", out=tmp_path / "lowered", lower=True)
+    prep(toy_corpus / "train.txt", out=tmp_path / "lowered", lower=True)
     rules = Normalisation(lower=True)
     inventory_of([["a", "b"]], min_count=1, normalisation=rules).save(tmp_path / "v.json")
     listener = Listener()

@@ -7,62 +7,20 @@ which of them are equal. Lines read = lines kept + lines dropped, whatever happe
 import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import BinaryIO, cast, get_args
+from typing import BinaryIO
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import UTF8, CutLine, Invalid, LineRules, raw_lines
+from charlm.text.io.lines import CutLine, LineRules, raw_lines
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
 REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How many words a line and a text may have; 0 is no limit."""
-
-    min_words: int
-    max_words: int
-    max_tokens: int
-
-    def __post_init__(self) -> None:
-        """Raises ConfigError for limits that nothing can keep."""
-        for option, least in (("min_words", 1), ("max_words", 0), ("max_tokens", 0)):
-            value = getattr(self, option)
-            if value < least:
-                raise ConfigError(f"{option}: found {value}; expected {least} or more")
-        if 0 < self.max_words < self.min_words:
-            raise ConfigError(
-                f"max_words: found {self.max_words}; expected min_words ({self.min_words}) or "
-                "more, or 0 for no limit"
-            )
-
-    def to_dict(self) -> dict[str, int]:
-        """The limits as JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """What happens to a line."""
-
-    normalise: Normalisation
-    limits: Limits
-    dedup: bool
-    invalid: str
-    encoding: str = UTF8
-
-    def __post_init__(self) -> None:
-        """Raises ConfigError for an unknown way with what is not of the encoding."""
-        known = get_args(Invalid)
-        if self.invalid not in known:
-            expected = ", ".join(known)
-            raise ConfigError(f"invalid: found {self.invalid!r}; expected one of {expected}")
 
 
 @dataclass(frozen=True)
@@ -84,22 +42,28 @@ class Source:
         return asdict(self) | {"path": shown}
 
 
+def normalisation_of(options: PrepOptions) -> Normalisation:
+    """What is done to each line before it is judged."""
+    return Normalisation(options.lower, options.unicode, options.tokenise, options.numbers)
+
+
 class Cleaner:
     """Writes the lines that are kept into an open file, and counts what becomes of each line."""
 
-    def __init__(self, rules: Rules, *, into: BinaryIO) -> None:
-        self.rules = rules
+    def __init__(self, options: PrepOptions, *, into: BinaryIO) -> None:
         self.into = into
+        self._options = options
+        self._normalise = normalisation_of(options)
         self.sources: list[Source] = []
         self.drops = dict.fromkeys(REASONS, 0)
         self.n_kept = 0
         self.n_words = 0
         self.n_replaced = 0
-        self._seen = SeenLines() if rules.dedup else None
+        self._seen = SeenLines() if options.dedup else None
         self._lines = LineRules(
-            encoding=rules.encoding,
-            cuts=rules.limits.max_words > 0,
-            invalid=cast(Invalid, rules.invalid),
+            encoding=options.encoding,
+            cuts=options.max_words > 0,
+            invalid=options.invalid,
             mend="say what it is by --encoding, or let --invalid replace or drop clean it",
             shorten="--max-words N leaves such lines out",
         )
@@ -107,7 +71,7 @@ class Cleaner:
     @property
     def is_full(self) -> bool:
         """Whether there are as many tokens as were asked for."""
-        return 0 < self.rules.limits.max_tokens <= self.n_words
+        return 0 < self._options.max_tokens <= self.n_words
 
     def read_file(self, path: str, *, role: str) -> None:
         """Take the lines of a file until its end, or until there are enough tokens.
@@ -146,7 +110,7 @@ class Cleaner:
             self.drops[TOO_LONG] += 1
             return
         try:
-            line = raw.decode(self.rules.encoding)
+            line = raw.decode(self._options.encoding)
         except UnicodeDecodeError:
             mended = self._lines.decoded(raw, where=where)
             if mended is None:
@@ -157,14 +121,14 @@ class Cleaner:
         self._take(line)
 
     def _take(self, line: str) -> None:
-        line = self.rules.normalise(line)
+        line = self._normalise(line)
         if "s>" in line:
             try:
                 words = without_marks(line.split(" "), where="")
             except DataError:
                 self.drops[MARKED] += 1
                 return
-            line = self.rules.normalise(" ".join(words))  # the ends of the line are others now
+            line = self._normalise(" ".join(words))  # the ends of the line are others now
         n_words = line.count(" ") + 1 if line else 0
         raw = line.encode() + b"\n"
         reason = self._objection(n_words, raw)
@@ -176,12 +140,11 @@ class Cleaner:
         self.n_words += n_words
 
     def _objection(self, n_words: int, raw: bytes) -> str | None:
-        limits = self.rules.limits
         if not n_words:
             return EMPTY
-        if n_words < limits.min_words:
+        if n_words < self._options.min_words:
             return TOO_SHORT
-        if 0 < limits.max_words < n_words:
+        if 0 < self._options.max_words < n_words:
             return TOO_LONG
         if self._seen is not None and not self._seen.add(raw):
             return DUPLICATE

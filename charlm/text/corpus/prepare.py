@@ -6,16 +6,17 @@ three files appear together and corpus.json last: where it stands, the corpus is
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.cleaning import REASONS, Cleaner, Limits, Rules, Source
+from charlm.options import keywords
+from charlm.text.corpus.cleaning import REASONS, Cleaner, Source, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
@@ -27,7 +28,6 @@ from charlm.text.corpus.split import (
     whole,
 )
 from charlm.text.io.files import atomic_write, display_name, scratch_file, write_json
-from charlm.text.io.lines import UTF8
 from charlm.text.io.paths import make_folder
 from charlm.version import __version__
 
@@ -35,34 +35,19 @@ FORMAT = 1
 FILES = (*(f"{split}.txt" for split in SPLITS), SUMMARY)
 RAW = "raw"
 CORPORA = {"pydoc": pydoc_sentences}
+# The options that corpus.json holds; its normalisation and sources tell the others.
+RECORDED = (
+    "corpus",
+    "split",
+    "min_words",
+    "max_words",
+    "max_tokens",
+    "dedup",
+    "encoding",
+    "invalid",
+)
 
 Json = dict[str, object]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Texts:
-    """What is read: files or an embedded corpus, perhaps files of their own for valid and test."""
-
-    raw: tuple[str, ...]
-    corpus: str | None
-    given: dict[str, str]
-    split: str
-
-    def __post_init__(self) -> None:
-        """Raises ConfigError unless there is one source of text, and known."""
-        if self.corpus is not None and self.corpus not in CORPORA:
-            raise ConfigError(f"corpus: found {self.corpus!r}; expected {', '.join(CORPORA)}")
-        if bool(self.raw) == (self.corpus is not None):
-            found = "both raw files and a corpus" if self.raw else "neither raw files nor a corpus"
-            raise ConfigError(f"prep: found {found}; expected one of them; name FILE or --corpus")
-
-    @property
-    def name(self) -> str:
-        """How messages call the raw text."""
-        if self.corpus is not None:
-            return self.corpus
-        more = f" and {len(self.raw) - 1} more" if len(self.raw) > 1 else ""
-        return display_name(self.raw[0]) + more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +58,7 @@ class PrepResult:
     `stopped_after_tokens` is None where all was read.
     """
 
-    texts: Texts
-    rules: Rules
+    options: PrepOptions
     sources: tuple[Source, ...]
     drops: dict[str, int]
     replaced: int
@@ -92,8 +76,8 @@ class PrepResult:
         return {
             "format": FORMAT,
             "version": __version__,
-            "options": _options(self.texts, self.rules),
-            "normalisation": self.rules.normalise.to_dict(),
+            "options": {name: getattr(self.options, name) for name in RECORDED},
+            "normalisation": normalisation_of(self.options).to_dict(),
             "sources": [source.to_dict() for source in self.sources],
             "lines_read": self.n_lines_read,
             "drops": self.drops,
@@ -104,72 +88,31 @@ class PrepResult:
         }
 
 
-def _options(texts: Texts, rules: Rules) -> Json:
-    return {
-        "corpus": texts.corpus,
-        "split": texts.split,
-        **rules.limits.to_dict(),
-        "dedup": rules.dedup,
-        "encoding": rules.encoding,
-        "invalid": rules.invalid,
-    }
+@keywords(PrepOptions)
+def prep(options: PrepOptions) -> PrepResult:
+    """Make a corpus directory of raw files or of an embedded corpus, a sentence a line.
 
-
-def prepare(
-    raw: str | Path | Sequence[str | Path] = (),
-    *,
-    out: str | Path,
-    corpus: str | None = None,
-    valid: str | Path | None = None,
-    test: str | Path | None = None,
-    split: str = "90,5,5",
-    lower: bool = False,
-    unicode: str = "NFC",
-    tokenise: str = "none",
-    numbers: bool = False,
-    min_words: int = 1,
-    max_words: int = 0,
-    dedup: bool = False,
-    encoding: str = UTF8,
-    invalid: str = "error",
-    max_tokens: int = 0,
-) -> PrepResult:
-    """Make the corpus directory `out` of raw files or of the corpus "pydoc", a sentence a line.
-
-    Files for valid and test are treated like the rest; what is not given is cut from `raw` by the
-    shares of `split`. Limits are words after normalisation; 0 is none; reading ends with the line
-    that reaches `max_tokens`. `dedup` drops what `raw` (or a given file) held before. The
-    files are in `encoding`, the corpus is in UTF-8.
+    Files for valid and test are treated like the rest; what is not given is cut from the raw text
+    by its shares. Words are counted after normalisation. The corpus is in UTF-8.
 
     Raises:
         ConfigError: options that do not exist or do not go together.
-        DataError: unreadable text, nothing left of it, or a corpus in `out` already.
+        DataError: unreadable text, nothing left of it, or a corpus in the folder already.
     """
-    paths = [raw] if isinstance(raw, str | Path) else raw
-    given = {name: str(path) for name, path in (("valid", valid), ("test", test)) if path}
-    texts = Texts(raw=tuple(map(str, paths)), corpus=corpus, given=given, split=split)
-    normalise = Normalisation(lower, unicode, tokenise, numbers)
-    limits = Limits(min_words, max_words, max_tokens)
-    rules = Rules(
-        normalise=normalise, limits=limits, dedup=dedup, invalid=invalid, encoding=encoding
-    )
-    return _prepare(texts, rules, out=Path(out))
-
-
-def _prepare(texts: Texts, rules: Rules, *, out: Path) -> PrepResult:
-    shares = dict(zip(SPLITS, parse_shares(texts.split), strict=True))
+    _check(options)
+    shares = dict(zip(SPLITS, parse_shares(options.split), strict=True))
+    out, given = Path(options.out), _given(options)
     with _new_folder(out), ExitStack() as files:
         cleaned = {
-            role: _clean(role, texts, rules=rules, into=files.enter_context(scratch_file(out)))
-            for role in (RAW, *texts.given)
+            role: _clean(role, options, into=files.enter_context(scratch_file(out)))
+            for role in (RAW, *given)
         }
         raw, all_cleaned = cleaned[RAW], cleaned.values()
-        blocks = _blocks(cleaned, texts, shares=shares)
+        blocks = _blocks(cleaned, options, shares=shares)
         with _whole_corpus(out):
             counts = _write(blocks, out)
             result = PrepResult(
-                texts=texts,
-                rules=rules,
+                options=options,
                 sources=tuple(source for each in all_cleaned for source in each.sources),
                 drops={why: sum(each.drops[why] for each in all_cleaned) for why in REASONS},
                 replaced=sum(each.n_replaced for each in all_cleaned),
@@ -178,6 +121,40 @@ def _prepare(texts: Texts, rules: Rules, *, out: Path) -> PrepResult:
             )
             write_json(out / SUMMARY, result.to_dict())
     return result
+
+
+def _check(options: PrepOptions) -> None:
+    """Raises ConfigError unless there is one source of text, and lines that may be kept."""
+    if bool(_raw(options)) == (options.corpus is not None):
+        found = (
+            "both raw files and a corpus" if options.corpus else "neither raw files nor a corpus"
+        )
+        raise ConfigError(f"prep: found {found}; expected one of them; name FILE or --corpus")
+    if 0 < options.max_words < options.min_words:
+        raise ConfigError(
+            f"max_words: found {options.max_words}; expected min_words ({options.min_words}) or "
+            "more, or 0 for no limit"
+        )
+
+
+def _raw(options: PrepOptions) -> tuple[str, ...]:
+    """The raw files; an embedded corpus has none."""
+    raw = options.raw
+    return (str(raw),) if isinstance(raw, str | Path) else tuple(map(str, raw))
+
+
+def _given(options: PrepOptions) -> dict[str, str]:
+    """The files of their own that splits have."""
+    files = (("valid", options.valid), ("test", options.test))
+    return {split: str(path) for split, path in files if path}
+
+
+def _name(options: PrepOptions) -> str:
+    """How messages call the raw text."""
+    if options.corpus is not None:
+        return options.corpus
+    first, *others = _raw(options)
+    return display_name(first) + (f" and {len(others)} more" if others else "")
 
 
 @contextmanager
@@ -216,21 +193,21 @@ def _refuse_corpus(out: Path) -> None:
             )
 
 
-def _clean(role: str, texts: Texts, *, rules: Rules, into: BinaryIO) -> Cleaner:
+def _clean(role: str, options: PrepOptions, *, into: BinaryIO) -> Cleaner:
     """What is left of the raw text, or of the file given for a split."""
     if role == RAW:
-        cleaner = Cleaner(rules, into=into)
-        name = texts.name
-        if texts.corpus is not None:
-            shown = f"{texts.corpus} of Python {platform.python_version()}"
-            cleaner.read_corpus(CORPORA[texts.corpus](), name=shown)
-        for path in texts.raw:
+        cleaner = Cleaner(options, into=into)
+        name = _name(options)
+        if options.corpus is not None:
+            shown = f"{options.corpus} of Python {platform.python_version()}"
+            cleaner.read_corpus(CORPORA[options.corpus](), name=shown)
+        for path in _raw(options):
             cleaner.read_file(path, role=role)
     else:
-        limits = replace(rules.limits, max_tokens=0)  # they are there to be used whole
-        cleaner = Cleaner(replace(rules, limits=limits), into=into)
-        name = display_name(texts.given[role])
-        cleaner.read_file(texts.given[role], role=role)
+        cleaner = Cleaner(replace(options, max_tokens=0), into=into)  # they are to be used whole
+        path = _given(options)[role]
+        name = display_name(path)
+        cleaner.read_file(path, role=role)
     if not cleaner.n_kept:
         drops = ", ".join(f"{n} {reason}" for reason, n in cleaner.drops.items() if n)
         n_lines = sum(cleaner.drops.values())
@@ -240,7 +217,7 @@ def _clean(role: str, texts: Texts, *, rules: Rules, into: BinaryIO) -> Cleaner:
 
 
 def _blocks(
-    cleaned: dict[str, Cleaner], texts: Texts, *, shares: dict[str, float]
+    cleaned: dict[str, Cleaner], options: PrepOptions, *, shares: dict[str, float]
 ) -> dict[str, Block]:
     """The text of each split: a given file's, or its share of the raw text's."""
     blocks = {role: whole(cleaner.into) for role, cleaner in cleaned.items()}
@@ -250,7 +227,7 @@ def _blocks(
     for split in SPLITS:
         if blocks[split].start == blocks[split].end:
             raise DataError(
-                f"{texts.name}: {cleaned[RAW].n_kept} lines cut {texts.split} leave none for "
+                f"{_name(options)}: {cleaned[RAW].n_kept} lines cut {options.split} leave none for "
                 f"{split}; expected one in each split; give more text, other shares (--split), "
                 "or files (--valid, --test)"
             )

@@ -10,6 +10,7 @@ from operator import mul
 from pathlib import Path
 
 from charlm.errors import DataError
+from charlm.options import keywords
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
@@ -17,13 +18,8 @@ from charlm.text.io.paths import require_place, stream_of
 from charlm.text.vocabulary.counting import count_file
 from charlm.text.vocabulary.counts import TextCounts
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
-from charlm.text.vocabulary.vocabulary import (
-    MAX_WORD_LENGTH,
-    N_MARKERS,
-    Inventory,
-    inventory_of,
-    load_inventory,
-)
+from charlm.text.vocabulary.vocab_options import VocabOptions
+from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory, inventory_of, load_inventory
 
 N_LONGEST = 5
 # Padding, start and end of word, and those of `<unk>` and `</s>`; the unknown character is ours.
@@ -143,31 +139,20 @@ class VocabularyResult:
         }
 
 
-def build_vocabulary(
-    *,
-    data: str | Path,
-    out: str | Path | None = None,
-    size: int = 0,
-    min_count: int = 0,
-    min_char_count: int = 2,
-    max_word_length: int = MAX_WORD_LENGTH,
-    morphs: str | None = None,
-    threads: int | None = None,
-) -> VocabularyResult:
-    """The vocabulary of the corpus directory `data`, written to `out` where that is given.
+@keywords(VocabOptions)
+def vocab(options: VocabOptions) -> VocabularyResult:
+    """The vocabulary of a corpus directory, written to a file where one is given.
 
-    0 means the rule: if train.txt holds a literal `<unk>`, all its types are words; else types seen
-    once become `<unk>`. `size` counts `</s>` and `<unk>`. Characters seen fewer than
-    `min_char_count` times are read as one unknown character, words to `max_word_length` characters.
-    `morphs` segments the words: `sentencepiece:N` by a unigram model of at most N pieces,
-    `morfessor` by Morfessor Baseline, a file by its lines `word TAB morphs`. `threads` is how many
-    processes count a text of 50 MB or more, the cores if not given; they count what one would.
+    If train.txt holds a literal `<unk>`, all its types are words; else types seen once become
+    `<unk>`. Characters seen too seldom are read as one unknown character. Several processes count
+    what one would.
 
     Raises:
         ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
         DataError: no corpus, or text that is not what was expected.
     """
-    segmenter = segmenter_of(morphs) if morphs is not None else None
+    data, out, threads = options.data, options.out, options.threads
+    segmenter = segmenter_of(options.morphs) if options.morphs is not None else None
     if out is not None:
         _require_vocabulary_or_new(Path(out))
     normalisation = corpus_normalisation(data)
@@ -175,10 +160,10 @@ def build_vocabulary(
     train = count_file(path, normalisation=normalisation, threads=threads)
     inventory = inventory_of(
         train,
-        size=size,
-        min_count=min_count,
-        min_char_count=min_char_count,
-        max_word_length=max_word_length,
+        size=options.size,
+        min_count=options.min_count,
+        min_char_count=options.min_char_count,
+        max_word_length=options.max_word_length,
         normalisation=normalisation,
     )
     if segmenter is not None:

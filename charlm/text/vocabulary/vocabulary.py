@@ -20,6 +20,7 @@ from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_li
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary.counts import TextCounts, count_letters, count_text
 from charlm.text.vocabulary.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
+from charlm.text.vocabulary.vocab_options import LONGEST_SPELLING, MAX_WORD_LENGTH
 
 VOCABULARY = "vocab.json"  # in a run directory
 FORMAT = 1
@@ -28,9 +29,7 @@ FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find a
 PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
 N_MARKERS = 6
 LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
-MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
 MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
-LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,11 @@ def inventory_of(
         ConfigError: a number that makes no vocabulary.
         DataError: no word at all.
     """
-    _check_options(size, min_count, min_char_count, max_word_length)
+    if size and size < LEAST_SIZE:
+        raise ConfigError(
+            f"size: found {size}; expected {LEAST_SIZE} or more ({END_WORD} and {UNK_WORD} count), "
+            "or 0 for no limit"
+        )
     text = text if isinstance(text, TextCounts) else count_text(text)
     if not text.n_words:
         raise DataError(
@@ -249,22 +252,6 @@ def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None) -> list[tupl
     ranked = sorted(counts)
     ranked.sort(key=itemgetter(1), reverse=True)  # stable: the alphabet stays among equals
     return ranked
-
-
-def _check_options(size: int, min_count: int, min_char_count: int, max_word_length: int) -> None:
-    if size and size < LEAST_SIZE:
-        raise ConfigError(
-            f"size: found {size}; expected {LEAST_SIZE} or more ({END_WORD} and {UNK_WORD} count), "
-            "or 0 for no limit"
-        )
-    if min_count < 0:
-        raise ConfigError(f"min_count: found {min_count}; expected 1 or more, or 0 for the rule")
-    if min_char_count < 1:
-        raise ConfigError(f"min_char_count: found {min_char_count}; expected 1 or more")
-    if not 1 <= max_word_length <= LONGEST_SPELLING:
-        raise ConfigError(
-            f"max_word_length: found {max_word_length}; expected 1 to {LONGEST_SPELLING}"
-        )
 
 
 def _characters(counts: Iterable[tuple[str, int]], *, least: int) -> tuple[str, ...]:

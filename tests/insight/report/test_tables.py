@@ -63,7 +63,7 @@ def test_words_that_are_asked_for_are_read_as_the_run_reads_text(
 ) -> None:
     run = tmp_path / "lower"
     data = shutil.copytree(corpus_dir, tmp_path / "data")
-    charlm.prepare(data / "train.txt", out=tmp_path / "corpus", lower=True, split="80,10,10")
+    charlm.prep(data / "train.txt", out=tmp_path / "corpus", lower=True, split="80,10,10")
     small = ["encoder.dim=4", "context.dim=4"]
     charlm.train(
         arch="word-small",

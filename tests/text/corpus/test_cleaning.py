@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.cleaning import REASONS, Cleaner, Limits, Rules, Source
-from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.cleaning import REASONS, Cleaner, Source
+from charlm.text.corpus.prep_options import PrepOptions
+from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
 
 SPLITS = ("train", "valid", "test")
@@ -32,7 +32,7 @@ def test_every_line_read_is_kept_or_counted_by_the_reason_it_was_dropped_for(
     path.write_bytes(
         b"a b\n\n \t\r\na b\nA  b\na\nb \xff c\na b c d e\nx y\n\xff\xfe\nu v w\nx\ty\n"
     )
-    result = prepare(
+    result = prep(
         path,
         out=tmp_path / "c",
         split="1,1,1",
@@ -56,7 +56,7 @@ def test_every_line_read_is_kept_or_counted_by_the_reason_it_was_dropped_for(
 
 def test_replaced_lines_are_counted_and_kept(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"a\nb\xff\nc\xff\xff\nd \xef\xbf\xbd\n")
-    result = prepare(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", invalid="replace")
+    result = prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", invalid="replace")
     assert lines(tmp_path / "c") == ["a", "b\ufffd", "c\ufffd\ufffd", "d \ufffd"]
     assert (result.replaced, sum(result.drops.values())) == (2, 0)
 
@@ -64,7 +64,7 @@ def test_replaced_lines_are_counted_and_kept(tmp_path: Path) -> None:
 def test_what_is_kept_holds_no_mark_of_a_sentence_that_readers_would_refuse(tmp_path: Path) -> None:
     raw = ["<s> a b </s>", "a <s> b", "</s> a", "<S> c", "d </S> e", "</s>", "<s> \ufeff d", "a b"]
     (tmp_path / "raw").write_text("\n".join(raw))
-    result = prepare(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", lower=True, dedup=True)
+    result = prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", lower=True, dedup=True)
     assert lines(tmp_path / "c") == ["a b", "c", "d"]
     assert {why: n for why, n in result.drops.items() if n} == {
         "empty": 1,
@@ -85,7 +85,7 @@ def test_files_are_read_one_after_another_packed_or_not(
     (tmp_path / "b").write_bytes(gzip.compress(b"three\nfour\n"))
     stdin = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"five\nsix\n")))  # type: ignore[type-var]
     monkeypatch.setattr("sys.stdin", stdin)
-    result = prepare([tmp_path / "a", str(tmp_path / "b"), "-"], out=tmp_path / "c", split="1,1,1")
+    result = prep([tmp_path / "a", str(tmp_path / "b"), "-"], out=tmp_path / "c", split="1,1,1")
     assert lines(tmp_path / "c") == ["one", "two", "three", "four", "five", "six"]
     assert [(Path(s.path).name, s.lines) for s in result.sources] == [("a", 2), ("b", 2), ("-", 2)]
     assert result.sources[2].sha256 == hashlib.sha256(b"five\nsix\n").hexdigest()
@@ -93,13 +93,8 @@ def test_files_are_read_one_after_another_packed_or_not(
 
 def test_a_byte_order_mark_within_joined_files_does_not_reach_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"a\n\xef\xbb\xbfb\r\r\nc\n")
-    prepare(tmp_path / "raw", out=tmp_path / "c", split="1,1,1")
+    prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1")
     assert read(tmp_path / "c") == {"train": "a\n", "valid": "b\n", "test": "c\n"}
-
-
-def rules(**limits: int) -> Rules:
-    chosen = {"min_words": 1, "max_words": 0, "max_tokens": 0} | limits
-    return Rules(normalise=Normalisation(), limits=Limits(**chosen), dedup=False, invalid="error")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +114,7 @@ def test_limits_of_words_keep_what_is_within_them(
     tmp_path: Path, limits: dict[str, int], kept: str
 ) -> None:
     (tmp_path / "raw").write_text("a\nb c\nd e f\ng\n")
-    cleaner = Cleaner(rules(**limits), into=io.BytesIO())
+    cleaner = Cleaner(PrepOptions(out="", **limits), into=io.BytesIO())  # type: ignore[arg-type]
     cleaner.read_file(str(tmp_path / "raw"), role="raw")
     cleaner.into.seek(0)
     assert cleaner.into.read().decode() == kept
@@ -127,7 +122,7 @@ def test_limits_of_words_keep_what_is_within_them(
 
 
 def test_sentences_of_an_embedded_corpus_are_counted_and_hashed_until_there_are_enough() -> None:
-    whole, part = (Cleaner(rules(max_tokens=n), into=io.BytesIO()) for n in (0, 2))
+    whole, part = (Cleaner(PrepOptions(out="", max_tokens=n), into=io.BytesIO()) for n in (0, 2))
     for cleaner in (whole, part):
         cleaner.read_corpus(["a b", "c"], name="made")
     assert whole.sources == [Source("made", "raw", 2, hashlib.sha256(b"a b\nc\n").hexdigest())]
@@ -140,7 +135,7 @@ def test_a_path_that_is_no_utf_8_is_shown_with_marks_of_replacement(tmp_path: Pa
         (tmp_path / name).write_text("a\n")
     except OSError:
         pytest.skip("this file system takes no such names")
-    cleaner = Cleaner(rules(), into=io.BytesIO())
+    cleaner = Cleaner(PrepOptions(out=""), into=io.BytesIO())
     cleaner.read_file(str(tmp_path / name), role="raw")
     assert cleaner.sources[0].to_dict()["path"] == str(tmp_path / "raw\ufffd")
 
@@ -149,12 +144,12 @@ def test_a_line_of_70_mb_is_too_long_for_any_limit_of_words(tmp_path: Path) -> N
     raw = tmp_path / "raw.gz"
     with gzip.open(raw, "wb", compresslevel=1) as file:
         file.writelines([b"a b\n", *[b"\0" * 1_000_000] * 70, b"\nc\nd\n"])
-    result = prepare(raw, out=tmp_path / "c", split="1,1,1", max_words=2)
+    result = prep(raw, out=tmp_path / "c", split="1,1,1", max_words=2)
     assert lines(tmp_path / "c") == ["a b", "c", "d"]
     assert result.drops["too long"] == 1
     assert result.n_lines_read == 4
     with pytest.raises(DataError) as caught:
-        prepare(raw, out=tmp_path / "d")
+        prep(raw, out=tmp_path / "d")
     assert str(caught.value) == (
         f"{raw}:2: longer than 64 MiB; expected shorter lines; --max-words N leaves such lines out"
     )
@@ -163,4 +158,4 @@ def test_a_line_of_70_mb_is_too_long_for_any_limit_of_words(tmp_path: Path) -> N
 def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"a\nb\0\n")
     with pytest.raises(DataError, match=r"raw:2: found a NUL byte; expected text"):
-        prepare(tmp_path / "raw", out=tmp_path / "c", invalid="drop")
+        prep(tmp_path / "raw", out=tmp_path / "c", invalid="drop")

@@ -10,9 +10,9 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus import prepare as prep
+from charlm.text.corpus import prepare
 from charlm.text.corpus.cleaning import REASONS
-from charlm.text.corpus.prepare import prepare
+from charlm.text.corpus.prepare import prep
 
 SPLITS = ("train", "valid", "test")
 
@@ -34,7 +34,7 @@ def lines(out: Path) -> list[str]:
 
 
 def test_a_text_is_cut_into_contiguous_blocks(raw: Path, tmp_path: Path) -> None:
-    result = prepare(raw, out=tmp_path / "c", split="60,20,20")
+    result = prep(raw, out=tmp_path / "c", split="60,20,20")
     expected = raw.read_text().splitlines(keepends=True)
     assert read(tmp_path / "c") == {
         "train": "".join(expected[:6]),
@@ -50,7 +50,7 @@ def test_a_text_is_cut_into_contiguous_blocks(raw: Path, tmp_path: Path) -> None
 
 def test_corpus_json_says_all_about_the_corpus(raw: Path, tmp_path: Path) -> None:
     out = tmp_path / "c"
-    result = prepare(raw, out=out, split="60,20,20", lower=True, max_words=4)
+    result = prep(raw, out=out, split="60,20,20", lower=True, max_words=4)
     written = json.loads((out / "corpus.json").read_text())
     assert written == result.to_dict()
     assert written == {
@@ -96,7 +96,7 @@ def test_given_files_become_their_split_through_the_same_normalisation(
 ) -> None:
     (tmp_path / "v").write_text("VALID 1\nVALID 1\n")
     (tmp_path / "t").write_text("TEST THIS IS LINE 2\n")
-    result = prepare(
+    result = prep(
         raw,
         out=tmp_path / "c",
         valid=tmp_path / "v",
@@ -115,7 +115,7 @@ def test_given_files_become_their_split_through_the_same_normalisation(
 
 
 def test_what_is_not_given_is_cut_by_the_shares_that_are_left(raw: Path, tmp_path: Path) -> None:
-    prepare(raw, out=tmp_path / "c", valid=raw, split="80,999,20")
+    prep(raw, out=tmp_path / "c", valid=raw, split="80,999,20")
     expected = raw.read_text().splitlines(keepends=True)
     assert read(tmp_path / "c") == {
         "train": "".join(expected[:8]),
@@ -125,7 +125,7 @@ def test_what_is_not_given_is_cut_by_the_shares_that_are_left(raw: Path, tmp_pat
 
 
 def test_reading_ends_with_the_line_that_reaches_max_tokens(raw: Path, tmp_path: Path) -> None:
-    result = prepare([raw, raw], out=tmp_path / "c", split="1,1,1", max_tokens=13)
+    result = prep([raw, raw], out=tmp_path / "c", split="1,1,1", max_tokens=13)
     assert lines(tmp_path / "c") == raw.read_text().splitlines()[:4]
     assert result.stopped_after_tokens == 16
     assert [(s.lines, s.sha256) for s in result.sources] == [(4, None), (0, None)]
@@ -136,7 +136,7 @@ def test_a_second_corpus_does_not_replace_the_first(raw: Path, tmp_path: Path) -
     out.mkdir()
     (out / "valid.txt").write_text("mine")
     with pytest.raises(DataError) as caught:
-        prepare(raw, out=out)
+        prep(raw, out=out)
     assert str(caught.value) == (
         f"{out}: holds valid.txt already; expected a folder without a corpus; name another --out, "
         "or remove the old one first"
@@ -147,21 +147,21 @@ def test_a_second_corpus_does_not_replace_the_first(raw: Path, tmp_path: Path) -
 def test_what_another_process_made_there_meanwhile_is_not_lost(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, out = prep._clean, tmp_path / "c"
+    real, out = prepare._clean, tmp_path / "c"
 
     def beaten(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(prep, "_clean", real)
-        prepare(raw, out=out)
+        monkeypatch.setattr(prepare, "_clean", real)
+        prep(raw, out=out)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(prep, "_clean", beaten)
+    monkeypatch.setattr(prepare, "_clean", beaten)
     with pytest.raises(DataError, match="c: holds train.txt already"):
-        prepare(raw, out=out)
+        prep(raw, out=out)
     assert sorted(os.listdir(out)) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
 
 
 def test_other_files_in_the_folder_are_left_alone(raw: Path, tmp_path: Path) -> None:
-    prepare(raw, out=tmp_path, split="1,1,1")
+    prep(raw, out=tmp_path, split="1,1,1")
     expected = {"raw.txt", "train.txt", "valid.txt", "test.txt", "corpus.json"}
     assert set(os.listdir(tmp_path)) == expected
     assert raw.read_text().startswith("this is line 0\n")
@@ -182,10 +182,10 @@ def test_a_disk_that_fails_at_any_file_leaves_no_half_corpus(
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OSError, match="No space left"):
-        prepare(raw, out=tmp_path / "c")
+        prep(raw, out=tmp_path / "c")
     assert not (tmp_path / "c").exists()
     monkeypatch.undo()
-    prepare(raw, out=tmp_path / "c")
+    prep(raw, out=tmp_path / "c")
     assert len(lines(tmp_path / "c")) == 10
 
 
@@ -217,7 +217,7 @@ def test_a_text_without_enough_lines_is_refused(
     if "valid" in options:
         options = {"valid": names["empty"]}
     with pytest.raises(DataError) as caught:
-        prepare(names["raw"], out=tmp_path / "c", **options)  # type: ignore[arg-type]
+        prep(names["raw"], out=tmp_path / "c", **options)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message.format(**names))
     assert not (tmp_path / "c").exists()
 
@@ -227,14 +227,14 @@ def test_a_text_without_enough_lines_is_refused(
     [
         ({"raw": ()}, "prep: found neither raw files nor a corpus; expected one of them; name FI"),
         ({"corpus": "pydoc"}, "prep: found both raw files and a corpus; expected one of them; na"),
-        ({"corpus": "brown"}, "corpus: found 'brown'; expected pydoc"),
+        ({"corpus": "brown"}, "corpus: found 'brown'; expected one of 'pydoc' or None"),
         ({"split": "90"}, "split: found '90'; expected three positive shares"),
-        ({"unicode": "NFX"}, "unicode: found 'NFX'; expected one of NFC"),
-        ({"tokenise": "moses"}, "tokenise: found 'moses'; expected one of none, simple"),
-        ({"invalid": "skip"}, "invalid: found 'skip'; expected one of error, replace, drop"),
-        ({"min_words": 0}, "min_words: found 0; expected 1 or more"),
-        ({"max_words": -1}, "max_words: found -1; expected 0 or more"),
-        ({"max_tokens": -1}, "max_tokens: found -1; expected 0 or more"),
+        ({"unicode": "NFX"}, "unicode: found 'NFX'; expected one of 'NFC'"),
+        ({"tokenise": "moses"}, "tokenise: found 'moses'; expected one of 'none', 'simple'"),
+        ({"invalid": "skip"}, "invalid: found 'skip'; expected one of 'error', 'replace', 'drop'"),
+        ({"min_words": 0}, "--min-words 0: expected 1 or more"),
+        ({"max_words": -1}, "--max-words -1: expected 0 or more"),
+        ({"max_tokens": -1}, "--max-tokens -1: expected 0 or more"),
         (
             {"min_words": 2, "max_words": 1},
             "max_words: found 1; expected min_words (2) or more, or 0 for no limit",
@@ -245,14 +245,14 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_made(
     raw: Path, tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        prepare(**({"raw": raw, "out": tmp_path / "c"} | options))  # type: ignore[arg-type]
+        charlm.prep(**({"raw": raw, "out": tmp_path / "c"} | options))  # type: ignore[arg-type]
     assert str(caught.value).startswith(message)
     assert not (tmp_path / "c").exists()
 
 
 def test_a_missing_file_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="missing: no such file; expected a text"):
-        prepare([tmp_path / "missing"], out=tmp_path / "c")
+        prep([tmp_path / "missing"], out=tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
 
@@ -260,15 +260,15 @@ def test_an_error_in_the_second_file_names_it(raw: Path, tmp_path: Path) -> None
     bad = tmp_path / "bad"
     bad.write_bytes(b"a\nb\xff\n")
     with pytest.raises(DataError) as caught:
-        prepare([raw, bad], out=tmp_path / "c")
+        prep([raw, bad], out=tmp_path / "c")
     assert str(caught.value).startswith(f"{bad}:2: invalid UTF-8 (byte 0xff at column 2);")
 
 
 def test_an_embedded_corpus_takes_the_place_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(prep.CORPORA, "pydoc", lambda: iter(["One.", "Two.", "Three."]))
-    result = prepare(out=tmp_path / "c", corpus="pydoc", split="1,1,1", tokenise="simple")
+    monkeypatch.setitem(prepare.CORPORA, "pydoc", lambda: iter(["One.", "Two.", "Three."]))
+    result = prep(out=tmp_path / "c", corpus="pydoc", split="1,1,1", tokenise="simple")
     assert lines(tmp_path / "c") == ["One .", "Two .", "Three ."]
     assert result.sources[0].sha256 == hashlib.sha256(b"One.\nTwo.\nThree.\n").hexdigest()
     assert result.sources[0].path.startswith("pydoc of Python 3.")
@@ -277,8 +277,8 @@ def test_an_embedded_corpus_takes_the_place_of_files(
 def test_prepared_text_prepared_again_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "raw").write_text("".join(f"Don't ({n}) SAY “N” №{n}!\n" for n in range(9)))
     options = {"lower": True, "tokenise": "simple", "numbers": True, "split": "1,1,1"}
-    prepare(tmp_path / "raw", out=tmp_path / "c", **options)  # type: ignore[arg-type]
+    prep(tmp_path / "raw", out=tmp_path / "c", **options)  # type: ignore[arg-type]
     again = [tmp_path / "c" / f"{split}.txt" for split in SPLITS]
-    result = prepare(again, out=tmp_path / "d", **options)  # type: ignore[arg-type]
+    result = prep(again, out=tmp_path / "d", **options)  # type: ignore[arg-type]
     assert lines(tmp_path / "d") == lines(tmp_path / "c")
     assert result.n_lines_read == 9

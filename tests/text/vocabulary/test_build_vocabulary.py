@@ -10,7 +10,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary.build_vocabulary import SplitCounts, build_vocabulary
+from charlm.text.vocabulary.build_vocabulary import SplitCounts, vocab
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
 # a 3, b 2, the rest once: the vocabulary is a and b. Letters: a 3, b 2, c 2, d 2, e 1, f 1.
@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_the_table_of_kim_et_al_counts_markers_and_ends_of_sentences(data: Path) -> None:
-    result = build_vocabulary(data=data)
+    result = vocab(data=data)
     assert result.n_words == 4  # a, b, </s>, <unk>
     assert result.n_characters == 4  # a, b, c, d
     assert result.n_characters_as_published == 9
@@ -36,7 +36,7 @@ def test_the_table_of_kim_et_al_counts_markers_and_ends_of_sentences(data: Path)
 
 
 def test_what_is_out_of_vocabulary_is_told_apart_from_a_literal_unk(data: Path) -> None:
-    result = build_vocabulary(data=data)
+    result = vocab(data=data)
     assert result.splits["valid"] == SplitCounts(
         n_sentences=2,
         n_words=8,
@@ -53,37 +53,37 @@ def test_what_is_out_of_vocabulary_is_told_apart_from_a_literal_unk(data: Path) 
 
 
 def test_words_of_train_that_became_unk_are_out_of_its_own_vocabulary(data: Path) -> None:
-    train = build_vocabulary(data=data).splits["train"]
+    train = vocab(data=data).splits["train"]
     assert (train.n_oov, train.n_oov_types, train.n_literal_unk) == (3, 3, 0)
     assert train.n_unknown_characters == 2  # e and f
 
 
 def test_a_split_that_does_not_exist_is_left_out(data: Path) -> None:
-    assert list(build_vocabulary(data=data).splits) == ["train", "valid"]
+    assert list(vocab(data=data).splits) == ["train", "valid"]
 
 
 def test_an_empty_split_has_shares_of_nothing(data: Path) -> None:
     (data / "test.txt").touch()
-    test = build_vocabulary(data=data).splits["test"]
+    test = vocab(data=data).splits["test"]
     assert (test.n_words, test.oov_share, test.oov_type_share, test.unk_share) == (0, 0, 0, 0)
 
 
 def test_the_longest_words_come_by_length_and_then_by_count(data: Path) -> None:
     (data / "train.txt").write_text("aaa bb cccc bb dd dd dd e f gggg <unk>\n")
-    result = build_vocabulary(data=data, max_word_length=3)
+    result = vocab(data=data, max_word_length=3)
     assert result.longest_words == ("cccc", "gggg", "aaa", "dd", "bb")
     assert result.inventory.n_cut_words == 2
 
 
 def test_characters_beyond_the_cut_are_not_read(data: Path) -> None:
     (data / "valid.txt").write_text("axxx\n")
-    cut = build_vocabulary(data=data, max_word_length=2).splits["valid"]
+    cut = vocab(data=data, max_word_length=2).splits["valid"]
     assert cut.n_unknown_characters == 1
 
 
 def test_a_text_of_unk_alone_is_a_vocabulary_of_two(data: Path) -> None:
     (data / "train.txt").write_text("<unk> <unk>\n")
-    result = build_vocabulary(data=data)
+    result = vocab(data=data)
     assert result.inventory.words == ("</s>", "<unk>")
     assert (result.longest_words, result.n_characters) == ((), 0)
 
@@ -93,7 +93,7 @@ def test_the_options_make_the_inventory_and_the_corpus_its_normalisation(data: P
     told = {"normalisation": normalisation.to_dict()}
     (data / "corpus.json").write_text(json.dumps(told))
     options = {"size": 5, "min_count": 1, "min_char_count": 1, "max_word_length": 7}
-    result = build_vocabulary(data=data, **options)  # type: ignore[arg-type]  # they are ints
+    result = vocab(data=data, **options)  # type: ignore[arg-type]  # they are ints
     sentences = [line.split() for line in TRAIN.splitlines()]
     assert result.inventory == inventory_of(
         sentences,
@@ -107,14 +107,14 @@ def test_the_options_make_the_inventory_and_the_corpus_its_normalisation(data: P
 
 def test_the_vocabulary_is_written_where_asked_and_nowhere_else(data: Path) -> None:
     before = sorted(data.iterdir())
-    build_vocabulary(data=data)
+    vocab(data=data)
     assert sorted(data.iterdir()) == before
-    result = build_vocabulary(data=data, out=data / "vocab.json")
+    result = vocab(data=data, out=data / "vocab.json")
     assert load_inventory(data / "vocab.json") == result.inventory
 
 
 def test_the_json_holds_every_figure(data: Path) -> None:
-    result = build_vocabulary(data=data)
+    result = vocab(data=data)
     told = result.to_dict()
     splits = told.pop("splits")
     assert told == {
@@ -139,7 +139,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
 
 def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
     (data / "morphs.tsv").write_text("a\tx y z\nb\tx\n")
-    result = build_vocabulary(data=data, out=data / "vocab.json", morphs=str(data / "morphs.tsv"))
+    result = vocab(data=data, out=data / "vocab.json", morphs=str(data / "morphs.tsv"))
     assert result.n_morphs == 3
     assert result.morphs_per_word == (3 * 3 + 2 * 1) / 5  # a three times, b twice
     told = result.to_dict()
@@ -149,12 +149,12 @@ def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
 
 def test_a_segmenter_that_does_not_exist_is_found_before_the_corpus_is_read(data: Path) -> None:
     with pytest.raises(ConfigError, match="morphs: found 'morfesor'; expected sentencepiece:N, "):
-        build_vocabulary(data=data / "none", morphs="morfesor")
+        vocab(data=data / "none", morphs="morfesor")
 
 
 def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
     program = (
-        "from charlm.text.vocabulary.build_vocabulary import build_vocabulary as b;"
+        "from charlm.text.vocabulary.build_vocabulary import vocab as b;"
         f"print(b(data={str(data)!r}, out='OUT', morphs='sentencepiece:60').to_dict())"
     )
     (data / "train.txt").write_text(" ".join(f"w{n % 97} é{n % 89}" for n in range(400)) + "\n")
@@ -175,19 +175,19 @@ def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
 
 def test_no_corpus_and_no_vocabulary_are_one_line(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none: no such folder; expected one that holds train.txt"):
-        build_vocabulary(data=tmp_path / "none")
+        vocab(data=tmp_path / "none")
     with pytest.raises(ConfigError, match="size: found 1; expected 3 or more"):
-        build_vocabulary(data=data, size=1)
+        vocab(data=data, size=1)
     (data / "train.txt").write_text("\n\n")
     with pytest.raises(DataError, match="train.txt: no word in it; expected text"):
-        build_vocabulary(data=data)
+        vocab(data=data)
 
 
 def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> None:
     text = corpus_dir / "train.txt"
     before = text.read_bytes()
     with pytest.raises(DataError) as caught:
-        build_vocabulary(data=corpus_dir, out=text)
+        vocab(data=corpus_dir, out=text)
     assert str(caught.value) == (
         f"{text}: holds something else than a vocabulary; name another --out"
     )
@@ -202,10 +202,27 @@ def test_a_pipe_in_the_place_of_out_is_refused_and_not_read(
     # Reading one, as `--out /dev/stdout | less` has it, would wait for ever.
     monkeypatch.setattr("charlm.text.vocabulary.build_vocabulary.load_inventory", pytest.fail)
     with pytest.raises(ConfigError, match="pipe: is a device or a pipe; expected a file"):
-        build_vocabulary(data=corpus_dir, out=pipe)
+        vocab(data=corpus_dir, out=pipe)
 
 
 def test_a_vocabulary_is_written_over_by_the_next(corpus_dir: Path, tmp_path: Path) -> None:
-    build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
-    result = build_vocabulary(data=corpus_dir, out=tmp_path / "vocab.json")
+    vocab(data=corpus_dir, out=tmp_path / "vocab.json", size=5)
+    result = vocab(data=corpus_dir, out=tmp_path / "vocab.json")
     assert load_inventory(tmp_path / "vocab.json") == result.inventory
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_count": -1}, "--min-count -1: expected 0 or more"),
+        ({"min_char_count": 0}, "--min-char-count 0: expected 1 or more"),
+        ({"max_word_length": 0}, "--max-word-length 0: expected 1 to 10000"),
+        ({"max_word_length": 10_001}, "--max-word-length 10001: expected 1 to 10000"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused(
+    data: Path, options: dict[str, int], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        vocab(data=data, **options)  # type: ignore[arg-type]  # they are ints
+    assert str(caught.value) == message

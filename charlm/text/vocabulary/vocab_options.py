@@ -1,0 +1,62 @@
+"""The options of `charlm vocab`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from charlm.options import Data, Opt
+
+MAX_WORD_LENGTH = 65  # Kim et al.'s code cuts here, silently; `vocab` and `train` say how many
+LONGEST_SPELLING = 10_000  # more is no word, and would ask for memory by the gigabyte
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabOptions:
+    """Which words and characters of a corpus directory are known, and how words are cut."""
+
+    data: Data
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "File of the vocabulary, for `charlm train --vocab`.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    size: Annotated[
+        int, Opt("Most words, </s> and <unk> counted; 0 is no limit.", least=0, metavar="N")
+    ] = 0
+    min_count: Annotated[
+        int,
+        Opt(
+            "Occurrences of a word in train.txt; 0 is the rule: 1 where the text holds <unk> or "
+            "--size is given, else 2.",
+            least=0,
+            metavar="N",
+        ),
+    ] = 0
+    min_char_count: Annotated[
+        int,
+        Opt("Occurrences of a character that is not read as unknown.", least=1, metavar="N"),
+    ] = 2
+    max_word_length: Annotated[
+        int,
+        Opt("Characters of a word that are read.", least=1, most=LONGEST_SPELLING, metavar="N"),
+    ] = MAX_WORD_LENGTH
+    morphs: Annotated[
+        str | None,
+        Opt(
+            "Segmentation of the words: a unigram model of at most N pieces, Morfessor Baseline, "
+            "or a file with a word, TAB and its morphs, blanks or + between them, on each line.",
+            metavar="sentencepiece:N|morfessor|FILE",
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        Opt(
+            "Number of processes that count a text of 50 MB or more; all cores if not given.",
+            "Machine",
+            least=1,
+            metavar="N",
+        ),
+    ] = None

@@ -37,6 +37,8 @@ TRAIN = [
     ("--data no-train", f"no-train/train.txt: {NO_TEXT}"),
     ("--data no-valid", f"no-valid/valid.txt: {NO_TEXT}"),
     ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data corpus --epochs 0", "--epochs 0: expected 1 or more"),
+    ("--data corpus --lr nan", "--lr nan: expected 0 or more"),
     ("--data corpus --max-tokens 1", "corpus/train.txt: --max-tokens 1 leaves no word of it; …"),
     (
         "--data corpus --out utf/train.txt",
@@ -264,8 +266,6 @@ def test_bad_input_is_one_line_and_status_1(world: Path, command: str, line: str
     [
         ("trian", "No such command 'trian'. Did you mean 'train'?"),
         ("train", "Missing option '--data'."),
-        ("train --data corpus --epochs 0", "Invalid value for '--epochs': …"),
-        ("train --data corpus --lr nan", "Invalid value for '--lr': …"),
         ("train --data corpus --precision fp8", "Invalid value for '--precision': …"),
         ("nn -k 0 cat", "Invalid value for '-k': …"),
         ("nn", "Invalid value: nothing is asked; give a WORD, or one of the options."),

@@ -2,15 +2,14 @@
 
 import math
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from charlm.cli import options, output
+from charlm.cli import output
 from charlm.cli.boundary import outlive_closed_pipes, told
+from charlm.cli.command import command
 from charlm.cli.voices import is_first, one_voice
-from charlm.options import MAX_SEED
+from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -19,112 +18,9 @@ if TYPE_CHECKING:
     from charlm.training.loop.trainer import Trainer
     from charlm.training.train import TrainResult
 
-Arch = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Preset of model and recipe: char-small (the default), char-large, word-small, "
-        "word-large.",
-    ),
-]
-Init = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="RUN",
-        help="Begin with the model of another run: its parts, weights and recipe, and its words "
-        "with those of train.txt besides (--vocab takes others).",
-    ),
-]
-RunOut = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="Run directory to write; exp/ARCH-DATA if not given."),
-]
-Vocab = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Vocabulary from `charlm vocab`; made from train.txt if not given."
-    ),
-]
-MaxTokens = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=0,
-        help="Most tokens of train.txt that are read, each </s> counted: reading ends before the "
-        "sentence that would exceed it; 0 reads all.",
-    ),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
-Epochs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Passes over train.txt; else the preset's.")
-]
-BatchSize = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Streams side by side; else the preset's.")
-]
-Bptt = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Steps that gradients flow back in a stream; else the preset's."
-    ),
-]
-Rate = Annotated[
-    float | None, typer.Option(metavar="X", min=0, help="Learning rate; else the preset's.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PART.OPTION=VALUE", help="Any other setting; may be repeated."),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, max=MAX_SEED, help="Seed of every random draw; else 3435."),
-]
-MaxTime = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="Stop after so long, as 90s, 30m or 2h, ready for --resume."),
-]
-Speller = Annotated[
-    bool,
-    typer.Option(
-        "--speller",
-        help="Also learn how words outside the vocabulary are spelled, for --open-vocabulary; with "
-        "--resume, for a finished run, too.",
-    ),
-]
-Spellings = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TEXT",
-        help="Text whose words outside the vocabulary the speller learns, in the place of "
-        "train.txt's; <unk>:word is one of them.",
-    ),
-]
 
-
-def train(
-    *,
-    data: options.Data,
-    arch: Arch = None,
-    init: Init = None,
-    out: RunOut = None,
-    vocab: Vocab = None,
-    max_tokens: MaxTokens = 0,
-    resume: Resume = False,
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
-    bptt: Bptt = None,
-    lr: Rate = None,
-    overrides: Overrides = None,
-    seed: Seed = None,
-    threads: options.Threads = None,
-    max_time: MaxTime = None,
-    device: options.Device = "auto",
-    gpus: options.Gpus = None,
-    processes: options.Processes = None,
-    precision: options.Precision = "auto",
-    speller: Speller = False,
-    spellings: Spellings = None,
-    as_json: options.Json = False,
-) -> None:
+@command(TrainOptions)
+def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory, into a run directory.
 
     The corpus directory is not written to. A killed training goes on with --resume and ends with
@@ -139,30 +35,7 @@ def train(
 
     outlive_closed_pipes()
     with ProgressBar() as bar, one_voice():
-        result = train_model(
-            data=data,
-            arch=arch,
-            init=init,
-            out=out,
-            vocab=vocab,
-            max_tokens=max_tokens,
-            resume=resume,
-            epochs=epochs,
-            batch_size=batch_size,
-            bptt=bptt,
-            lr=lr,
-            overrides=overrides or (),
-            seed=seed,
-            threads=threads,
-            max_time=max_time,
-            device=device,
-            gpus=gpus,
-            processes=processes,
-            precision=precision,
-            speller=speller,
-            spellings=spellings,
-            watcher=bar,
-        )
+        result = train_model(replace(options, watcher=bar))
     if is_first():
         _tell_if_possible(result, as_json=as_json)
 

@@ -10,7 +10,7 @@ from charlm.text.vocabulary.encoded_text import reopen_text
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.plan import Plan
-from charlm.training.watcher import Watcher
+from charlm.training.train_options import Watcher
 
 
 def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:

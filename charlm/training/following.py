@@ -4,6 +4,7 @@ It reads vocabulary, encoded text and checkpoint from the run directory, so all 
 that folder; the corpus they need not.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -40,4 +41,4 @@ def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
     inventory = load_inventory(plan.folder / VOCABULARY)
     recipe, _ = build_recipe(plan.settings["recipe"])
     trainer, _ = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
-    train_on(trainer, begun, check_lock=lambda: None, deadline=None, watcher=Silence())
+    train_on(trainer, begun, check_lock=lambda: None, deadline=math.inf, watcher=Silence())

@@ -4,17 +4,14 @@ Everything that decides a number is in run.json before the first step. On --resu
 there, and what is asked for besides must agree with it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from charlm.errors import ConfigError, DataError, TrainingError
-from charlm.options import MAX_SEED
 from charlm.presets import preset
 from charlm.run.folder import (
-    MAX_THREADS,
     MODEL,
     RESUME,
     RUN,
@@ -29,36 +26,13 @@ from charlm.settings import Settings, merged, parse_override
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
     import torch
 
 DEFAULT_ARCH = "char-small"
 DEFAULT_SEED = 3435  # Kim et al.'s
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of `train` that make a model; None where the preset or the run decides."""
-
-    data: Path
-    arch: str | None
-    out: Path | None
-    vocab: Path | None
-    max_tokens: int
-    resume: bool
-    changes: Settings
-    seed: int | None
-    threads: int | None
-    device: str
-    precision: str
-    init: Path | None = None  # the run to begin with
-
-    @property
-    def folder(self) -> Path:
-        """The run directory: the one asked for, else exp/ARCH-DATA, or RUN-DATA with --init."""
-        model = self.arch or (Path(realpath(self.init)).name if self.init else DEFAULT_ARCH)
-        return self.out or RUNS / f"{model}-{Path(realpath(self.data)).name}"
 
 
 @dataclass(frozen=True)
@@ -84,88 +58,88 @@ class Plan:
         return self.stored is None and self.init is None
 
 
-def settled(request: Request) -> Plan:
-    """The plan of a request.
+def settled(options: TrainOptions) -> Plan:
+    """The plan of a training.
 
     Raises:
         ConfigError: what does not exist, does not fit, or disagrees with the run.
         TrainingError: the run exists and --resume was not said.
     """
-    _check_request(request)
-    stored = existing_run(request)
+    data, folder = Path(options.data), run_folder(options)
+    init = Path(options.init) if options.init else None
+    if init and options.arch:
+        raise ConfigError(
+            f"--arch {options.arch}: with --init the model is that of {init}; leave one out"
+        )
+    if realpath(folder) == realpath(data):
+        raise ConfigError(
+            f"--out {folder}: is the corpus directory, which is not written to; choose another"
+        )
+    changes = requested_changes(options)
+    stored = existing_run(folder, resume=options.resume)
     if stored:
-        refuse_disagreement(request, stored)
-    device = pick_device(request.device)
-    source = stored or (load_info(request.init) if request.init else None)
-    arch = source.arch if source else request.arch or DEFAULT_ARCH
+        refuse_disagreement(options, stored, changes=changes)
+    device = pick_device(options.device)
+    source = stored or (load_info(init) if init else None)
+    arch = source.arch if source else options.arch or DEFAULT_ARCH
     settings = source.settings if source else preset(arch)
-    seed = DEFAULT_SEED if request.seed is None else request.seed
-    precision = stored.precision if stored else request.precision
+    seed = DEFAULT_SEED if options.seed is None else options.seed
+    precision = stored.precision if stored else options.precision
     return Plan(
-        data=request.data,
-        folder=request.folder,
+        data=data,
+        folder=folder,
         arch=arch,
-        settings=settings if stored else merged(settings, request.changes),
-        vocab=request.vocab,
-        max_tokens=stored.corpus["max_tokens"] if stored else request.max_tokens,
+        settings=settings if stored else merged(settings, changes),
+        vocab=Path(options.vocab) if options.vocab else None,
+        max_tokens=stored.corpus["max_tokens"] if stored else options.max_tokens,
         seed=stored.seed if stored else seed,
-        threads=set_threads(request.threads or (stored.threads if stored else None)),
+        threads=set_threads(options.threads or (stored.threads if stored else None)),
         device=device,
         precision=pick_precision(precision, device),
         stored=stored,
-        init=_init(request, stored),
+        init=_init(init, folder=folder, stored=stored),
     )
 
 
-def _init(request: Request, stored: RunInfo | None) -> Path | None:
+def run_folder(options: TrainOptions) -> Path:
+    """The run directory: the one asked for, else exp/ARCH-DATA, or RUN-DATA with --init."""
+    if options.out:
+        return Path(options.out)
+    model = options.arch or (Path(realpath(options.init)).name if options.init else DEFAULT_ARCH)
+    return RUNS / f"{model}-{Path(realpath(options.data)).name}"
+
+
+def _init(init: Path | None, *, folder: Path, stored: RunInfo | None) -> Path | None:
     """The run to begin with, which a run that has no checkpoint yet must find again."""
     if stored is None:
-        return request.init
-    if stored.init is None or (request.folder / RESUME).is_file():
+        return init
+    if stored.init is None or (folder / RESUME).is_file():
         return None
-    return request.init or Path(stored.init["run"])
+    return init or Path(stored.init["run"])
 
 
-def _check_request(request: Request) -> None:
-    """Raises ConfigError for what no training can do, new or gone on with."""
-    if request.seed is not None and not 0 <= request.seed <= MAX_SEED:
-        raise ConfigError(f"--seed {request.seed}: expected 0 to {MAX_SEED}")
-    if request.init and request.arch:
-        raise ConfigError(
-            f"--arch {request.arch}: with --init the model is that of {request.init}; leave one out"
-        )
-    if request.threads is not None and not 1 <= request.threads <= MAX_THREADS:
-        raise ConfigError(f"--threads {request.threads}: expected 1 to {MAX_THREADS}")
-    if realpath(request.folder) == realpath(request.data):
-        raise ConfigError(
-            f"--out {request.folder}: is the corpus directory, which is not written to; "
-            "choose another"
-        )
-
-
-def existing_run(request: Request) -> RunInfo | None:
+def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
     """The run to go on with; None for a new one.
 
     Raises:
         TrainingError: there is one and --resume was not said.
     """
-    folder = request.folder
     if not (folder / RUN).exists():
         return None
-    if not request.resume:
+    if not resume:
         raise TrainingError(
             f"{folder}: holds a run already; add --resume to go on, or choose another --out"
         )
     return load_resumable(folder)
 
 
-def refuse_disagreement(request: Request, stored: RunInfo) -> None:
+def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Settings) -> None:
     """Raises ConfigError if an option disagrees with the run that is to be gone on with."""
-    precision = None if request.precision == "auto" else request.precision
+    precision = None if options.precision == "auto" else options.precision
     asked: list[tuple[str, Any, Any]] = [
-        ("--arch", request.arch, stored.arch),
-        ("--seed", request.seed, stored.seed),
-        ("--max-tokens", request.max_tokens or None, stored.corpus["max_tokens"]),
+        ("--arch", options.arch, stored.arch),
+        ("--seed", options.seed, stored.seed),
+        ("--max-tokens", options.max_tokens or None, stored.corpus["max_tokens"]),
         ("--precision", precision, stored.precision),
     ]
     for option, wanted, known in asked:
@@ -173,22 +147,23 @@ def refuse_disagreement(request: Request, stored: RunInfo) -> None:
             raise ConfigError(
                 f"{option} {wanted} disagrees with the run, which has {known}; leave it out"
             )
-    if request.vocab:
-        asked_vocab = load_inventory(request.vocab)
+    if options.vocab:
+        asked_vocab = load_inventory(options.vocab)
         hashes = stored.vocabulary_sha256, stored.counts_sha256 or asked_vocab.counts_sha256
         if hashes != (asked_vocab.sha256, asked_vocab.counts_sha256):
             raise ConfigError(
-                f"--vocab {request.vocab} disagrees with the run, which has another; leave it out"
+                f"--vocab {options.vocab} disagrees with the run, which has another; leave it out"
             )
-    if request.init:
-        read_meta(request.init / MODEL)
-        if sha256_of(request.init / MODEL) != (stored.init or {}).get("sha256"):
+    if options.init:
+        model = Path(options.init) / MODEL
+        read_meta(model)
+        if sha256_of(model) != (stored.init or {}).get("sha256"):
             found = f"with {stored.init['run']}" if stored.init else "without"
             raise ConfigError(
-                f"--init {request.init} disagrees with the run, which was begun {found}; "
+                f"--init {options.init} disagrees with the run, which was begun {found}; "
                 "leave it out"
             )
-    if difference := first_difference(stored.settings, request.changes):
+    if difference := first_difference(stored.settings, changes):
         option, wanted, known = difference
         if known is None:
             raise ConfigError(f"{option}={wanted}: the run has no such setting; leave it out")
@@ -211,21 +186,14 @@ def first_difference(
     return None
 
 
-def requested_changes(
-    overrides: Sequence[str],
-    *,
-    epochs: int | None,
-    batch_size: int | None,
-    bptt: int | None,
-    lr: float | None,
-) -> Settings:
+def requested_changes(options: TrainOptions) -> Settings:
     """The settings that differ from the preset; the short options are overrides by another name."""
-    short: Settings = {"epochs": epochs, "batch_size": batch_size, "bptt": bptt}
+    short = {name: getattr(options, name) for name in ("epochs", "batch_size", "bptt")}
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
-    if lr is not None:
-        recipe["optimiser"] = {"lr": lr}
+    if options.lr is not None:
+        recipe["optimiser"] = {"lr": options.lr}
     changes: Settings = {"recipe": recipe} if recipe else {}
-    for text in overrides:
+    for text in options.overrides:
         changes = merged(changes, parse_override(text))
     return changes
 

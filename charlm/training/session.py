@@ -36,8 +36,8 @@ from charlm.training.plan import Plan, check_texts
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.temperature import set_temperature
+from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
-from charlm.training.watcher import Watcher
 from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
@@ -49,7 +49,7 @@ def run_session(
     *,
     check_lock: Callable[[], None],
     to_spell: Spellings | None,
-    deadline: float | None,
+    deadline: float,
     watcher: Watcher,
     ranks: Ranks = ALONE,
 ) -> Trainer:
@@ -111,7 +111,7 @@ def train_on(
     begun: Begun,
     *,
     check_lock: Callable[[], None],
-    deadline: float | None,
+    deadline: float,
     watcher: Watcher,
 ) -> None:
     """Train from the checkpoint or the start; every process does this, and the first writes.
@@ -241,7 +241,7 @@ def _run_epochs(
     begun: Begun,
     *,
     check_lock: Callable[[], None],
-    deadline: float | None,
+    deadline: float,
     watcher: Watcher,
 ) -> None:
     folder, saved, ranks = begun.plan.folder, time.monotonic(), trainer.ranks
@@ -250,9 +250,7 @@ def _run_epochs(
         nonlocal saved
         watcher.stepped(trainer)
         now = time.monotonic()
-        is_due, is_over = ranks.decided(
-            now - saved > CHECKPOINT_SECONDS, deadline is not None and now > deadline
-        )
+        is_due, is_over = ranks.decided(now - saved > CHECKPOINT_SECONDS, now > deadline)
         if is_due:
             check_lock()
             save_position(trainer, folder)
@@ -271,7 +269,7 @@ def _run_epochs(
             _draw(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        if any(ranks.decided(deadline is not None and saved > deadline)):
+        if any(ranks.decided(saved > deadline)):
             break
     if trainer.is_finished and ranks.is_first:
         is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)

@@ -19,10 +19,12 @@ from charlm.model.speller import BEYOND, Speller
 from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
 from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller, speller_info
 from charlm.scoring.likelihood.open_vocabulary import known_mass
-from charlm.text.corpus.sentences import read_sentences
+from charlm.text.corpus.sentences import read_sentences, split_path
 from charlm.text.corpus.tokens import UNK_WORD, form_of
 from charlm.text.io.files import display_name
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.plan import Plan
+from charlm.training.train_options import TrainOptions
 
 HELD_OUT = 10  # one type of so many
 MAX_EPOCHS = 40
@@ -73,18 +75,8 @@ def read_spellings(path: str | Path, inventory: Inventory, *, max_tokens: int = 
     return Spellings(tuple(kept), Path(name).name, len(forms) - len(kept))
 
 
-@dataclass(frozen=True)
-class SpellerRequest:
-    """What was asked for."""
-
-    is_asked: bool
-    text: Path | None  # whose words it is to learn; None: the training text
-    train: Path
-    max_tokens: int  # of the training text
-
-
 def wanted_spellings(
-    request: SpellerRequest, inventory: Inventory, *, folder: Path, stored: RunInfo | None
+    options: TrainOptions, inventory: Inventory, *, plan: Plan
 ) -> Spellings | None:
     """What a speller is still to learn: where one is asked for or was, and is not there.
 
@@ -92,18 +84,21 @@ def wanted_spellings(
         ConfigError: the run has a speller of other spellings.
         DataError: nothing to learn.
     """
-    about = speller_info(folder, stored) if stored else None
-    is_there = about is not None and (folder / SPELLER_WEIGHTS).is_file()
-    if not request.is_asked and (about is None or is_there):
+    about = speller_info(plan.folder, plan.stored) if plan.stored else None
+    is_there = about is not None and (plan.folder / SPELLER_WEIGHTS).is_file()
+    is_asked = options.speller or options.spellings is not None
+    if not is_asked and (about is None or is_there):
         return None
-    if request.text:
-        spellings = read_spellings(request.text, inventory)
+    if options.spellings is not None:
+        spellings = read_spellings(options.spellings, inventory)
     else:
-        spellings = read_spellings(request.train, inventory, max_tokens=request.max_tokens)
+        path = split_path(plan.data, "train")
+        spellings = read_spellings(path, inventory, max_tokens=plan.max_tokens)
     if about and about.types_sha256 != spellings.sha256:
         raise ConfigError(
-            f"{folder / RUN}: tells of a speller of {about.n_types} words of {about.text}, not of "
-            f"the {len(spellings.types)} of {spellings.text}; give that text with --spellings"
+            f"{plan.folder / RUN}: tells of a speller of {about.n_types} words of {about.text}, "
+            f"not of the {len(spellings.types)} of {spellings.text}; give that text with "
+            "--spellings"
         )
     return None if is_there else spellings
 

@@ -1,34 +1,14 @@
-"""What a caller may want to hear of a training while it runs.
-
-A watcher is called between steps, in the first process alone; what it raises ends the training, but
-for an OSError: no training dies of a log on a full disk.
-"""
+"""Watchers of a training: one that outlives a full disk, and one that says nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from charlm.run.history import WARNING
 from charlm.training.checkpoint import save_log
 from charlm.training.estimate import Estimate
 from charlm.training.loop.trainer import Trainer
-
-
-@runtime_checkable
-class Watcher(Protocol):
-    """What a caller may want to hear; the command line draws it."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line."""
-
-    def started(self, trainer: Trainer, *, parameters: dict[str, int], cost: Estimate) -> None:
-        """Everything is built and the first step is about to be made."""
-
-    def stepped(self, trainer: Trainer) -> None:
-        """A step was made."""
-
-    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        """An epoch was made, validated and written down."""
+from charlm.training.train_options import Watcher
 
 
 class LastingWatcher:

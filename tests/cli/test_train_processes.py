@@ -10,6 +10,7 @@ from charlm.errors import DataError, TrainingError
 from charlm.runtime import LOST
 from charlm.training import train as module
 from charlm.training.train import TrainResult
+from charlm.training.train_options import TrainOptions
 
 RESULT = TrainResult("run", True, 2, 1, 91.5, 7.0, 10)
 COMMAND = ["train", "--data", "corpus"]
@@ -18,7 +19,7 @@ COMMAND = ["train", "--data", "corpus"]
 def run_as(
     rank: int, outcome: Exception | None, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[int, str, str]:
-    def train(**_: Any) -> TrainResult:
+    def train(_: TrainOptions) -> TrainResult:
         if outcome:
             raise outcome
         return RESULT

@@ -11,6 +11,7 @@ from charlm.presets import preset
 from charlm.settings import merged
 from charlm.training.plan import first_difference, parse_time, requested_changes
 from charlm.training.train import train
+from charlm.training.train_options import TrainOptions
 
 TrainToy = Callable[..., Any]
 
@@ -31,13 +32,9 @@ def test_what_is_no_time_is_an_error(text: str) -> None:
 
 
 def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> None:
-    changes = requested_changes(
-        ["recipe.clip=1", "recipe.epochs=9", "encoder.encoder.widths=1,2"],
-        epochs=3,
-        batch_size=4,
-        bptt=None,
-        lr=0.5,
-    )
+    sets = ["recipe.clip=1", "recipe.epochs=9", "encoder.encoder.widths=1,2"]
+    options = TrainOptions(data="d", overrides=sets, epochs=3, batch_size=4, lr=0.5)
+    changes = requested_changes(options)
     recipe = {"epochs": 9, "batch_size": 4, "optimiser": {"lr": 0.5}, "clip": 1}
     assert changes == {"recipe": recipe, "encoder": {"encoder": {"widths": [1, 2]}}}
 
@@ -51,7 +48,7 @@ def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> Non
     ids=["type first", "type last"],
 )
 def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -> None:
-    changes = requested_changes(overrides, epochs=None, batch_size=None, bptt=None, lr=0.003)
+    changes = requested_changes(TrainOptions(data="d", overrides=overrides, lr=0.003))
     assert changes == {
         "recipe": {"optimiser": {"type": "adam", "lr": 0.003}},
         "encoder": {"type": "word", "dim": 50},
@@ -62,7 +59,7 @@ def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -
 
 
 def test_no_option_is_no_change() -> None:
-    assert requested_changes([], epochs=None, batch_size=None, bptt=None, lr=None) == {}
+    assert requested_changes(TrainOptions(data="d")) == {}
 
 
 def test_the_first_difference_is_found_at_any_depth() -> None:
@@ -153,7 +150,9 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
         ({"threads": 0}, "--threads 0: expected 1 to 4096"),
         ({"threads": 4097}, "--threads 4097: expected 1 to 4096"),
         ({"max_time": "soon"}, "--max-time 'soon': expected a time as 90s, 30m or 2h"),
-        ({"lr": -1.0}, "option 'lr' of optimiser 'sgd' is -1.0; expected 0.0 to 1000000.0"),
+        ({"lr": -1.0}, "--lr -1.0: expected 0 or more"),
+        ({"epochs": 0}, "--epochs 0: expected 1 or more"),
+        ({"max_tokens": -1}, "--max-tokens -1: expected 0 or more"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line_and_leaves_no_run(

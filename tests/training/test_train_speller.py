@@ -12,6 +12,8 @@ from charlm.run.folder import MODEL, SPELLER_WEIGHTS, load_info
 from charlm.run.stored_speller import load_speller, speller_info
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training import train_speller as module
+from charlm.training.plan import settled
+from charlm.training.train_options import TrainOptions
 from charlm.training.train_speller import (
     bits_per_character,
     read_spellings,
@@ -179,6 +181,6 @@ def test_a_corpus_with_literal_unk_alone_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_nothing_is_wanted_where_nothing_was_asked(tmp_path: Path) -> None:
-    request = module.SpellerRequest(False, None, tmp_path / "none.txt", 0)
-    assert wanted_spellings(request, INVENTORY, folder=tmp_path, stored=None) is None
+def test_nothing_is_wanted_where_nothing_was_asked(toy_corpus: Path, tmp_path: Path) -> None:
+    options = TrainOptions(data=toy_corpus, out=tmp_path / "run", device="cpu")
+    assert wanted_spellings(options, INVENTORY, plan=settled(options)) is None

@@ -1,0 +1,155 @@
+"""The options of `charlm train`, and what may hear of a training while it runs.
+
+None means: what the preset says, or with --resume what the run says.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+from charlm.options import MAX_SEED, Data, Device, Gpus, Opt, Precision, Processes
+from charlm.run.folder import MAX_THREADS
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """What a caller may want to hear; the command line draws it.
+
+    It is called between steps, in the first process alone; what it raises ends the training, but
+    for an OSError. `trainer` is a Trainer and `cost` an Estimate: their modules need torch.
+    """
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+    def started(self, trainer: Any, *, parameters: dict[str, int], cost: Any) -> None:
+        """Everything is built and the first step is about to be made."""
+
+    def stepped(self, trainer: Any) -> None:
+        """A step was made."""
+
+    def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
+        """An epoch was made, validated and written down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """What is trained on what, for how long, and where the run goes."""
+
+    data: Data
+    arch: Annotated[
+        str | None,
+        Opt(
+            "Preset of model and recipe: char-small (the default), char-large, word-small, "
+            "word-large.",
+            metavar="NAME",
+        ),
+    ] = None
+    epochs: Annotated[
+        int | None, Opt("Passes over train.txt; else the preset's.", least=1, metavar="N")
+    ] = None
+    init: Annotated[
+        str | Path | None,
+        Opt(
+            "Begin with the model of another run: its parts, weights and recipe, and its words "
+            "with those of train.txt besides (--vocab takes others).",
+            metavar="RUN",
+            cli_type=Path | None,
+        ),
+    ] = None
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "Run directory to write; exp/ARCH-DATA if not given.",
+            metavar="RUN",
+            cli_type=Path | None,
+        ),
+    ] = None
+    vocab: Annotated[
+        str | Path | None,
+        Opt(
+            "Vocabulary from `charlm vocab`; made from train.txt if not given.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int,
+        Opt(
+            "Most tokens of train.txt that are read, each </s> counted: reading ends before the "
+            "sentence that would exceed it; 0 reads all.",
+            least=0,
+            metavar="N",
+        ),
+    ] = 0
+    resume: Annotated[bool, Opt("Go on with the run in --out.")] = False
+    max_time: Annotated[
+        str | None,
+        Opt("Stop after so long, as 90s, 30m or 2h, ready for --resume.", metavar="TIME"),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        Opt("Streams side by side; else the preset's.", "Recipe", least=1, metavar="N"),
+    ] = None
+    bptt: Annotated[
+        int | None,
+        Opt(
+            "Steps that gradients flow back in a stream; else the preset's.",
+            "Recipe",
+            least=1,
+            metavar="N",
+        ),
+    ] = None
+    lr: Annotated[
+        float | None, Opt("Learning rate; else the preset's.", "Recipe", least=0, metavar="X")
+    ] = None
+    overrides: Annotated[
+        Sequence[str],
+        Opt(
+            "Any other setting; may be repeated.",
+            "Recipe",
+            metavar="PART.OPTION=VALUE",
+            flags=("--set",),
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    seed: Annotated[
+        int | None,
+        Opt("Seed of every random draw; else 3435.", "Recipe", least=0, most=MAX_SEED, metavar="N"),
+    ] = None
+    speller: Annotated[
+        bool,
+        Opt(
+            "Also learn how words outside the vocabulary are spelled, for --open-vocabulary; with "
+            "--resume, for a finished run, too.",
+            "Unknown words",
+        ),
+    ] = False
+    spellings: Annotated[
+        str | Path | None,
+        Opt(
+            "Text whose words outside the vocabulary the speller learns, in the place of "
+            "train.txt's; <unk>:word is one of them.",
+            "Unknown words",
+            metavar="TEXT",
+            cli_type=Path | None,
+        ),
+    ] = None
+    device: Device = "auto"
+    gpus: Gpus = None
+    processes: Processes = None
+    precision: Precision = "auto"
+    threads: Annotated[
+        int | None,
+        Opt(
+            "Number of CPU threads; all cores if not given.",
+            "Machine",
+            least=1,
+            most=MAX_THREADS,
+            metavar="N",
+        ),
+    ] = None
+    watcher: Annotated[
+        Watcher | None, Opt("Hears of the training while it runs.", is_for_python=True)
+    ] = None

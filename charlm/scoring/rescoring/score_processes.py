@@ -9,8 +9,7 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
-from charlm.nbest.ngram_scorer import NgramScorer
-from charlm.nbest.scorer import Scorer
+from charlm.nbest.scorer import NgramScorer, Scorer
 from charlm.ngram.load import load_ngram
 from charlm.processes.command import First
 from charlm.processes.group import Group, WorkerPool

@@ -5,8 +5,7 @@ import pytest
 
 from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
-from charlm.nbest.tuning.envelope import corners
-from charlm.nbest.tuning.line_search import Profile, Space, minimise, profile
+from charlm.nbest.tuning.line_search import Profile, Space, breakpoints, minimise, profile
 from charlm.nbest.tuning.problem import Problem
 
 RATES = WordErrorRate().errors
@@ -83,10 +82,10 @@ def one_list(lines: list[tuple[float, float]], errors: list[int]) -> Problem:
     return Problem.of([np.array(lines)], [counts], rates=RATES)
 
 
-def test_corners_are_where_lines_cross_by_hand() -> None:
+def test_breakpoints_are_where_lines_cross_by_hand() -> None:
     # t, 1 and 3 − 2t all meet at t = 1: there the third hands over to the steepest, the first.
     problem = one_list([(0.0, 1.0), (1.0, 0.0), (3.0, -2.0)], [1, 2, 3])
-    found = corners(
+    found = breakpoints(
         problem, np.array([1.0, 0.0]), direction_F=np.array([0.0, 1.0]), low=-4.0, high=4.0
     )
     assert found.first_L.tolist() == [2]
@@ -94,7 +93,7 @@ def test_corners_are_where_lines_cross_by_hand() -> None:
     assert (found.before_M.tolist(), found.after_M.tolist()) == ([2], [0])
 
 
-def test_of_equal_lines_the_one_that_stands_first_wins_on_both_sides_of_a_corner() -> None:
+def test_of_equal_lines_the_one_that_stands_first_wins_on_both_sides_of_a_breakpoint() -> None:
     lines = [(0.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.0, 1.0)]
     problem = one_list(lines, [4, 1, 0, 0])
     along = profile(problem, np.array([1.0, 0.0]), direction_F=np.array([0.0, 1.0]), space=wide(2))
@@ -129,7 +128,7 @@ def test_the_interval_around_the_start_ends_where_the_error_rises_too_far() -> N
     assert along.around(0.1) == (0.0, 0.0)
 
 
-def test_a_winner_between_corners_that_all_but_coincide_is_passed_over() -> None:
+def test_a_winner_between_breakpoints_that_all_but_coincide_is_passed_over() -> None:
     problem = one_list([(0.0, 1.0), (1.0 + 1e-12, 0.0), (3.0, -2.0)], [2, 0, 3])
     along = profile(problem, np.array([1.0, 0.0]), direction_F=np.array([0.0, 1.0]), space=wide(2))
     assert along.errors_I.tolist() == [0.3, 0.2]

@@ -8,8 +8,7 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.ngram_scorer import NgramScorer
-from charlm.nbest.scorer import FunctionScorer, Words
+from charlm.nbest.scorer import FunctionScorer, NgramScorer, Words
 from charlm.ngram.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
 from charlm.scoring.rescoring.pipeline import Rescorer, in_batches

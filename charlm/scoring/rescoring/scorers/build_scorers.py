@@ -14,9 +14,7 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.mixed_scorer import MixedScorer
-from charlm.nbest.ngram_scorer import NgramScorer
-from charlm.nbest.scorer import Scorer
+from charlm.nbest.scorer import MixedScorer, NgramScorer, Scorer
 from charlm.ngram.load import load_ngram
 from charlm.run.store import LoadedRun, load_run
 from charlm.runtime import pick_device, pick_precision

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.mixed_scorer import MixedScorer
-from charlm.nbest.ngram_scorer import NgramScorer
-from charlm.nbest.scorer import FunctionScorer, Words
+from charlm.nbest.scorer import FunctionScorer, MixedScorer, NgramScorer, Words
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
 

@@ -43,6 +43,11 @@ def warnings(result: "ScoreResult") -> list[str]:
                 "out, every sentence is scored with its end"
             )
         lines += [
+            f"warning: {place} looks like a header, and was read as a hypothesis; call its columns "
+            "id and text, or begin the line with #"
+            for place in notices.headings
+        ]
+        lines += [
             f"warning: {filling.feature}{where}: {filling.cause} in {n} hypotheses, which got "
             f"{filling.value}"
             for filling, n in notices.filled.items()

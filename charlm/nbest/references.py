@@ -15,6 +15,7 @@ from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.io.files import display_name, parse_json
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.table_lines import csv_hint, refuse_csv_lines
 
 References = Mapping[str, tuple[str, ...]]
 ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
@@ -127,6 +128,11 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         raise DataError(f"{name}: empty; expected references")
     if full[0][1].startswith("{"):
         return "jsonl"
+    refuse_csv_lines(
+        [text for _, text in full],
+        name,
+        expected="references; save it as utt TAB text, without quotes",
+    )
     known = set(ids)
     forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
     hits = {form: sum(_keyed(form, text)[0] in known for _, text in full) for form in forms}
@@ -171,7 +177,9 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
             continue
         id, text = _keyed(form, line)
         if not id:
-            raise DataError(f"{name}:{number}: {shown(line)}; expected {shapes[form]}")
+            raise DataError(
+                f"{name}:{number}: {shown(line)}; expected {shapes[form]}{csv_hint(line)}"
+            )
         yield Entry(number, id, text)
 
 

@@ -31,6 +31,7 @@ class Notices:
     n_marked: int = 0  # hypotheses that lost <s> or </s> at their ends
     filled: Counter[Filling] = field(default_factory=Counter)  # hypotheses
     passed_over: Counter[str] = field(default_factory=Counter)  # by what was, or was not, there
+    headings: list[str] = field(default_factory=list)  # places read as hypotheses, if they are none
 
     def look(self, nbest: NbestList) -> None:
         """Count what can be seen of a list that has been read."""
@@ -47,6 +48,7 @@ class Notices:
             "n_marked": self.n_marked,
             "filled": [{**key._asdict(), "n_hypotheses": n} for key, n in self.filled.items()],
             "passed_over": dict(self.passed_over),
+            "headings": self.headings,
         }
 
 

@@ -21,6 +21,7 @@ from charlm.insight.vectors.taps import Reader, Reading
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
 
 SIGNS = {"+": 1, "-": -1}
 HEADING = ["a1", "a2", "b1", "b2"]
@@ -237,6 +238,7 @@ def _read_sections(path: str | Path, reader: Reader) -> dict[str, list[Question]
         elif fields:
             raise DataError(
                 f"{name}:{number}: found {len(fields)} words; expected four words, or : section"
+                f"{csv_hint(line)}"
             )
     if not sections:
         raise DataError(f"{name}: no question in it; expected four words a line")

@@ -16,6 +16,7 @@ from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines
+from charlm.text.io.table_lines import csv_hint
 
 RANKS = (1, 5, 10)
 
@@ -81,7 +82,9 @@ def _read_pairs(path: str | Path, reader: Reader) -> _Read:
             continue
         fields = line.split("\t")
         if len(fields) != 2 or not all(field.strip() for field in fields):
-            raise DataError(f"{name}:{number}: found {line!r:.60}; expected noisy TAB normal")
+            raise DataError(
+                f"{name}:{number}: found {line!r:.60}; expected noisy TAB normal{csv_hint(line)}"
+            )
         noisy, normal = map(reader.try_to_read, fields)
         if normal is None or not normal.is_known or normal.number in (END, UNK):
             n_outside += 1

@@ -18,6 +18,7 @@ from charlm.insight.vectors.taps import Reader, Reading
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
 
 LEAST_PAIRS = 3  # rho of two is 1 or -1 whatever they are
 
@@ -75,7 +76,9 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[_Pair]:
             pairs.append(_Pair((one, other), score))
         elif len(fields) < 3 or pairs or has_heading:
             found = repr(fields[2]) if len(fields) > 2 else f"{len(fields)} fields"
-            raise DataError(f"{name}:{number}: found {found:.60}; expected word, word, score")
+            raise DataError(
+                f"{name}:{number}: found {found:.60}; expected word, word, score{csv_hint(line)}"
+            )
         else:
             has_heading = True
     if not pairs:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from charlm.errors import DataError
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
 
 Pair = tuple[str, str]  # a word and its class
 EXPECTED = {
@@ -54,7 +55,9 @@ def read_classes(path: str) -> dict[str, str]:
         kind = kind or _kind(line)
         pair = READERS[kind](line)
         if pair is None:
-            raise DataError(f"{path}:{number}: found {line[:60]!r}; expected {EXPECTED[kind]}")
+            raise DataError(
+                f"{path}:{number}: found {line[:60]!r}; expected {EXPECTED[kind]}{csv_hint(line)}"
+            )
         word, name = pair
         if names.setdefault(word, name) != name:
             raise DataError(

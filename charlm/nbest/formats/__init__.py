@@ -29,6 +29,7 @@ from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import opened
 from charlm.text.io.files import display_name
+from charlm.text.io.table_lines import refuse_csv_lines
 
 FORMATS: dict[str, type[Format]] = {
     "kaldi": KaldiFormat,
@@ -48,6 +49,7 @@ FORMATS: dict[str, type[Format]] = {
     "tsv": TsvFormat,
     "text": TextFormat,
 }
+LISTS = "lists or sentences; save it with TABs between the fields, without quotes (tsv)"
 
 
 class Reading(NamedTuple):
@@ -93,7 +95,7 @@ def detect(sample: Sample) -> Format:
 
     Raises:
         ConfigError: several could be.
-        DataError: nothing there, a binary file, or no format's.
+        DataError: nothing there, a binary file, CSV, or no format's.
     """
     where = display_name(sample.path)
     if not sample.names and not any(line.strip(" \t") for line in sample.lines):
@@ -104,6 +106,7 @@ def detect(sample: Sample) -> Format:
                 f"{where}:{number}: found a NUL byte; expected text, not a binary file; a binary "
                 "archive of Kaldi's has a copy tool that writes text (ark,t:-)"
             )
+    refuse_csv_lines(sample.lines, sample.path, expected=LISTS)
     chosen = [name for name, kind in FORMATS.items() if kind().claims(sample)]
     for loose in (TextFormat.name, RnnlmFormat.name):
         if len(chosen) > 1:

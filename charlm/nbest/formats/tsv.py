@@ -15,10 +15,17 @@ from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
+from charlm.text.io.table_lines import (
+    IDS,
+    REFERENCES,
+    TEXTS,
+    csv_hint,
+    may_name_columns,
+    names_columns,
+)
 
-IDS = ("id", "utt", "utt_id", "utterance")
-TEXTS = ("text", "hyp", "hypothesis")
-ROLES = (IDS, TEXTS, ("ref", "reference"), ("rank",), ("recording",))
+ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
+COUNTS = ("word", "words")  # a number where another column is the text
 SKIPPED = "-"  # the name of a column that is none of the others
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # how many nats one is
 MISSING = "NA"
@@ -72,7 +79,7 @@ class TsvFormat(FramedFormat):
         """
         only(source, self.name, columns=True)
         with lines_of(source) as lines:
-            rows = _rows(lines, source.columns, _sample(source, lines))
+            rows = _rows(lines, source, _sample(source, lines))
             yield from Gathering(source, name=lines.name).lists(rows)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
@@ -101,9 +108,8 @@ def is_comment(line: str) -> bool:
     return line.startswith("#") or not line.strip(" \t")
 
 
-def _rows(
-    lines: Iterator[Line], said: Sequence[str], sample: Sequence[str]
-) -> Iterator[Row | Loose]:
+def _rows(lines: Iterator[Line], source: Source, sample: Sequence[str]) -> Iterator[Row | Loose]:
+    said = source.columns
     columns = columns_named(said, "columns", error=ConfigError) if said else None
     begun = False
     for line in lines:
@@ -113,12 +119,14 @@ def _rows(
         fields = line.text.split("\t")
         if not begun:
             begun = True
-            if is_header(fields):
+            if names_columns(fields):
                 columns = columns or columns_named(fields, line.place, error=DataError)
                 _check_width(fields, columns, line.place)
                 at = columns.text
                 yield Loose(line, "\t".join([*fields[:at], FEATURE, *fields[at:]]))
                 continue
+            if may_name_columns(fields):
+                source.notices.headings.append(line.place)
             columns = columns or guessed_columns(fields, line.place, sample=sample)
         assert columns is not None  # the first line named them
         _check_width(fields, columns, line.place)
@@ -162,11 +170,6 @@ def _check_width(fields: Sequence[str], columns: Columns, place: str) -> None:
         )
 
 
-def is_header(fields: Sequence[str]) -> bool:
-    """Whether a first line names columns: one is called id or the like, another text."""
-    return any(name in fields for name in IDS) and any(name in fields for name in TEXTS)
-
-
 def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError]) -> Columns:
     """The columns that are called so.
 
@@ -177,7 +180,7 @@ def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError])
     features = []
     for column, name in enumerate(names):
         plain, mark, unit = name.partition(":")
-        role = next((synonyms[0] for synonyms in ROLES if plain in synonyms), plain)
+        role = _role(plain, names)
         if role == SKIPPED:
             continue
         if role in found or not role:
@@ -210,6 +213,16 @@ def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError])
     )
 
 
+def _role(name: str, names: Sequence[str]) -> str:
+    """What a column is for; a feature is called what it is."""
+    plain = name.lower()
+    if plain in COUNTS and any(
+        each.lower() in TEXTS and each.lower() not in COUNTS for each in names
+    ):
+        return name
+    return next((synonyms[0] for synonyms in ROLES if plain in synonyms), name)
+
+
 def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str]) -> Columns:
     """The columns of a table without names, from its first line; its first lines tell of ranks.
 
@@ -219,6 +232,7 @@ def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str])
     if len(fields) < 2:
         raise DataError(
             f"{place}: found no TAB; expected fields between TABs, the first an id, the last a text"
+            f"{csv_hint(fields[0])}"
         )
     names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
     for column, field in enumerate(fields[1:-1], 1):

@@ -17,6 +17,7 @@ from charlm.nbest.list_lines import Line, Lines
 from charlm.nbest.policies import DECIMAL
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
 
 NAMES = ("graph", "am")
 EPSILON = "<eps>"
@@ -243,6 +244,7 @@ def read_symbols(path: str | Path, *, rules: LineRules = LIST) -> dict[int, str]
         if len(row) != 2 or not INTEGER.fullmatch(row[1]):
             raise DataError(
                 f"{display_name(path)}:{number}: {line!r:.60}; expected a word and its number"
+                f"{csv_hint(line)}"
             )
         if int(row[1]) in symbols:
             raise DataError(

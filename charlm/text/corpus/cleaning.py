@@ -7,6 +7,7 @@ which of them are equal. Lines read = lines kept + lines dropped, whatever happe
 import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import BinaryIO
 
 from charlm.errors import DataError
@@ -16,6 +17,7 @@ from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
 from charlm.text.io.lines import CutLine, LineRules, raw_lines
+from charlm.text.io.table_lines import LOOKED_AT, refuse_csv_bytes
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
@@ -77,15 +79,18 @@ class Cleaner:
         """Take the lines of a file until its end, or until there are enough tokens.
 
         Raises:
-            DataError: a broken file, a NUL byte, a line that is not of the encoding and is to be
-                an error, or one longer than any text's where words are not limited.
+            DataError: a broken file, CSV, a NUL byte, a line that is not of the encoding and is to
+                be an error, or one longer than any text's where words are not limited.
         """
         digest = hashlib.sha256()
         name = display_name(path)
         number = 0
         if not self.is_full:
             with open_bytes(path, digest=digest) as file:
-                for number, raw in raw_lines(file, name, rules=self._lines):
+                lines = raw_lines(file, name, rules=self._lines)
+                head = list(islice(lines, LOOKED_AT))
+                refuse_csv_bytes([raw for _, raw in head], path, encoding=self._lines.encoding)
+                for number, raw in chain(head, lines):
                     self._take_bytes(raw, where=f"{name}:{number}")
                     if self.is_full:
                         break

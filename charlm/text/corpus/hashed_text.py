@@ -14,6 +14,7 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import CORPUS, LineRules, read_lines, split_words
+from charlm.text.io.table_lines import refuse_csv
 
 
 class ReadText:
@@ -41,11 +42,12 @@ class ReadText:
         """The words of each line; a blank line is a sentence without words.
 
         Raises:
-            DataError: `<s>` or `</s>` within a line, NUL, a line too long, or not of the
+            DataError: CSV, `<s>` or `</s>` within a line, NUL, a line too long, or not of the
                 encoding.
         """
         name = display_name(self.path)
-        for number, line in read_lines(self.path, rules=self.rules):
+        lines = read_lines(self.path, rules=self.rules)
+        for number, line in refuse_csv(lines, self.path):
             self._digest.update(line.encode() + b"\n")
             words = self._normalised(line)
             yield without_marks(words, where=f"{name}:{number}")

@@ -7,15 +7,16 @@ from charlm.errors import DataError
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.corpus.tokens import without_marks
-from charlm.text.io.files import display_name, read_json
-from charlm.text.io.lines import CORPUS, read_lines, split_words
+from charlm.text.io.files import display_name, open_bytes, read_json
+from charlm.text.io.lines import CORPUS, UTF8, read_lines, split_words
+from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_csv_bytes
 
 
 def split_path(data: str | Path, split: str) -> Path:
     """The text of a split of a corpus directory.
 
     Raises:
-        DataError: no such directory or file.
+        DataError: no such directory or file, or CSV.
     """
     folder = Path(data)
     if not folder.is_dir():
@@ -25,6 +26,9 @@ def split_path(data: str | Path, split: str) -> Path:
     path = folder / f"{split}.txt"
     if not path.is_file():
         raise DataError(f"{path}: no such file; expected one sentence a line, words between blanks")
+    with open_bytes(path) as file:
+        head = [file.readline(4 * MOST_CHARACTERS) for _ in range(LOOKED_AT)]
+    refuse_csv_bytes([line.rstrip(b"\r\n") for line in head if line], path, encoding=UTF8)
     return path
 
 

@@ -23,6 +23,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.tokens import UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
 from charlm.text.vocabulary.morphs import LONGEST_MORPH, LONGEST_SEGMENTATION, MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -176,7 +177,7 @@ def _file_lines(path: str, inventory: Inventory) -> Iterator[tuple[int, str, tup
         if len(fields) != 2 or len(fields[0]) != 1 or not fields[1]:
             raise DataError(
                 f"{display_name(path)}:{number}: found {line[:40]!r}; expected a word, TAB, and "
-                "its morphs with a blank or + between them"
+                f"its morphs with a blank or + between them{csv_hint(line)}"
             )
         (word,), pieces = fields
         separated = [piece for piece in pieces if piece != SEPARATOR]

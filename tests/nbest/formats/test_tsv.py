@@ -6,6 +6,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.list_lines import Lines, OpenSource
+from charlm.nbest.repairs import Notices
 
 LN10 = 2.302585092994046
 HEADED = "id\trank\tam:cost\tlm:log10\ttext\nu\t1\t12.5\t-2\twe know\nu\t2\t13\t-1.5\twe do\n"
@@ -220,3 +221,38 @@ def test_nothing_but_an_empty_file_has_no_lists(read) -> None:
 )
 def test_a_table_is_told_by_its_tabs(lines, claimed) -> None:
     assert TsvFormat().claims(Sample("-", lines, ())) is claimed
+
+
+@pytest.mark.parametrize(
+    "name", ["text", "hyp", "hypothesis", "sentence", "sent", "transcript", "word", "words", "Text"]
+)
+@pytest.mark.parametrize("id", ["id", "utt", "utterance", "ID"])
+def test_a_header_is_no_hypothesis(read, id: str, name: str) -> None:
+    (found,) = read(TsvFormat(), f"{id}\t{name}\nu1\tthe cat\n")
+    assert (found.id, found.hypotheses[0].words) == ("u1", ("the", "cat"))
+
+
+def test_a_column_of_numbers_of_words_is_a_feature_beside_a_text(read) -> None:
+    (found,) = read(TsvFormat(), "id\twords\ttext\nu1\t2\tthe cat\n")
+    assert features_of([found]) == [[{"words": 2.0}]]
+    assert found.hypotheses[0].words == ("the", "cat")
+
+
+@pytest.mark.parametrize("columns", [(), ("id", "-", "text")])
+def test_a_first_line_that_looks_like_a_header_and_is_read_is_told(read, columns) -> None:
+    notices = Notices()
+    text = "item\tcondition\tsentence\n1\ta\tthe cat\n"
+    found = read(TsvFormat(), text, notices=notices, columns=columns)
+    assert [each.id for each in found] == ["item", "1"]
+    assert notices.headings == ["a.list:1"]
+
+
+def test_a_hypothesis_is_not_told_to_look_like_a_header(read) -> None:
+    notices = Notices()
+    read(TsvFormat(), "utt1\tword\nutt2\ttext\n", notices=notices)
+    assert not notices.headings
+
+
+def test_a_csv_row_says_so(read) -> None:
+    with pytest.raises(DataError, match="found no TAB; .*; it looks like CSV: save it with TABs"):
+        read(TsvFormat(), "u1,the cat\n")

@@ -1,0 +1,131 @@
+"""What shows that lines are a table: the names of its columns, and the marks of CSV.
+
+CSV is never read: as sentences it would be scored with its ids and quotes. Few texts are CSV and
+many have commas, so what is taken for it has names of columns, ids or quotes in front, in line
+after line; a blank behind the first comma, as text has it, speaks against it.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.text.io.files import display_name
+
+IDS = ("id", "utt", "utt_id", "utterance")
+TEXTS = ("text", "hyp", "hypothesis", "sentence", "sent", "transcript", "words", "word")
+REFERENCES = ("ref", "reference")
+
+SENTENCES = "a sentence a line; save the column of sentences as a text of its own, without quotes"
+SEPARATORS = (",", ";")
+LOOKED_AT = 5  # lines
+LEAST_ROWS = 3  # where no names stand above them
+MOST_CHARACTERS = 10_000  # of a line
+COLUMN = re.compile(r"[^\W\d][\w .:/-]{0,39}")
+ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
+NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
+THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
+
+
+def names_columns(fields: Sequence[str]) -> bool:
+    """Whether a first line names columns: one is called id or the like, another text."""
+    plain = {field.lower() for field in fields}
+    return not plain.isdisjoint(IDS) and not plain.isdisjoint(TEXTS)
+
+
+def may_name_columns(fields: Sequence[str]) -> bool:
+    """Whether a first line could name columns: a known name is there, and no number."""
+    plain = {field.strip(" ").lower() for field in fields}
+    return (
+        1 < len(fields) == len(plain)
+        and all(COLUMN.fullmatch(field) for field in plain)
+        and not plain.isdisjoint(IDS + TEXTS + REFERENCES)
+        and not any(character.isdecimal() for field in plain for character in field)
+    )
+
+
+def refuse_csv(lines: Iterable[tuple[int, str]], path: str | Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a text as they come, unless the first are CSV.
+
+    Where the first has no comma it is handed on at once: a pipe may be slow.
+
+    Raises:
+        DataError: CSV.
+    """
+    rest, head = iter(lines), []
+    for line in islice(rest, LOOKED_AT):
+        head.append(line)
+        if not _has_separator(line[1]):
+            break
+    refuse_csv_lines([line for _, line in head], path, expected=SENTENCES)
+    yield from chain(head, rest)
+
+
+def refuse_csv_lines(lines: Sequence[str], path: str | Path, *, expected: str) -> None:
+    """Raises DataError for a file that begins as CSV does."""
+    if is_csv(lines):
+        raise DataError(
+            f"{display_name(path)}: looks like CSV (begins {lines[0]!r:.40}); expected {expected}"
+        )
+
+
+def refuse_csv_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str) -> None:
+    """Raises DataError for a text whose first lines, not decoded yet, are CSV."""
+    texts = [line[: 4 * MOST_CHARACTERS].decode(encoding, "replace") for line in lines]
+    texts[:1] = [text.removeprefix("\ufeff") for text in texts[:1]]
+    refuse_csv_lines(texts, path, expected=SENTENCES)
+
+
+def csv_hint(line: str) -> str:
+    """For the message about a line that is no row of a table: that it may be one of CSV."""
+    if "\t" in line or not re.search(r"\S[,;]\S", line):
+        return ""
+    return "; it looks like CSV: save it with TABs between the fields"
+
+
+def is_csv(lines: Sequence[str]) -> bool:
+    """Whether a file that begins with these lines is CSV, with commas or semicolons."""
+    head = [line[:MOST_CHARACTERS] for line in lines[:LOOKED_AT]]
+    n_rows = next((n for n, line in enumerate(head) if not _has_separator(line)), len(head))
+    ends_there = not any(line.strip() for line in head[n_rows:])
+    return any(_is_csv(head[:n_rows], mark, ends_there=ends_there) for mark in SEPARATORS)
+
+
+def _has_separator(line: str) -> bool:
+    return "\t" not in line and any(mark in line for mark in SEPARATORS)
+
+
+def _is_csv(lines: Sequence[str], mark: str, *, ends_there: bool) -> bool:
+    rows = [_row(line, mark) for line in lines]
+    if not rows:
+        return False
+    names, widths = rows[0], {len(row) for row in rows}
+    if names_columns(names) and all(COLUMN.fullmatch(name) for name in names):
+        return True  # whatever comes: bare commas, or quotes that are closed lines later
+    if len(rows) > 1 and " " not in lines[0] and may_name_columns(names):
+        return min(widths) == len(names)
+    if not ends_there or len(rows) < LEAST_ROWS or min(widths) < 2:
+        return False
+    is_even = len(widths) == 1
+    if is_even and all(line.startswith('"') for line in lines):
+        return True
+    number = THOUSANDS if is_even else NUMBER
+    return not any(number.match(line) for line in lines) and _have_ids(rows)
+
+
+def _have_ids(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows begin with ids, with several words in what stands close behind them."""
+    return (
+        all(ROW_ID.fullmatch(row[0]) and not row[1].startswith(" ") for row in rows)
+        and sum(any(" " in field.strip(" ") for field in row[1:]) for row in rows) >= LEAST_ROWS
+    )
+
+
+def _row(line: str, mark: str) -> list[str]:
+    """The fields of a line; none where a quote is closed before the end of a field."""
+    try:
+        return next(csv.reader([line], delimiter=mark, strict=line.startswith('"')), [])
+    except csv.Error:
+        return []

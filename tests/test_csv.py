@@ -1,0 +1,72 @@
+"""CSV is refused in one line wherever text, lists or tables are read: it is never scored."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import charlm
+from charlm.errors import DataError
+from charlm.insight.vectors.noisy_words import text_normalisation
+from charlm.insight.vectors.similarity import word_similarity
+from charlm.model.outputs.class_files import read_classes
+
+HEADED = "id,text\nu1,the cat sat\nu2,a dog sat\n"
+BARE = "utt-1,the cat sat\nutt-1,a cat sat\nutt-2,the dog did\nutt-3,yes it did\n"
+TSV = "u1\t-1\tthe cat\nu1\t-2\ta cat\n"
+
+
+KINDS = {"headed": HEADED, "bare": BARE, "semicolons": BARE.replace(",", ";")}
+
+
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / "a.csv"
+    path.write_text(request.param)
+    return path
+
+
+def lists(tmp_path: Path) -> Path:
+    path = tmp_path / "lists.tsv"
+    path.write_text(TSV)
+    return path
+
+
+READERS: dict[str, Callable[[Path, Path, Path], object]] = {
+    "score": lambda table, run, out: charlm.score(table, model=run),
+    "tune": lambda table, run, out: charlm.score(
+        lists(out), model=run, tune=table, refs=lists(out)
+    ),
+    "refs": lambda table, run, out: charlm.score(lists(out), model=run, refs=table),
+    "eval": lambda table, run, out: charlm.evaluate(run, files=table),
+    "ngram": lambda table, run, out: charlm.ngram_baseline(train=table, out=out / "kn.arpa"),
+    "prep": lambda table, run, out: charlm.prepare(table, out=out / "corpus"),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_csv_is_refused(
+    read: Callable[[Path, Path, Path], object], table: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"a\.csv: looks like CSV \(begins 'u?.*'\); expected "):
+        read(table, tiny_run, tmp_path)
+
+
+def test_a_training_text_that_is_csv_is_refused(table: Path) -> None:
+    folder = table.parent / "corpus"
+    folder.mkdir()
+    for split in ("train", "valid", "test"):
+        (folder / f"{split}.txt").write_bytes(b"\xef\xbb\xbf" + table.read_bytes())
+    with pytest.raises(DataError, match=r"train\.txt: looks like CSV"):
+        charlm.train(data=folder, out=table.parent / "run")
+
+
+def test_a_table_of_words_says_that_a_row_looks_like_csv(tiny_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("cat,dog,3.5\ncat,mat,1\n")
+    hint = "it looks like CSV: save it with TABs between the fields"
+    for read in (word_similarity, text_normalisation):
+        with pytest.raises(DataError, match=hint):
+            read(path, model=tiny_run)
+    with pytest.raises(DataError, match=hint):
+        read_classes(str(path))

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from charlm.api import Model, SentenceScore, load
+    from charlm.api import Model, NgramLanguageModel, SentenceScore, load
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
     from charlm.insight.report.make import report
@@ -33,6 +33,7 @@ __all__ = [
     "DataError",
     "FunctionScorer",
     "Model",
+    "NgramLanguageModel",
     "SentenceScore",
     "TrainingError",
     "__version__",
@@ -58,6 +59,7 @@ _HOMES = {
     "DataError": "charlm.errors",
     "FunctionScorer": "charlm.nbest.scorer",
     "Model": "charlm.api",
+    "NgramLanguageModel": "charlm.api",
     "SentenceScore": "charlm.api",
     "TrainingError": "charlm.errors",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",

@@ -5,6 +5,7 @@ is predicted like every word. What `charlm eval` carries over from line to line 
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +19,20 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in, vectors_in
 from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.nbest.scorer import NgramScorer
+from charlm.ngram.arpa_reading import read_arpa
+from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.options import check_ranges, require_seed
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
+from charlm.scoring.decoding.ngram_steps import NgramSteps
+from charlm.scoring.decoding.run_steps import RunSteps
+from charlm.scoring.decoding.states import Flags, StatefulModel
 from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.likelihood.sample_rows import SentencePlan
 from charlm.scoring.likelihood.sampling import (
     SampledSentence,
@@ -31,6 +40,7 @@ from charlm.scoring.likelihood.sampling import (
     sampled_sentences,
 )
 from charlm.settings import Settings
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import UNK, without_marks
 from charlm.text.io.lines import split_words
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
@@ -59,10 +69,61 @@ class SentenceScore:
         }
 
 
-class Model:
+class LoadedModel(StatefulModel):
+    """What runs and n-gram models share: sentences in, scores out, and states."""
+
+    @property
+    @abstractmethod
+    def _normalisation(self) -> Normalisation | None:
+        """The text rules of the sentences that come in."""
+
+    @abstractmethod
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences, each from the start of its own."""
+
+    @checked_call
+    def score(self, sentence: str) -> SentenceScore:
+        """The log10 probabilities of a sentence, as `score_many` gives them."""
+        return self.score_many([sentence])[0]
+
+    @checked_call
+    def tokens(self, sentence: str) -> list[str]:
+        """The words of a sentence as the model reads them: what `step` takes.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within it.
+        """
+        if "\n" in sentence:
+            raise DataError(
+                f"sentence {sentence[:40]!r}: found a line end; expected one sentence; "
+                "give several to score_many"
+            )
+        rules = self._normalisation
+        words = split_words(sentence if rules is None else rules(sentence))
+        return without_marks(words, where=f"sentence {sentence[:40]!r}")
+
+    def _scores(
+        self,
+        sentences: Sequence[list[str]],
+        *,
+        known: Sequence[Flags],
+        log_probs: Sequence[npt.NDArray[np.float64]],
+    ) -> list[SentenceScore]:
+        """The scores of sentences of tokens, from nats; a speller spells unknown words."""
+        found = []
+        for words, own_known, nats in zip(sentences, known, log_probs, strict=True):
+            log10s = (nats + np.append(self.spelled(words, own_known), 0.0)) / math.log(10)
+            found.append(
+                SentenceScore(tuple(words), tuple(own_known.tolist()), tuple(log10s.tolist()))
+            )
+        return found
+
+
+class Model(LoadedModel):
     """A trained model; `charlm.load` makes it."""
 
-    def __init__(self, run: LoadedRun) -> None:
+    def __init__(self, run: LoadedRun, *, speller: OpenVocabulary | None = None) -> None:
+        super().__init__(RunSteps(run), speller=speller)
         self._run = run
 
     def __repr__(self) -> str:
@@ -78,16 +139,6 @@ class Model:
         """Parts and recipe with all their options, as run.json holds them."""
         return self._run.settings
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The vocabulary by id: `</s>`, `<unk>`, then by falling count."""
-        return self._run.inventory.words
-
-    @checked_call
-    def score(self, sentence: str) -> SentenceScore:
-        """The log10 probabilities of a sentence, as `score_many` gives them."""
-        return self.score_many([sentence])[0]
-
     @checked_call
     def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
         """The log10 probabilities of sentences (a string is one), each from the initial state.
@@ -98,7 +149,7 @@ class Model:
             DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
         """
         several = [sentences] if isinstance(sentences, str) else sentences
-        split = [self._words_of(sentence) for sentence in several]
+        split = [self.tokens(sentence) for sentence in several]
         form_ids = FormIds(self._run.inventory)
         ids = encode_sentences(split, form_ids)
         nlls = sentence_nlls(self._vectors, ids, spellings=form_ids.spellings)
@@ -108,14 +159,9 @@ class Model:
                 "expected numbers; train it again"
             )
         n_words = self._run.inventory.n_words
-        return [
-            SentenceScore(
-                words=tuple(words),
-                known=tuple(n < n_words and n != UNK for n in numbers[:-1].tolist()),
-                log10_probs=_log10(nll),
-            )
-            for words, numbers, nll in zip(split, ids, nlls, strict=True)
-        ]
+        known = [(each[:-1] < n_words) & (each[:-1] != UNK) for each in ids]
+        log_probs = [0.0 - nll.astype(np.float64) for nll in nlls]  # never -0
+        return self._scores(split, known=known, log_probs=log_probs)
 
     @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
@@ -175,26 +221,90 @@ class Model:
         run = self._run
         return FormVectors(run.model, run.inventory, oov_input=run.oov_input)
 
-    def _words_of(self, sentence: str) -> list[str]:
-        if "\n" in sentence:
-            raise DataError(
-                f"sentence {sentence[:40]!r}: found a line end; expected one sentence; "
-                "give several to score_many"
-            )
-        normalised = self._run.inventory.normalisation(sentence)
-        return without_marks(split_words(normalised), where=f"sentence {sentence[:40]!r}")
+    @property
+    def _normalisation(self) -> Normalisation:
+        return self._run.inventory.normalisation
 
 
-def load(model: str | Path | None = None, *, device: str = "auto") -> Model:
+class NgramLanguageModel(LoadedModel):
+    """An n-gram model in a file; `charlm.load` makes it. It has no text rules and no vectors."""
+
+    def __init__(self, model: BackoffModel, *, speller: OpenVocabulary | None = None) -> None:
+        super().__init__(NgramSteps(model), speller=speller)
+        self._model = model
+
+    def __repr__(self) -> str:
+        return f"<charlm n-gram model {self._model.source!r}, {len(self.words)} words>"
+
+    @property
+    def order(self) -> int:
+        """The length of its longest n-grams."""
+        return self._model.order
+
+    @checked_call
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences (a string is one), each from `<s>`.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within a sentence.
+        """
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self.tokens(sentence) for sentence in several]
+        scores = NgramScorer(self._model).score(split)
+        return self._scores(
+            split,
+            known=[each.known for each in scores],
+            log_probs=[each.log_probs for each in scores],
+        )
+
+    @property
+    def _normalisation(self) -> Normalisation | None:
+        return None
+
+
+def load(
+    model: str | Path | None = None,
+    *,
+    device: str = "auto",
+    open_vocabulary: bool | str | Path = False,
+) -> Model | NgramLanguageModel:
     """The best model of a run: the one said, else $CHARLM_MODEL, else the newest finished one.
 
+    A file is an n-gram model in ARPA, plain or packed. With `open_vocabulary` words outside the
+    vocabulary get the probability of `<unk>` times that of their spelling, by the run's speller, or
+    by that of the run that is named there: an n-gram model has none of its own.
+
     Raises:
-        ConfigError: no run is found, or no such device.
-        DataError: a run that is not what was expected.
+        ConfigError: no run is found, or no such device; no speller; one of other words.
+        DataError: a run or a file that is not what was expected.
     """
-    return Model(load_run(which_run(model), device=pick_device(device)))
+    path = which_run(model)
+    named = None if isinstance(open_vocabulary, bool) else open_vocabulary
+    speller = None if named is None else OpenVocabulary.at(named)
+    if path.is_file():
+        if open_vocabulary is True:
+            raise ConfigError(
+                f"open_vocabulary: {path} has no speller of its own; expected the run whose speller"
+                " it is to take"
+            )
+        found: Model | NgramLanguageModel = NgramLanguageModel(_arpa(path), speller=speller)
+    else:
+        run = load_run(path, device=pick_device(device))
+        if open_vocabulary is True:
+            speller = OpenVocabulary.of_run(run)
+        found = Model(run, speller=speller)
+    if speller is not None and set(speller.inventory.words) != set(found.words):
+        raise ConfigError(
+            f"open_vocabulary: {path} has other words than {named}; expected the same, since "
+            "<unk> must stand for the same; estimate it with --vocab RUN"
+        )
+    return found
 
 
-def _log10(nll: npt.NDArray[np.float32]) -> tuple[float, ...]:
-    log10s: list[float] = (0.0 - nll.astype(np.float64) / math.log(10)).tolist()  # never -0
-    return tuple(log10s)
+def _arpa(path: Path) -> BackoffModel:
+    if is_kenlm_binary(path):
+        raise ConfigError(
+            f"{path}: KenLM's binary, which does not list its words; expected the ARPA file that "
+            "it was made from"
+        )
+    return read_arpa(path)

@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[Path, Path, Path], object]] = {
     "refs": lambda table, run, out: charlm.score(lists(out), model=run, refs=table),
     "eval": lambda table, run, out: charlm.evaluate(run, files=table),
     "ngram": lambda table, run, out: charlm.ngram_baseline(train=table, out=out / "kn.arpa"),
-    "prep": lambda table, run, out: charlm.prepare(table, out=out / "corpus"),
+    "prep": lambda table, run, out: charlm.prep(table, out=out / "corpus"),
 }
 
 

@@ -78,11 +78,16 @@ class Speller(nn.Module):
         return nll_LN, after
 
     @torch.no_grad()
-    def log_probs(self, spellings: Sequence[str]) -> Tensor:
-        """log s(w) of each, in nats, float64, shape (N,); it depends on no other spelling."""
+    def log_probs(self, spellings: Sequence[str], *, are_whole: bool = True) -> Tensor:
+        """log s(w) of each, in nats, float64, shape (N,); it depends on no other spelling.
+
+        What is not whole is how words may begin: of all words that begin so, the sum.
+        """
         log_probs_N = torch.zeros(len(spellings), dtype=torch.float64)
         for rows in _batches([len(each) + 1 for each in spellings]):
             symbols_LN = self.encoded([spellings[row] for row in rows])
+            if not are_whole:
+                symbols_LN[symbols_LN == MARK] = BEYOND
             log_probs_N[rows] = -self._total(symbols_LN)
         return log_probs_N
 

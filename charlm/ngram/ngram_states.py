@@ -1,0 +1,95 @@
+"""An n-gram model step by step: what of the words before still matters, of many rows at once.
+
+Of each row the index of its last n words among the model's n-grams is kept, for every n below the
+model's order: a step is one binary search an order, whatever the number of rows. Words are numbered
+as in runs here, `</s>` 0 and `<unk>` 1, since `<s>` is never predicted.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.ngram.backoff import ABSENT, BackoffModel, Log10s
+from charlm.ngram.word_ids import END, MARKS, START, UNK
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Histories:
+    """N rows: for each n from 1 the index of the last n words in order n, −1 if not listed."""
+
+    rows_ON: Rows
+
+    def __len__(self) -> int:
+        return int(self.rows_ON.shape[1])
+
+
+class BackoffSteps:
+    """Takes rows one word further under a back-off model; log10."""
+
+    def __init__(self, model: BackoffModel) -> None:
+        self.model = model
+        self.words = (END_WORD, UNK_WORD, *model.words[len(MARKS) :])
+        self._own_ids = np.array([END, UNK, *range(len(MARKS), len(model.words))], np.int64)
+
+    def start(self, n: int) -> Histories:
+        """`n` rows that have read `<s>`."""
+        rows_ON = np.full((max(1, self.model.order - 1), n), ABSENT, np.int64)
+        rows_ON[0] = START
+        return Histories(rows_ON)
+
+    def gather(self, histories: Histories, rows: Rows) -> Histories:
+        """These rows, in this order, with repetition."""
+        return Histories(histories.rows_ON[:, rows])
+
+    def log10_probs(self, histories: Histories, words: Rows) -> Log10s:
+        """Of one word for each row, as `BackoffModel.score_ids` finds them; −inf: nothing."""
+        ids = self._own_ids[words]
+        log10s = self.model.orders[0].log10_probs[ids]
+        for n in range(2, self.model.order + 1):
+            contexts = histories.rows_ON[n - 2]
+            found = self._found(contexts, ids, order=n)
+            log10s += self._backoffs(contexts, order=n)
+            hit = found >= 0
+            log10s[hit] = self.model.orders[n - 1].log10_probs[found[hit]]
+        return log10s
+
+    def read(self, histories: Histories, words: Rows) -> Histories:
+        """The rows behind one more word each."""
+        ids = self._own_ids[words]
+        rows_ON = np.empty_like(histories.rows_ON)
+        rows_ON[0] = ids
+        for n in range(2, len(rows_ON) + 1):
+            rows_ON[n - 1] = self._found(histories.rows_ON[n - 2], ids, order=n)
+        return Histories(rows_ON)
+
+    def distribution(self, histories: Histories) -> Log10s:
+        """The log10 probabilities of all words, (N, V); −inf where the model gives nothing."""
+        model, n_words = self.model, len(self.model.words)
+        log10s = np.tile(model.orders[0].log10_probs, (len(histories), 1))
+        for n in range(2, model.order + 1):
+            grams, contexts = model.orders[n - 1], histories.rows_ON[n - 2]
+            log10s += self._backoffs(contexts, order=n)[:, None]
+            firsts = np.searchsorted(grams.keys, contexts * n_words)
+            lasts = np.searchsorted(grams.keys, (contexts + 1) * n_words)
+            for row in np.flatnonzero(contexts >= 0).tolist():
+                own = slice(firsts[row], lasts[row])
+                log10s[row, grams.keys[own] % n_words] = grams.log10_probs[own]
+        result: Log10s = log10s[:, self._own_ids]
+        return result
+
+    def _found(self, contexts: Rows, ids: Rows, *, order: int) -> Rows:
+        """The n-grams of these contexts and words, −1 where there is no such, or no context."""
+        found = np.full(len(ids), ABSENT)
+        seen = contexts >= 0
+        keys = contexts[seen] * len(self.model.words) + ids[seen]
+        found[seen] = self.model.orders[order - 1].find(keys)
+        return found
+
+    def _backoffs(self, contexts: Rows, *, order: int) -> Log10s:
+        """Of the contexts of n-grams of an order; 0 where they are not listed."""
+        backoffs = self.model.orders[order - 2].log10_backoffs
+        return np.where(contexts >= 0, backoffs[np.maximum(contexts, 0)], 0.0)

@@ -1,0 +1,69 @@
+"""A run's model step by step: the same walk as that of trees and lattices."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from charlm.errors import DataError
+from charlm.run.store import LoadedRun
+from charlm.scoring.decoding.states import Floats, Rows
+from charlm.scoring.likelihood.form_cache import FormCache
+from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker
+
+
+class RunSteps:
+    """Takes paths one word further; a word outside the vocabulary goes in as the run has it."""
+
+    def __init__(self, run: LoadedRun) -> None:
+        self._forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
+        self._walker = Walker(self._forms)
+        self.words = run.inventory.words
+        self._path = run.path
+
+    def start(self, n: int) -> Paths:
+        """`n` paths that have read `</s>` alone."""
+        return self.gather(self._walker.begin(), np.zeros(n, np.int64))
+
+    def gather(self, position: Paths, rows: Rows) -> Paths:
+        """These paths, in this order, with repetition."""
+        return position.gather(torch.from_numpy(rows).to(self._forms.device))
+
+    def log_probs(self, position: Paths, *, rows: Rows, words: Rows) -> Floats:
+        """Of a word for each of `rows`; what several rows share is computed once."""
+        if not len(rows):
+            return np.empty(0)
+        used, where = np.unique(rows, return_inverse=True)
+        own = position if len(used) == len(position) else self.gather(position, used)
+        order = np.argsort(where, kind="stable")
+        targets = words[order].astype(np.int32)
+        answers = self._walker.log_probs(own.h_NH, rows=where[order], words=targets)
+        log_probs = np.empty(len(rows))
+        log_probs[order] = answers.double().cpu().numpy()
+        self._require_numbers(log_probs)
+        return log_probs
+
+    def read(self, position: Paths, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Paths:
+        """The paths behind one more form each."""
+        if not len(rows):
+            return self.gather(position, rows)
+        self._forms.forget()
+        return self._walker.advance(position, rows=rows, form_ids=self._forms.ids(tokens))
+
+    @torch.no_grad()
+    def distribution(self, position: Paths) -> Floats:
+        """The log-probabilities of all words, (N, V)."""
+        n_at_once = max(1, SCORES_AT_ONCE[self._forms.device.type] // len(self.words))
+        table = np.empty((len(position), len(self.words)))
+        for first in range(0, len(position), n_at_once):
+            part = slice(first, first + n_at_once)
+            table[part] = self._walker.model.output.log_probs(position.h_NH[part]).cpu().numpy()
+        self._require_numbers(table)
+        return table
+
+    def _require_numbers(self, log_probs: Floats) -> None:
+        if not np.isfinite(log_probs).all():
+            raise DataError(
+                f"{self._path}: the model is broken: log probabilities are NaN or infinite; "
+                "expected numbers; train it again"
+            )

@@ -1,0 +1,248 @@
+"""A language model that a decoder can carry: states that take words one by one, many rows at once.
+
+`step` gives each row's log-probability of its next word, and the state behind it. A state is never
+changed: rows of it may be picked again and again, each to go on with another word. Everything is in
+nats, and each row is computed as if it stood alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.arguments import checked_call
+from charlm.errors import ConfigError
+from charlm.scoring.decoding.prefixes import PrefixSums
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.text.corpus.tokens import END, END_WORD, START_WORD, UNK, UNK_WORD, form_of
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
+
+
+class Steps(Protocol):
+    """How one kind of model goes on: positions of N rows, and words by their numbers.
+
+    Words are numbered as `words` lists them, `</s>` 0 and `<unk>` 1; whatever is no word is
+    `<unk>`. What a position is, the model alone knows.
+    """
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that can come out."""
+
+    def start(self, n: int) -> Any:
+        """`n` rows at the start of a sentence."""
+
+    def gather(self, position: Any, rows: Rows) -> Any:
+        """These rows, in this order, with repetition."""
+
+    def log_probs(self, position: Any, *, rows: Rows, words: Rows) -> Floats:
+        """log P(words[k]) behind row rows[k], (K,)."""
+
+    def read(self, position: Any, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Any:
+        """K rows: row k is row rows[k] behind tokens[k], which is the word words[k]."""
+
+    def distribution(self, position: Any) -> Floats:
+        """log P of all words behind every row, (N, V)."""
+
+
+class Step(NamedTuple):
+    """What a step gives, row by row."""
+
+    log_probs: Floats  # of the words, in nats, (N,)
+    known: Flags  # whether each is another word than `<unk>`, (N,)
+    state: "State"  # behind them
+
+
+class State:
+    """N rows of text, each at a place between two words; `len` tells N."""
+
+    def __init__(self, model: "StatefulModel", place: "_Place", rows: Rows) -> None:
+        self.model = model
+        self._place = place
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<charlm state, {len(self)} rows>"
+
+    def select(self, indices: Sequence[int] | Rows) -> "State":
+        """These rows, in this order, with repetition; it costs nothing.
+
+        Raises:
+            ConfigError: no list of whole numbers, or one outside of 0 … N − 1.
+        """
+        picked = np.array(indices)
+        if picked.ndim != 1 or (picked.dtype.kind not in "iu" and len(picked)):
+            raise ConfigError(f"indices: found {indices!r:.60}; expected a list of whole numbers")
+        picked = picked.astype(np.int64)
+        wrong = picked[(picked < 0) | (picked >= len(self))]
+        if len(wrong):
+            raise ConfigError(f"indices: found {wrong[0]}; expected 0 to {len(self) - 1}")
+        return State(self.model, self._place, self._rows[picked])
+
+
+class _Place:
+    """A position that several states may pick rows of, and what was computed there already."""
+
+    def __init__(self, position: Any, n_rows: int) -> None:
+        self.position = position
+        self.n_rows = n_rows
+        self.log_probs_NV: Floats | None = None
+        self.sums: Floats | None = None
+
+
+class StatefulModel:
+    """A model with states: `charlm.load` makes it of a run or an ARPA file, `MixedModel` of both.
+
+    A word outside the vocabulary has the probability of `<unk>`, times that of its spelling where
+    there is a speller.
+    """
+
+    def __init__(self, steps: Steps, *, speller: OpenVocabulary | None = None) -> None:
+        self._steps = steps
+        self.speller = speller
+        self._prefixes: PrefixSums | None = None
+        self._word_ids: dict[str, int] = {}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The vocabulary by id: `</s>`, `<unk>`, and all others."""
+        return self._steps.words
+
+    @checked_call
+    def start(self, n: int = 1) -> State:
+        """`n` rows at the start of a sentence.
+
+        Raises:
+            ConfigError: fewer than none.
+        """
+        if n < 0:
+            raise ConfigError(f"n: found {n}; expected 0 or more")
+        return State(self, _Place(self._steps.start(n), n), np.arange(n))
+
+    @checked_call
+    def step(self, state: State, words: Sequence[str]) -> Step:
+        """The log-probability of each row's next word, and the state behind these words.
+
+        Words are taken as they stand, without any text rules: `tokens` applies them.
+
+        Raises:
+            ConfigError: words that are not one for each row, or a mark of the sentence's ends;
+                `<unk>:form` of a known word, where there is a speller; another model's state.
+        """
+        self._check(state, words)
+        ids = self._ids(words)
+        place, rows = state._place, state._rows
+        if place.log_probs_NV is not None:
+            log_probs = place.log_probs_NV[rows, ids]
+        else:
+            log_probs = self._steps.log_probs(place.position, rows=rows, words=ids)
+        known = ids != UNK
+        log_probs = log_probs + self.spelled(words, known)
+        position = self._steps.read(place.position, rows=rows, tokens=words, words=ids)
+        behind = State(self, _Place(position, len(words)), np.arange(len(words)))
+        return Step(log_probs, known, behind)
+
+    @checked_call
+    def finish(self, state: State) -> Floats:
+        """The log-probability that each row's sentence ends here, shape (N,).
+
+        Raises:
+            ConfigError: another model's state.
+        """
+        self._check(state)
+        ends = np.full(len(state), END, np.int64)
+        if state._place.log_probs_NV is not None:
+            log_probs: Floats = state._place.log_probs_NV[state._rows, ends]
+            return log_probs
+        return self._steps.log_probs(state._place.position, rows=state._rows, words=ends)
+
+    @checked_call
+    def distribution(self, state: State) -> Floats:
+        """The log-probabilities of all of `words` behind each row, shape (N, V).
+
+        Raises:
+            ConfigError: another model's state.
+        """
+        self._check(state)
+        return self._table(state)[state._rows]
+
+    @checked_call
+    def prefix_log_prob(self, state: State, letters: str | Sequence[str]) -> Floats:
+        """The log-probability that each row's next word begins with its letters, shape (N,).
+
+        One string is for all rows. It is a sum over the words of the vocabulary that begin so and,
+        where there is a speller, over all other spellings; without one `<unk>` begins with nothing
+        but the empty prefix's lack of letters, and does not count at all.
+
+        Raises:
+            ConfigError: letters that are not one string for each row; another model's state.
+        """
+        prefixes = [letters] * len(state) if isinstance(letters, str) else letters
+        self._check(state, prefixes, what="letters")
+        if self._prefixes is None:
+            self._prefixes = PrefixSums(self.words, speller=self.speller)
+        table, place = self._table(state), state._place
+        if place.sums is None:
+            place.sums = self._prefixes.sums(table)
+        return self._prefixes.log_probs(table, place.sums, rows=state._rows, prefixes=prefixes)
+
+    def _table(self, state: State) -> Floats:
+        """The distribution at all rows of the state's place; rows that nobody picked are left."""
+        place = state._place
+        if place.log_probs_NV is None:
+            used, rows = np.unique(state._rows, return_inverse=True)
+            if len(used) < place.n_rows:
+                position = self._steps.gather(place.position, used)
+                place = state._place = _Place(position, len(used))
+                state._rows = rows.reshape(-1)
+            place.log_probs_NV = self._steps.distribution(place.position)
+        return place.log_probs_NV
+
+    def _ids(self, words: Sequence[str]) -> Rows:
+        if not self._word_ids:
+            self._word_ids = {word: number for number, word in enumerate(self.words)}
+        find = self._word_ids.get
+        return np.fromiter((find(word, UNK) for word in words), np.int64, len(words))
+
+    def spelled(self, words: Sequence[str], known: Flags) -> Floats:
+        """log P(spelling | <unk>) of unknown words where there is a speller, 0 of all others.
+
+        Raises:
+            ConfigError: `<unk>:form` of a word that the vocabulary has.
+        """
+        added = np.zeros(len(words))
+        if self.speller is None:
+            return added
+        places = [k for k in np.flatnonzero(~known).tolist() if form_of(words[k]) != UNK_WORD]
+        for form in (form_of(words[k]) for k in places):
+            if form in self.speller.inventory.word_ids:
+                raise ConfigError(
+                    f"words: found {form!r:.60} as {UNK_WORD}, and the vocabulary has it; expected "
+                    "unknown words alone to be spelled; write the word itself"
+                )
+        if places:
+            added[places] = self.speller.log_probs([form_of(words[k]) for k in places])
+        return added
+
+    def _check(self, state: State, given: Sequence[str] | None = None, what: str = "words") -> None:
+        if state.model is not self:
+            raise ConfigError("state: found another model's; expected one of this model's")
+        if given is None:
+            return
+        if len(given) != len(state):
+            raise ConfigError(
+                f"{what}: found {len(given)}; expected {len(state)}, one for each row of the state"
+            )
+        for mark in (START_WORD, END_WORD):
+            if what == "words" and mark in given:
+                raise ConfigError(
+                    f"words: found {mark!r}; expected words; start and finish are the sentence's "
+                    "ends"
+                )

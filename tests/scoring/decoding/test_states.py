@@ -1,0 +1,238 @@
+"""States that step: the same figures as whole sentences, whatever is picked, kept or asked."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import charlm
+from charlm.api import LoadedModel
+from charlm.errors import ConfigError, DataError
+from charlm.scoring.decoding.mixed_model import MixedModel
+from charlm.scoring.decoding.states import State, StatefulModel
+
+KINDS = ("run", "spelling run", "n-gram model", "spelling n-gram model", "mixture")
+LOADED = KINDS[:-1]
+SPELLING = ("spelling run", "spelling n-gram model")
+Load = Callable[[str], StatefulModel]
+
+words = st.sampled_from(["a", "b", "c", "h", "zz", "ab", "<unk>", "<unk>:zz"])
+sentences = st.lists(words, max_size=6)
+few = settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=12,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def chained(model: StatefulModel, sentence: list[str]) -> list[float]:
+    """What stepping through a sentence gives, its end the last."""
+    state, found = model.start(), list[float]()
+    for word in sentence:
+        log_probs, _, state = model.step(state, [word])
+        found += log_probs.tolist()
+    return [*found, *model.finish(state).tolist()]
+
+
+@pytest.mark.parametrize("kind", LOADED)
+@few
+@given(sentence=sentences)
+def test_chained_steps_are_the_scores_of_the_sentence(
+    load: Load, kind: str, sentence: list[str]
+) -> None:
+    model = load(kind)
+    assert isinstance(model, LoadedModel)
+    log10s = model.score(" ".join(sentence)).log10_probs
+    assert chained(model, sentence) == pytest.approx([x * math.log(10) for x in log10s], abs=1e-6)
+
+
+@few
+@given(sentence=sentences)
+def test_a_mixture_mixes_what_its_models_step_by_step_give(load: Load, sentence: list[str]) -> None:
+    members = [np.exp(chained(load(kind), sentence)) for kind in ("run", "n-gram model")]
+    mixed = 0.4 * members[0] + 0.6 * members[1]
+    assert np.exp(chained(load("mixture"), sentence)) == pytest.approx(mixed, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(data=st.data())
+def test_picked_rows_go_on_as_if_each_stood_alone(
+    load: Load, kind: str, data: st.DataObject
+) -> None:
+    model = load(kind)
+    state, histories = model.start(2), [list[str](), list[str]()]
+    for _ in range(3):
+        indices = data.draw(st.lists(st.integers(0, len(state) - 1), min_size=1, max_size=4))
+        new = data.draw(st.lists(words, min_size=len(indices), max_size=len(indices)))
+        if data.draw(st.booleans()):
+            model.distribution(state)  # what is remembered changes nothing
+        log_probs, known, state = model.step(state.select(indices), new)
+        histories = [[*histories[i], word] for i, word in zip(indices, new, strict=True)]
+        alone = [chained(model, each)[-2] for each in histories]
+        assert log_probs.tolist() == pytest.approx(alone, abs=1e-5)
+        assert known.tolist() == [word in ("a", "b", "c", "h") for word in new]
+    ends = [chained(model, each)[-1] for each in histories]
+    assert model.finish(state).tolist() == pytest.approx(ends, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_distribution_holds_what_a_step_gives_to_each_word(load: Load, kind: str) -> None:
+    model = load(kind)
+    state = model.start(3).select([1])
+    state = model.step(state, ["b"]).state.select([0, 0])
+    table = model.distribution(state)
+    assert table.shape == (2, len(model.words)) == (2, 10)
+    assert np.exp(table).sum(axis=1) == pytest.approx([1, 1], abs=1e-6)
+    for number, word in enumerate(model.words):
+        fresh = model.step(model.start(), ["b"]).state
+        found = model.finish(fresh) if word == "</s>" else model.step(fresh, [word]).log_probs
+        assert found.tolist() == pytest.approx(table[:1, number].tolist(), abs=1e-5)
+
+
+def letters_of(model: StatefulModel) -> list[str]:
+    """All letters of the vocabulary, and one that it lacks."""
+    return sorted({letter for word in model.words[2:] for letter in word})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_empty_prefix_is_all_but_the_end_and_what_has_no_spelling(
+    load: Load, kind: str
+) -> None:
+    model = load(kind)
+    state = model.step(model.start(2), ["b", "zz"]).state
+    table = np.exp(model.distribution(state))
+    left = 1 - table[:, 0] - (0 if kind in SPELLING else table[:, 1])
+    assert np.exp(model.prefix_log_prob(state, "")) == pytest.approx(left, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("prefix", ["", "a", "ab", "z", "日"])
+def test_continuations_by_a_letter_and_the_words_end_add_up_to_the_prefix(
+    load: Load, kind: str, prefix: str
+) -> None:
+    model = load(kind)
+    state = model.step(model.start(2), ["b", "zz"]).state
+    whole = np.exp(model.prefix_log_prob(state, prefix))
+    parts = np.zeros(2)
+    for letter in letters_of(model):
+        parts += np.exp(model.prefix_log_prob(state, prefix + letter))
+    if model.speller is not None:  # one of the letters that it escapes, for all of them
+        n_escaped = model.speller.speller.n_escaped
+        parts += n_escaped * np.exp(model.prefix_log_prob(state, prefix + "日"))
+    if prefix in model.words or (prefix and model.speller is not None):
+        parts += np.exp(model.step(state, [prefix, prefix]).log_probs)
+    assert parts == pytest.approx(whole, abs=1e-6)
+
+
+def test_a_prefix_of_its_own_for_each_row(load: Load) -> None:
+    model = load("run")
+    state = model.start(2)
+    both = model.prefix_log_prob(state, ["a", "b"])
+    one = model.step(state, ["a", "b"]).log_probs  # each the only word that begins so
+    assert both == pytest.approx(one, abs=1e-5)
+    assert model.prefix_log_prob(state, "ab").tolist() == [-math.inf, -math.inf]
+
+
+def test_tiny_sums_are_not_lost_in_rounding(load: Load) -> None:
+    model = load("run")
+    state = model.start()
+    table = np.full((1, 10), -math.inf)
+    table[0, 2:4] = 0.0, -80.0  # the words a and b
+    state._place.log_probs_NV = table
+    assert model.prefix_log_prob(state, "b").tolist() == pytest.approx([-80.0])
+
+
+def test_no_rows_are_rows_too(load: Load) -> None:
+    for kind in KINDS:
+        model = load(kind)
+        none = model.start(2).select([])
+        step = model.step(none, [])
+        assert (len(step.state), len(step.log_probs), len(model.finish(none))) == (0, 0, 0)
+        assert model.distribution(none).shape == (0, 10)
+        assert model.prefix_log_prob(none, "a").shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, s: m.step(s, ["a"]), "words: found 1; expected 2, one for each row of the st"),
+        (lambda m, s: m.step(s, ["a", "</s>"]), "words: found '</s>'; expected words; start and f"),
+        (lambda m, s: m.step(s, ["a", "<s>"]), "words: found '<s>'; expected words; start and fin"),
+        (lambda m, s: m.prefix_log_prob(s, ["a"]), "letters: found 1; expected 2, one for each r"),
+        (lambda m, s: s.select([2]), "indices: found 2; expected 0 to 1"),
+        (lambda m, s: s.select([-1]), "indices: found -1; expected 0 to 1"),
+        (lambda m, s: s.select(0), "indices: found 0; expected a list of whole numbers"),
+        (lambda m, s: s.select([True]), "indices: found [True]; expected a list of whole numbers"),
+        (lambda m, s: m.start(-1), "n: found -1; expected 0 or more"),
+        (lambda m, s: m.step(s, "ab"), "words: found 1; expected 2"),
+        (lambda m, s: m.step(s, ["<unk>:a", "b"]), "words: found 'a' as <unk>, and the vocabulary"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(
+    load: Load, call: Callable[[StatefulModel, State], object], message: str
+) -> None:
+    model = load("spelling run")
+    with pytest.raises(ConfigError) as caught:
+        call(model, model.start(2))
+    assert message in str(caught.value)
+
+
+def test_a_state_belongs_to_its_model(load: Load) -> None:
+    with pytest.raises(ConfigError, match="state: found another model's"):
+        load("run").step(load("mixture").start(), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5], "weights: found 1 for 2 models; expected one each"),
+        ([0.5, 0.6], r"weights: found \[0.5, 0.6\]; expected positive ones of sum 1"),
+        ([1.0, 0.0], r"weights: found \[1.0, 0.0\]; expected positive ones of sum 1"),
+    ],
+)
+def test_weights_are_shares(load: Load, weights: list[float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        MixedModel([load("run"), load("n-gram model")], weights)
+
+
+def test_models_of_other_words_or_spellers_do_not_mix(load: Load, tiny_run: Path) -> None:
+    other = charlm.load(tiny_run, device="cpu")
+    with pytest.raises(ConfigError, match="number 2 differ in .* words, 'and' among"):
+        MixedModel([load("run"), other], [0.5, 0.5])
+    with pytest.raises(ConfigError, match="number 2 have not the same speller"):
+        MixedModel([load("run"), load("spelling n-gram model")], [0.5, 0.5])
+
+
+def test_an_n_gram_model_is_loaded_from_its_file(
+    arpa: Path, spelled_run: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    model = charlm.load(arpa)
+    assert (model.order, model.words[:3]) == (3, ("</s>", "<unk>", "a"))
+    assert repr(model) == f"<charlm n-gram model {str(arpa)!r}, 10 words>"
+    with pytest.raises(ConfigError, match="has no speller of its own"):
+        charlm.load(arpa, open_vocabulary=True)
+    with pytest.raises(ConfigError, match="the run has no speller"):
+        charlm.load(arpa, open_vocabulary=tiny_run)
+    smaller = tmp_path / "small.arpa"
+    smaller.write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <unk>\n-1 </s>\n-1 a\n\n\\end\\\n")
+    with pytest.raises(ConfigError, match="has other words than"):
+        charlm.load(smaller, open_vocabulary=spelled_run)
+    binary = tmp_path / "kn.bin"
+    binary.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0")
+    with pytest.raises(ConfigError, match="KenLM's binary, which does not list its words"):
+        charlm.load(binary)
+
+
+def test_a_broken_model_is_one_line_and_no_nan(saved_run: Callable[..., Path]) -> None:
+    model = charlm.load(saved_run("beyond"), device="cpu")
+    with pytest.raises(DataError, match="the model is broken: log probabilities are NaN or inf"):
+        model.step(model.start(), ["b"])
+    with pytest.raises(DataError, match="the model is broken"):
+        model.distribution(model.start())

@@ -20,7 +20,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.presets import preset
 from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
-from charlm.training.loop.objective import batch_loss
+from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batches import Batch
 from charlm.training.recipe.recipe import build_recipe
@@ -180,7 +180,7 @@ def _cost(trainer: Trainer, value: str, *, steps: int) -> Cost:
 
 def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     """The time of each of PARTS in one step, forward and backward, each part by itself."""
-    batch, model = batch.to(trainer.device), trainer.model
+    batch, model, objective = batch.to(trainer.device), trainer.model, trainer.objective
     clock = _Clock(trainer.device)
     trainer.optimiser.zero_grad()
     with autocast(trainer.device, trainer.precision):
@@ -190,14 +190,14 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
         h_TBH, _ = model.context(fed_TBE, model.context.initial_state(fed_TBE.shape[1]))
         clock.stop("context")
         read_TBH = h_TBH.detach().requires_grad_()
-        total, _ = batch_loss(read_TBH, batch, trainer=trainer)
-    (total / trainer.divisor(batch)).backward()
+        total, _ = objective.loss_of(read_TBH, batch, step=trainer.position.step)
+    (total / objective.divisor(batch)).backward()
     clock.stop("output")
     h_TBH.backward(read_TBH.grad)
     clock.stop("context")
     x_TBE.backward(fed_TBE.grad)
     clock.stop("encoder")
-    trainer.descend()
+    EagerStep(objective, trainer.optimiser, progress=trainer.progress).descend()
     clock.stop("update")
     return clock.seconds
 

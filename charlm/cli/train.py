@@ -14,7 +14,7 @@ from charlm.training.train_options import TrainOptions
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from charlm.training.estimate import Estimate
+    from charlm.training.loop.estimate import Estimate
     from charlm.training.loop.trainer import Trainer
     from charlm.training.train import TrainResult
 

@@ -40,7 +40,7 @@ def save_position(trainer: Trainer, folder: Path) -> None:
 
 def _write_position(trainer: Trainer, folder: Path) -> None:
     tensors = _weights(trainer)
-    for number, leaf in enumerate(state_leaves(trainer.state)):
+    for number, leaf in enumerate(state_leaves(trainer.progress.state)):
         tensors[f"state.{number}"] = trainer.ranks.whole(leaf)
     for number, average in enumerate(trainer.averages.values):
         tensors[f"average.{number}"] = average
@@ -66,8 +66,7 @@ def _numbered(name: str, rank: int) -> str:
 
 
 def _refuse_broken(trainer: Trainer) -> None:
-    if trainer.static is not None:
-        trainer.static.settle()
+    trainer.stepping.settle()
     for name, tensor in _weights(trainer).items():
         if not bool(tensor.isfinite().all()):
             position, what = trainer.position, name.removeprefix("model.")
@@ -81,7 +80,7 @@ def _weights(trainer: Trainer) -> dict[str, Tensor]:
     """All that is trained, the model's and what only helps to train it."""
     return {
         f"{name}.{key}": tensor
-        for name, module in trainer.modules.items()
+        for name, module in trainer.objective.modules.items()
         for key, tensor in module.state_dict().items()
     }
 
@@ -96,7 +95,7 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
     """
     path = folder / RESUME
     tensors, meta = read_tensors(path)
-    for name, module in trainer.modules.items():
+    for name, module in trainer.objective.modules.items():
         check_header(module, path, prefix=f"{name}.")
         weights = _under(f"{name}.", tensors)
         check_values(module, weights, path=path)
@@ -107,14 +106,14 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
         raise DataError(f"{path}: {error}") from None
     try:
         position = _position(meta["position"], n_steps=len(trainer.batches))
-        trainer.state = _state(trainer, tensors)
+        trainer.progress.state = _state(trainer, tensors)
         trainer.averages.values = _averages(trainer, tensors, n_averaged=position.n_averaged)
         _restore_generators(trainer, _under("generator.", tensors))
         _restore_optimiser(trainer, _under("optimiser.", tensors), meta["optimiser"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
-    trainer.position = position
+    trainer.progress.position = position
     return sum(name.startswith("generator.cpu") for name in tensors)
 
 
@@ -167,7 +166,7 @@ def _state(trainer: Trainer, tensors: dict[str, Tensor]) -> State:
         raise ValueError("its state has other number formats")
     if not all(bool(leaf.isfinite().all()) for leaf in leaves):
         raise ValueError("its state holds NaN or infinity")
-    return with_leaves(trainer.state, [leaf[trainer.ranks.columns] for leaf in leaves])
+    return with_leaves(trainer.progress.state, [leaf[trainer.ranks.columns] for leaf in leaves])
 
 
 def _averages(trainer: Trainer, tensors: dict[str, Tensor], *, n_averaged: int) -> list[Tensor]:

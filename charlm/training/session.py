@@ -29,9 +29,10 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.encoded_texts import encoded_texts, remove_encoded
-from charlm.training.estimate import estimate
 from charlm.training.init_from_run import begin_from
-from charlm.training.loop.trainer import Trainer, unigrams
+from charlm.training.loop.estimate import estimate
+from charlm.training.loop.objective import unigrams
+from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan, check_texts
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.recipe import Recipe, build_recipe
@@ -132,8 +133,10 @@ def train_on(
             save_log(trainer.position, folder)
             if trainer.position.history:  # a crash after the last checkpoint leaves these behind
                 _draw(trainer, begun)
-    ranks.spread(t for module in trainer.modules.values() for t in module.state_dict().values())
-    if not trainer.is_finished:
+    ranks.spread(
+        t for module in trainer.objective.modules.values() for t in module.state_dict().values()
+    )
+    if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, begun, check_lock=check_lock, deadline=deadline, watcher=watcher)
@@ -257,7 +260,7 @@ def _run_epochs(
             saved = time.monotonic()
         return is_over
 
-    while not trainer.is_finished:
+    while not trainer.progress.is_finished:
         is_whole = trainer.run_epoch(after_step)
         check_lock()
         if not is_whole:
@@ -271,7 +274,7 @@ def _run_epochs(
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
         if any(ranks.decided(saved > deadline)):
             break
-    if trainer.is_finished and ranks.is_first:
+    if trainer.progress.is_finished and ranks.is_first:
         is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
         check_lock()
         if is_set:

@@ -109,7 +109,7 @@ def _result(trainer: Trainer, folder: Path) -> TrainResult:
         valid_ppl, _ = kept(folder, ppl=valid_ppl)
     return TrainResult(
         run=str(folder),
-        is_finished=trainer.is_finished,
+        is_finished=trainer.progress.is_finished,
         epochs=position.epoch,
         best_epoch=best,
         valid_ppl=valid_ppl,

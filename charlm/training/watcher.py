@@ -6,7 +6,7 @@ from typing import Any
 
 from charlm.run.history import WARNING
 from charlm.training.checkpoint import save_log
-from charlm.training.estimate import Estimate
+from charlm.training.loop.estimate import Estimate
 from charlm.training.loop.trainer import Trainer
 from charlm.training.train_options import Watcher
 

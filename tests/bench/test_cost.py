@@ -64,7 +64,7 @@ def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:
             assert all(value > 0 for value in seconds.values())
         else:
             for group in trainer.optimiser.param_groups:
-                group["lr"] = trainer.rate
+                group["lr"] = trainer.progress.rate
             trainer.step(batch)
         return [parameter.detach() for parameter in trainer.model.parameters()]
 

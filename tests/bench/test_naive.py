@@ -54,7 +54,7 @@ def test_its_loss_is_ours(corpus_dir: Path) -> None:
     trainer = trainer_of(corpus_dir, {})
     naive, batch = NaiveModel(trainer.model), trainer.batches.batch(0)
     trainer.begin_epoch()
-    trainer.gradients(batch)
+    trainer.stepping.gradients(batch)
     letters = batch.forms.letters_NL[batch.where_TB]
     total, _ = naive.nll(letters, batch.words_TB, state=naive.start(3))
     assert float(total.detach()) == pytest.approx(trainer.position.nll, rel=1e-6)

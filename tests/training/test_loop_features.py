@@ -166,7 +166,7 @@ def test_a_penalty_counts_once_a_token_as_the_loss_does(
     trainer = trainer_of(bptt=6, divisor=divisor, **{option: 0.8})
     batch, model = trainer.batches.batch(0), trainer.model
     assert (batch.n_tokens, batch.words_TB.numel()) == (11, 12)
-    trainer.gradients(batch)
+    trainer.stepping.gradients(batch)
     gradients = [p.grad.clone() for p in trainer.parameters if p.grad is not None]
     h_TBH, _ = model.read(batch.forms, batch.where_TB, state=trainer.start_state())
     nll = model.output.nll(h_TBH.flatten(0, 1), batch.words_TB.flatten()).sum()
@@ -224,7 +224,7 @@ def test_the_rate_of_a_step_is_multiplied_by_the_factor_of_the_schedule() -> Non
         before.copy_(bias.detach())
         return False
 
-    while not trainer.is_finished:
+    while not trainer.progress.is_finished:
         trainer.run_epoch(after_step)
     expected = [1 / 2, 1, *(1 - done / 6 for done in range(6))]
     assert rates == pytest.approx([RATE * factor for factor in expected], rel=1e-4)
@@ -263,7 +263,7 @@ def epochs_until_the_end(trainer: Trainer, valid_ppls: Sequence[float]) -> int:
     """How many epochs a training makes whose validations give these perplexities."""
     coming = iter(valid_ppls)
     trainer.validate = lambda: next(coming)  # type: ignore[method-assign]
-    while not trainer.is_finished:
+    while not trainer.progress.is_finished:
         trainer.run_epoch(lambda: False)
     return trainer.position.epoch
 

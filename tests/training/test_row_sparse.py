@@ -12,8 +12,8 @@ from charlm.model.build import build_model
 from charlm.model.kernels import sparse_rows
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
-from charlm.training.loop import trainer
-from charlm.training.loop.gradients import settled
+from charlm.training.loop import step as step_module
+from charlm.training.loop.gradients import gradient_values
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import build_recipe
 
@@ -115,11 +115,11 @@ def test_thirty_clipped_steps_equal_those_of_dense_gradients(
 
     def seen(parameters: Any, *, is_sparse: bool) -> list[Tensor]:
         came.update(row_sparse(parameters))
-        numbers = settled(parameters, is_sparse=is_sparse)
+        numbers = gradient_values(parameters, is_sparse=is_sparse)
         left.update(row_sparse(parameters))
         return numbers
 
-    monkeypatch.setattr(trainer, "settled", seen)
+    monkeypatch.setattr(step_module, "gradient_values", seen)
     monkeypatch.setattr(sparse_rows, "LARGE", 1)
     found = trained(inventory, settings, recipe)
     assert came == {tuple(found[name].shape) for name in (TABLE, *its_tables)}

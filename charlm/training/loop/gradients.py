@@ -8,7 +8,7 @@ from torch import Tensor, nn
 CLIP_MARGIN = 1e-6  # torch divides by the norm plus this: below, its factor is exactly 1
 
 
-def settled(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> list[Tensor]:
+def gradient_values(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> list[Tensor]:
     """The numbers of all gradients, which can be changed in place; of a row-sparse one its rows.
 
     There each row is there once from now on; or it is dense, where the step to come would move

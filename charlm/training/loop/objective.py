@@ -1,49 +1,91 @@
-"""The loss of a batch: the criterion, and the penalties beside it.
+"""What a training makes small: the criterion, and the penalties beside it.
 
 Everything stays on the device: whether a number is read back is the caller's business.
 """
 
-from typing import TYPE_CHECKING
-
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from charlm.model.contract import State
+from charlm.model.language_model import LanguageModel
+from charlm.runtime import autocast
+from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.past_decode import PastDecoder
 from charlm.training.recipe.penalties import activation_penalty, temporal_penalty
-
-if TYPE_CHECKING:
-    from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.recipe import Recipe
 
 NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself
 MANY_WORDS = 50_000  # twice as many are asked for half as often: a sum over all costs that much
 
 
-def batch_loss(h_TBH: Tensor, batch: Batch, *, trainer: "Trainer") -> tuple[Tensor, Tensor | None]:
-    """The loss summed over the batch, penalties included, and its nll in nats if computed."""
-    recipe, output = trainer.recipe, trainer.model.output
-    h_NH, words_N = (_to_predict(each, batch) for each in (h_TBH, batch.words_TB))
-    losses = recipe.criterion.losses(h_NH, words_N, output=output, unigrams_V=trainer.unigrams_V)
-    total = losses.loss_N.sum()
-    exists_TB = None if batch.is_full else batch.words_TB >= 0
-    if recipe.activation_penalty and batch.n_tokens:
-        penalty = activation_penalty(h_TBH, exists_TB)
-        total = total + recipe.activation_penalty * batch.n_tokens * penalty
-    if recipe.temporal_penalty:
-        penalty = temporal_penalty(h_TBH, exists_TB)
-        total = total + recipe.temporal_penalty * batch.temporal_weight * penalty
-    if trainer.past_decoder is not None:
-        fed_TB = batch.forms.words_N[batch.where_TB]
-        if exists_TB is not None:
-            fed_TB = fed_TB.where(exists_TB, -1)
-        nll_N = trainer.past_decoder(h_NH, _to_predict(fed_TB, batch), output=output)
-        total = total + recipe.past_decode_penalty * nll_N.sum()
-    if losses.nll_N is not None:
-        return total, losses.nll_N.detach().sum()
-    every = NLL_EVERY * max(1, trainer.inventory.n_words // MANY_WORDS)
-    if trainer.position.step % every:
-        return total, None
-    with torch.no_grad():
-        return total, output.nll(h_NH.detach(), words_N).sum()
+class Objective:
+    """The loss of a model by a recipe, and all that has parameters in it, by name."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        recipe: Recipe,
+        *,
+        inventory: Inventory,
+        device: torch.device,
+        precision: str,
+    ) -> None:
+        recipe.check(model.output)
+        self.model = model.to(device)
+        self.recipe = recipe
+        self.device = device
+        self.precision = precision
+        self.unigrams_V = unigrams(inventory).to(device)
+        self.nll_every = NLL_EVERY * max(1, inventory.n_words // MANY_WORDS)
+        self.past_decoder: PastDecoder | None = None
+        self.modules: dict[str, nn.Module] = {"model": self.model}
+        if recipe.past_decode_penalty:
+            self.past_decoder = PastDecoder(model.output.vector_dim, inventory.n_words)
+            recipe.initialisation.apply(self.past_decoder)
+            self.modules["past_decode"] = self.past_decoder.to(device)
+        self.parameters = [p for module in self.modules.values() for p in module.parameters()]
+
+    def loss(self, batch: Batch, state: State, *, step: int) -> tuple[Tensor, Tensor | None, State]:
+        """As `loss_of` what the context gives for a batch on the device; and the state after it."""
+        with autocast(self.device, self.precision):
+            h_TBH, state = self.model.read(
+                batch.forms, batch.where_TB, state=state, resets_TB=batch.resets_TB
+            )
+            return *self.loss_of(h_TBH, batch, step=step), state
+
+    def loss_of(self, h_TBH: Tensor, batch: Batch, *, step: int) -> tuple[Tensor, Tensor | None]:
+        """The loss summed over the batch, penalties included, and its nll in nats if computed.
+
+        Where the criterion gives no nll by itself, it is computed at some steps of an epoch.
+        """
+        recipe, output = self.recipe, self.model.output
+        h_NH, words_N = (_to_predict(each, batch) for each in (h_TBH, batch.words_TB))
+        losses = recipe.criterion.losses(h_NH, words_N, output=output, unigrams_V=self.unigrams_V)
+        total = losses.loss_N.sum()
+        exists_TB = None if batch.is_full else batch.words_TB >= 0
+        if recipe.activation_penalty and batch.n_tokens:
+            penalty = activation_penalty(h_TBH, exists_TB)
+            total = total + recipe.activation_penalty * batch.n_tokens * penalty
+        if recipe.temporal_penalty:
+            penalty = temporal_penalty(h_TBH, exists_TB)
+            total = total + recipe.temporal_penalty * batch.temporal_weight * penalty
+        if self.past_decoder is not None:
+            fed_TB = batch.forms.words_N[batch.where_TB]
+            if exists_TB is not None:
+                fed_TB = fed_TB.where(exists_TB, -1)
+            nll_N = self.past_decoder(h_NH, _to_predict(fed_TB, batch), output=output)
+            total = total + recipe.past_decode_penalty * nll_N.sum()
+        if losses.nll_N is not None:
+            return total, losses.nll_N.detach().sum()
+        if step % self.nll_every:
+            return total, None
+        with torch.no_grad():
+            return total, output.nll(h_NH.detach(), words_N).sum()
+
+    def divisor(self, batch: Batch) -> int:
+        """What the loss of a batch, over all processes, is divided by."""
+        return batch.whole.streams if self.recipe.divisor == "streams" else batch.whole.tokens
 
 
 def _to_predict(numbers_TB: Tensor, batch: Batch) -> Tensor:
@@ -55,3 +97,9 @@ def _to_predict(numbers_TB: Tensor, batch: Batch) -> Tensor:
     if not 0 < batch.n_tokens < len(words_N) / 2:
         return numbers_N
     return numbers_N.index_select(0, (words_N >= 0).nonzero()[:, 0])
+
+
+def unigrams(inventory: Inventory) -> Tensor:
+    """The words' probabilities in the training text, each counted once more, shape (V,)."""
+    counts_V = torch.tensor(inventory.counts, dtype=torch.float32) + 1
+    return counts_V / counts_V.sum()

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.training.loop.gradients import settled, shorten, total_norm
+from charlm.training.loop.gradients import gradient_values, shorten, total_norm
 
 DENSE = torch.tensor([[0.0, 0.0], [3.0, -1.0], [0.0, 0.0], [0.5, 2.0], [0.0, 4.0]])
 TWICE = ([3, 1, 4, 1], [[0.5, 2.0], [1.0, 0.0], [0.0, 4.0], [2.0, -1.0]])  # row 1 twice
@@ -29,7 +29,7 @@ def test_numbers_have_the_dense_gradients_norm_and_are_clipped_as_by_torch(
     rows: tuple[list[int], list[list[float]]], is_sparse: bool
 ) -> None:
     own, other = parameters(sparse(*rows)), parameters(DENSE)
-    numbers = settled(own, is_sparse=is_sparse)
+    numbers = gradient_values(own, is_sparse=is_sparse)
     norm = total_norm(numbers)
     expected = torch.nn.utils.clip_grad_norm_(other, 1.5)
     assert float(norm) == pytest.approx(float(expected), rel=1e-6)
@@ -48,7 +48,7 @@ def test_a_step_of_sgd_moves_the_rows_as_a_dense_one(
     rows: tuple[list[int], list[list[float]]],
 ) -> None:
     own, other = parameters(sparse(*rows)), parameters(DENSE)
-    settled(own, is_sparse=True)
+    gradient_values(own, is_sparse=True)
     for each in (own, other):
         torch.optim.SGD(each, lr=0.7, foreach=True).step()
     assert torch.equal(own[0], other[0])
@@ -56,7 +56,7 @@ def test_a_step_of_sgd_moves_the_rows_as_a_dense_one(
 
 def test_a_norm_that_is_short_enough_changes_no_bit() -> None:
     own = parameters(DENSE)
-    shorten(settled(own, is_sparse=True), longest=100.0, norm=torch.tensor(5.0))
+    shorten(gradient_values(own, is_sparse=True), longest=100.0, norm=torch.tensor(5.0))
     assert own[0].grad is not None and torch.equal(own[0].grad, DENSE)
 
 

@@ -47,8 +47,8 @@ def test_the_more_words_the_rarer(
     assert inventory.n_words == 6
     ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
     text = EncodedText(ids, (), len(SENTENCES), "")
-    trainer = made_trainer(inventory, text, bptt=1, criterion={"type": "nce", "noise": 2})
     monkeypatch.setattr(objective, "MANY_WORDS", many_words)
+    trainer = made_trainer(inventory, text, bptt=1, criterion={"type": "nce", "noise": 2})
     trainer.begin_epoch()
     for step in range(70):
         trainer.step(trainer.batches.batch(step))
@@ -67,13 +67,14 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
     options["past_decode_penalty"] = past_decode_penalty
     together = made_trainer(inventory, text, batch_size=4, **options)
     alone = made_trainer(inventory, text, batch_size=1, **options)
-    if together.past_decoder is not None and alone.past_decoder is not None:
-        alone.past_decoder.load_state_dict(together.past_decoder.state_dict())
+    if past_decode_penalty:
+        learned = together.objective.modules["past_decode"].state_dict()
+        alone.objective.modules["past_decode"].load_state_dict(learned)
     alone.model.load_state_dict(together.model.state_dict())
     expected = [torch.zeros_like(p) for p in alone.parameters]
     for step in range(4):  # sentences alone have no padding
         batch = alone.batches.batch(step)
-        alone.gradients(batch)
+        alone.stepping.gradients(batch)
         for total, p in zip(expected, alone.parameters, strict=True):
             assert p.grad is not None
             total.add_(p.grad * batch.n_tokens / len(ids))
@@ -86,7 +87,7 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
 
     monkeypatch.setattr(together.model.output, "nll", counted)
 
-    together.gradients(together.batches.batch(0))
+    together.stepping.gradients(together.batches.batch(0))
 
     assert n_predicted == [len(ids)]  # 47 of 4 · 41 positions
     assert together.position.nll == pytest.approx(alone.position.nll)

@@ -208,13 +208,13 @@ def test_the_state_is_carried_over_chunks_and_starts_at_zero_in_every_epoch(
     states = []
 
     def after_step() -> bool:
-        states.append(trainer.state)
+        states.append(trainer.progress.state)
         return False
 
     trainer.run_epoch(after_step)
     assert all(leaf.any() for pair in states[0] for leaf in pair)
     assert not any(leaf.requires_grad for pair in states[0] for leaf in pair)
-    assert not any(leaf.any() for pair in trainer.state for leaf in pair)
+    assert not any(leaf.any() for pair in trainer.progress.state for leaf in pair)
 
 
 def test_the_rate_of_a_step_is_that_of_the_position(

@@ -143,9 +143,9 @@ def test_the_words_are_those_fed_in_and_the_loss_is_a_sum_like_the_criterions(
     trainer = trainer_of(inventory, past_decode_penalty=0.25, divisor=divisor)
     for parameter in trainer.parameters:
         nn.init.zeros_(parameter)  # every word has the probability 1/5
-    trainer.gradients(trainer.batches.batch(0))
-    assert trainer.past_decoder is not None
-    found = trainer.past_decoder.bias.grad
+    trainer.stepping.gradients(trainer.batches.batch(0))
+    assert trainer.objective.past_decoder is not None
+    found = trainer.objective.past_decoder.bias.grad
     assert found is not None
     # Streams of 2 3 5 0 and 2 2 0 are fed 0 2 3 5 and 0 2 2; 5 is <unk>, and the last feeds no one.
     times_fed = [2, 1, 3, 1, 0]
@@ -155,7 +155,7 @@ def test_the_words_are_those_fed_in_and_the_loss_is_a_sum_like_the_criterions(
 
 def test_without_it_there_is_no_decoder(inventory: Inventory) -> None:
     trainer = trainer_of(inventory)
-    assert list(trainer.modules) == ["model"]
+    assert list(trainer.objective.modules) == ["model"]
     assert len(trainer.parameters) == len(list(trainer.model.parameters()))
 
 
@@ -166,8 +166,8 @@ def test_the_decoder_is_trained_and_clipped_with_the_model(inventory: Inventory)
     moves = [
         float((p - b).detach().norm()) for p, b in zip(trainer.parameters, before, strict=True)
     ]
-    assert trainer.past_decoder is not None
-    assert min(moves[-len(list(trainer.past_decoder.parameters())) :]) > 0
+    assert trainer.objective.past_decoder is not None
+    assert min(moves[-len(list(trainer.objective.past_decoder.parameters())) :]) > 0
     assert math.hypot(*moves) == pytest.approx(1e-3, rel=1e-3)  # SGD at rate 1
 
 

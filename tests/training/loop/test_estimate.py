@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from charlm.scoring.likelihood import nll
-from charlm.training import estimate as estimating
 from charlm.training import session
-from charlm.training.estimate import Estimate, estimate, peak_memory
+from charlm.training.loop import estimate as estimating
 from charlm.training.loop import validation
+from charlm.training.loop.estimate import Estimate, estimate, peak_memory
 from charlm.training.loop.trainer import Trainer
 from charlm.training.train import Silence
 

@@ -7,15 +7,9 @@ estimate and one without are the same to the bit.
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice, repeat
 
-import torch
-
-from charlm.training.loop.graphs import WARM_UPS
 from charlm.training.loop.trainer import Trainer
 
 PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
@@ -47,34 +41,19 @@ def estimate(trainer: Trainer) -> Estimate:
 
 
 def _step_seconds(trainer: Trainer) -> float:
-    generators, state, position = trainer.generator_states(), trainer.state, trainer.position
-    trainer.position = copy(position)
+    generators, progress = trainer.generator_states(), trainer.progress
+    state, position = progress.state, progress.position
+    progress.position = copy(position)
     trainer.begin_epoch()
     times = []
-    for probe in _probes(trainer):
+    for probe in trainer.stepping.probes(trainer.batches.from_step(0), n=PROBES):
         clock = time.perf_counter()
         probe()
         times.append(time.perf_counter() - clock)
     trainer.optimiser.zero_grad()
     trainer.set_generator_states(generators)
-    trainer.state, trainer.position = state, position
+    progress.state, progress.position = state, position
     return min(times)
-
-
-def _probes(trainer: Trainer) -> Iterator[Callable[[], None]]:
-    """What is to be timed: the gradients of the first batches, or one step that is recorded."""
-    batches = trainer.batches.from_step(0)
-    if trainer.static is None:
-        yield from (partial(trainer.gradients, batch) for batch in islice(batches, PROBES))
-        return
-    probe = trainer.static.probe(next(batches))
-
-    def waited() -> None:
-        probe()
-        if trainer.device.type == "cuda":
-            torch.cuda.synchronize(trainer.device)
-
-    yield from repeat(waited, WARM_UPS + PROBES)
 
 
 def _validation_seconds(trainer: Trainer) -> float:

@@ -2,8 +2,14 @@
 
 The order of things is what makes a crash harmless: run.json before the first step, and after each
 epoch the best weights and just before them their hash, the log and last the checkpoint.
+
+Of several processes the first one alone writes. The others are told what to do; they read
+vocabulary, encoded text and checkpoint from the run directory, so all machines must see that
+folder; the corpus they need not.
 """
 
+import errno
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -18,17 +24,17 @@ from charlm.errors import DataError
 from charlm.model.build import build_model
 from charlm.run.card import save_card
 from charlm.run.curve import save_curve
-from charlm.run.folder import CURVE, RESUME, RUN, VOCABULARY, RunInfo
-from charlm.runtime import versions
+from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
+from charlm.runtime import set_threads, versions
 from charlm.settings import Settings
-from charlm.text.corpus.sentences import corpus_normalisation
+from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
+from charlm.text.vocabulary.encoded_text import reopen_text
 from charlm.text.vocabulary.encoding import EncodedText
-from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
-from charlm.training.encoded_texts import encoded_texts, remove_encoded
 from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import unigrams
@@ -39,6 +45,7 @@ from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
+from charlm.training.watcher import Silence
 from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
@@ -56,7 +63,7 @@ def run_session(
 ) -> Trainer:
     """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands.
 
-    Of several processes this is the first; the others are in `charlm.training.following`.
+    Of several processes this is the first; the others `follow`.
     """
     _note_text(plan, inventory, watcher=watcher)
     recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
@@ -107,6 +114,30 @@ class Begun:
     is_resumed: bool
 
 
+def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
+    """Train beside the first process until it ends.
+
+    Raises:
+        DataError: this machine does not see the run directory.
+        RankLostError: another process is gone; the first one says why.
+    """
+    plan = replace(begun.plan, device=device)
+    set_threads(plan.threads)  # which may be those of a run that is gone on with
+    texts = {}
+    for split, text in begun.texts.items():
+        path = (plan.folder / ENCODED / split).with_suffix(".ids")
+        if not path.is_file():
+            raise DataError(
+                f"{path}: process {ranks.rank} of {ranks.size} does not see it; expected the run "
+                "directory that the first process writes; give an --out that all machines share"
+            )
+        texts[split] = replace(text, ids=np.memmap(path, dtype="<i4", mode="r"))
+    inventory = load_inventory(plan.folder / VOCABULARY)
+    recipe, _ = build_recipe(plan.settings["recipe"])
+    trainer, _ = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
+    train_on(trainer, begun, check_lock=lambda: None, deadline=math.inf, watcher=Silence())
+
+
 def train_on(
     trainer: Trainer,
     begun: Begun,
@@ -155,6 +186,30 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
         watcher.note(
             f"{n_cut} words are longer than {longest} characters and read by their first {longest}"
         )
+
+
+def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:
+    """The training and validation text of a run, encoded into it where they are not yet.
+
+    Raises:
+        DataError: something else stands in their place, or as `reopen_text`.
+    """
+    folder = plan.folder / ENCODED
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        # A stranger's run could have its link's target written to, and emptied at the end.
+        raise DataError(f"{folder}: is a link or a file; expected charlm's own folder; remove it")
+    folder.mkdir(exist_ok=True)
+    return {
+        split: reopen_text(
+            split_path(plan.data, split),
+            inventory,
+            stem=folder / split,
+            max_tokens=plan.max_tokens if split == "train" else 0,
+            oov_input=oov_input,
+            threads=plan.threads,
+        )
+        for split in ("train", "valid")
+    }
 
 
 def trainer_of(
@@ -294,3 +349,19 @@ def _draw(trainer: Trainer, begun: Begun) -> None:
         inventory=trainer.inventory,
         parameters=trainer.model.n_parameters_by_part(),
     )
+
+
+def remove_encoded(folder: Path, watcher: Watcher) -> None:
+    """Encoded text is needed while a training runs, and made again where it is missing."""
+    names = [f"{split}.{kind}" for split in ("train", "valid") for kind in ("ids", "json")]
+    try:
+        for name in (*names, *(f".{name}.partial" for name in names)):
+            (folder / ENCODED / name).unlink(missing_ok=True)
+        (folder / ENCODED).rmdir()
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EISDIR):
+            raise
+        watcher.note(
+            f"{folder / ENCODED}: holds what is not charlm's; the run counts as unfinished until "
+            "it is moved away"
+        )

@@ -18,12 +18,11 @@ from charlm.run.history import total_seconds
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.paths import make_folder
 from charlm.training.checked_vocabulary import inventory_for
-from charlm.training.following import follow
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import existing_run, parse_time, settled
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.session import run_session
+from charlm.training.session import follow, run_session
 from charlm.training.train_options import TrainOptions, Watcher
 from charlm.training.train_speller import wanted_spellings
 from charlm.training.watcher import LastingWatcher, Silence

@@ -16,10 +16,9 @@ import torch
 from charlm.errors import DataError
 from charlm.run.folder import LOG, MODEL
 from charlm.text.vocabulary.encoding import EncodedText
-from charlm.training.following import follow
 from charlm.training.plan import Plan
 from charlm.training.ranks import Ranks
-from charlm.training.session import Begun
+from charlm.training.session import Begun, follow
 
 
 def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None:

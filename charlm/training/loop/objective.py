@@ -11,8 +11,7 @@ from charlm.model.language_model import LanguageModel
 from charlm.runtime import autocast
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.recipe.batches import Batch
-from charlm.training.recipe.past_decode import PastDecoder
-from charlm.training.recipe.penalties import activation_penalty, temporal_penalty
+from charlm.training.recipe.penalties import PastDecoder, activation_penalty, temporal_penalty
 from charlm.training.recipe.recipe import Recipe
 
 NLL_EVERY = 20  # steps, where the criterion gives no negative log-probability by itself

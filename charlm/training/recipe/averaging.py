@@ -1,13 +1,17 @@
 """Averages of the weights over steps, which are validated and kept in their place.
 
-An averaging is a function of counts and perplexities: the averages themselves are the trainer's. It
-moves them by `average.lerp_(weights, weight)` after a step.
+An averaging is a function of counts and perplexities, and says by what share of the way the
+averages move to the weights after a step. What is trained are the weights all the same.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Annotated
+
+import torch
+from torch import Tensor
 
 from charlm.settings import Count, Range
 
@@ -86,3 +90,36 @@ AVERAGINGS: dict[str, type[Averaging]] = {
     "ema": Exponential,
     "nt-asgd": NonMonotonic,
 }
+
+
+class Averages:
+    """Averages of parameters; none, and no memory, before the first update."""
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self.parameters = list(parameters)
+        self.values: list[Tensor] = []
+
+    @torch.no_grad()
+    def update(self, weight: float) -> None:
+        """Move the averages by `weight` of the way to the parameters; the first are their copy."""
+        if self.values:
+            torch._foreach_lerp_(self.values, self.parameters, weight)
+        else:
+            self.values = [parameter.detach().clone() for parameter in self.parameters]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """While it lasts the parameters are their averages, if there are any."""
+        if not self.values:
+            yield
+            return
+        own = [parameter.detach().clone() for parameter in self.parameters]
+        self._fill(self.values)
+        try:
+            yield
+        finally:
+            self._fill(own)
+
+    @torch.no_grad()
+    def _fill(self, values: list[Tensor]) -> None:
+        torch._foreach_copy_(self.parameters, values)

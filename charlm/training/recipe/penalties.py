@@ -1,11 +1,20 @@
-"""Penalties on what the context gives, beside the criterion (Merity et al., 2017).
+"""Penalties beside the criterion: on what the context gives, and on what it has forgotten.
 
-Each is a mean over the batch times its tokens, so that it grows and shrinks as a loss that is
-summed over tokens does, whatever the divisor. `exists_TB` is None where every place has a word:
-then a GPU need not count them.
+Those of Merity et al. (2017) are means over the batch, taken times its tokens, so that they grow
+and shrink as a loss that is summed over tokens does, whatever the divisor. `exists_TB` is None
+where every place has a word: then a GPU need not count them.
+
+Past-decode regularisation is a sum over tokens: what is predicted next must still tell which word
+was fed in. The decoder belongs to the training, not to the model: it is in resume.safetensors, and
+it is gone when the training has ended. The word vectors that it reads and writes with are the
+output's.
 """
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
+
+from charlm.model.contract import Output
+from charlm.model.outputs.table import WordTable
 
 
 def activation_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
@@ -27,3 +36,23 @@ def temporal_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
         return h_TBH.new_zeros(())
     squares_TB = h_TBH.float().diff(dim=0).square().mean(dim=-1)
     return (squares_TB if both_TB is None else squares_TB[both_TB]).mean()
+
+
+class PastDecoder(nn.Module):
+    """P(x | h) ∝ exp(tanh(A·w + a)·v_x + b_x), w = Σ_y P(y | h)·v_y (Brahma, 2018).
+
+    x is the word fed in where h predicts y; λ times −log P(x | h) is added to the loss. A is one
+    square layer; b is not the output's bias. The paper ties its tables, so that v is the input's
+    table, too. Differs from the paper: v is the output's table whether it is tied or not.
+    """
+
+    def __init__(self, dim: int, n_words: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(dim, dim)
+        self.bias = nn.Parameter(torch.zeros(n_words))
+
+    def forward(self, h_NH: Tensor, fed_N: Tensor, *, output: Output) -> Tensor:
+        """−log P(x | h) of the word fed in, in nats, shape (N,), fp32; 0 where it is -1."""
+        vectors_VE, expected_NE = output.expected_vectors(h_NH)
+        decoded_NE = torch.tanh(self.layer(expected_NE))
+        return WordTable(vectors_VE, self.bias).nll(decoded_NE, fed_N)

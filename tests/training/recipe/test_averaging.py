@@ -10,6 +10,7 @@ from charlm.errors import ConfigError
 from charlm.settings import Family, build_part
 from charlm.training.recipe.averaging import (
     AVERAGINGS,
+    Averages,
     Averaging,
     Exponential,
     NoAveraging,
@@ -121,3 +122,25 @@ def test_an_averaging_that_cannot_be_is_one_line(settings: Any, line: str) -> No
     with pytest.raises(ConfigError) as caught:
         build_part(FAMILY, settings)
     assert str(caught.value) == line
+
+
+def test_averages_are_those_of_the_updates_by_hand() -> None:
+    parameter = torch.tensor([2.0], requires_grad=True)
+    averages = Averages([parameter])
+    for value, weight in ((2.0, 1.0), (4.0, 1 / 2), (9.0, 1 / 3)):
+        parameter.data.fill_(value)
+        averages.update(weight)
+    assert averages.values[0].item() == pytest.approx(5.0)
+
+
+def test_averages_stand_in_the_model_for_a_while() -> None:
+    parameter = torch.tensor([2.0], requires_grad=True)
+    averages = Averages([parameter])
+    with averages.in_place():
+        assert parameter.item() == 2.0  # there are none yet
+    averages.update(1.0)
+    parameter.data.fill_(7.0)
+    with pytest.raises(RuntimeError), averages.in_place():
+        assert parameter.item() == 2.0
+        raise RuntimeError
+    assert parameter.item() == 7.0

@@ -47,10 +47,6 @@ MAX_PARAMETERS = 8
 # Commands whose options are still to become a dataclass of fields.
 NOT_YET = {
     "baseline.py:ngram_baseline",
-    "bench.py:eval_command",
-    "bench.py:score",
-    "bench.py:train",
-    "bench_cost.py:cost",
     "compare_kn.py:compare_kn",
     "eval.py:eval_command",
     "evaluate.py:evaluate",

@@ -12,13 +12,15 @@ from statistics import median
 
 import torch
 
+from charlm.bench.bench_options import CostBenchOptions
 from charlm.bench.machine import description, finished
 from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.options import keywords
 from charlm.presets import preset
-from charlm.runtime import Precision, autocast, pick_device, pick_precision, set_threads
+from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
@@ -59,36 +61,32 @@ class CostBench:
         return asdict(self)
 
 
-def bench_cost(
-    over: str,
-    *,
-    arch: str = "char-small",
-    overrides: Sequence[str] = (),
-    steps: int = 10,
-    seed: int = 1,
-    threads: int | None = None,
-    device: str = "auto",
-    precision: Precision = "auto",
-) -> CostBench:
-    """Train a preset for some steps at each value of a quantity, `over` being `name=a,b,c`.
+@keywords(CostBenchOptions)
+def bench_cost(options: CostBenchOptions) -> CostBench:
+    """Train a preset for some steps at each value of a quantity.
 
     Raises:
         ConfigError: not of that form, an unknown preset, or a setting that it has not.
         DataError: settings that leave too little of the text for the steps.
     """
-    set_threads(threads)
-    where = pick_device(device)
-    number_format = pick_precision(precision, where)
-    quantity, values = _quantity(over)
+    set_threads(options.threads)
+    where = pick_device(options.device)
+    number_format = pick_precision(options.precision, where)
+    quantity, values = _quantity(options.over)
     costs = []
     for value in values:
         made = {**MADE, quantity: int(value)} if quantity in MADE else MADE
         varied = () if quantity in MADE else (f"{quantity}={value}",)
-        settings = _settings(arch, (*overrides, *varied))
-        with _trainer(settings, made, seed, where, number_format, steps) as trainer:
-            costs.append(_cost(trainer, value, steps=steps))
+        settings = _settings(options.arch, (*options.overrides, *varied))
+        with _trainer(settings, made, options=options) as trainer:
+            costs.append(_cost(trainer, value, steps=options.steps))
     return CostBench(
-        arch, quantity, tuple(overrides), description(where), number_format, tuple(costs)
+        arch=options.arch,
+        quantity=quantity,
+        settings=tuple(options.overrides),
+        machine=description(where),
+        precision=number_format,
+        costs=tuple(costs),
     )
 
 
@@ -121,16 +119,14 @@ def _settings(arch: str, overrides: Sequence[str]) -> Settings:
 
 @contextmanager
 def _trainer(
-    settings: Settings,
-    made: dict[str, int],
-    seed: int,
-    device: torch.device,
-    precision: str,
-    steps: int,
+    settings: Settings, made: dict[str, int], *, options: CostBenchOptions
 ) -> Iterator[Trainer]:
     recipe, _ = build_recipe(settings.get("recipe"))
+    device, seed = pick_device(options.device), options.seed
     # One batch too many, and sentences that are a little longer than they are on average.
-    needed = (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
+    needed = (
+        (options.steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
+    )
     n_tokens = max(made["tokens"], needed)
     with corpus(
         None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed
@@ -139,7 +135,7 @@ def _trainer(
             folder,
             settings=settings,
             device=device,
-            precision=precision,
+            precision=pick_precision(options.precision, device),
             seed=seed,
             max_tokens=n_tokens,
         )

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
+from charlm.bench.bench_options import EvalBenchOptions
 from charlm.bench.flops import forward_flops
 from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel
@@ -19,6 +20,8 @@ from charlm.bench.timing import Timing, in_turns
 from charlm.bench.train import MADE_TOKENS, NAIVE, OURS, trainer_on
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
+from charlm.options import keywords
+from charlm.presets import preset
 from charlm.run.store import load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
@@ -85,43 +88,32 @@ class _Subject:
     text: EncodedText
 
 
-def bench_eval(
-    *,
-    model: str | Path | None = None,
-    arch: str = "char-small",
-    data: str | Path | None = None,
-    naive_tokens: int = 4096,
-    repetitions: int = 3,
-    seed: int = 1,
-    threads: int | None = None,
-    device: str = "auto",
-) -> EvalBench:
-    """Measure how fast test.txt is evaluated by the run `model`, or by an untrained `arch`.
-
-    The naive path reads the first `naive_tokens` tokens alone.
+@keywords(EvalBenchOptions)
+def bench_eval(options: EvalBenchOptions) -> EvalBench:
+    """Measure how fast test.txt is evaluated by a run, or by an untrained preset.
 
     Raises:
         ConfigError: an unknown preset, or a model that has no naive path.
         DataError: a run or corpus that is not what was expected.
     """
-    n_threads, where = set_threads(threads), pick_device(device)
-    with corpus(data, n_tokens=MADE_TOKENS) as folder, TemporaryDirectory() as stem:
-        subject = _subject(folder, Path(stem), model=model, arch=arch, device=where, seed=seed)
+    n_threads, where = set_threads(options.threads), pick_device(options.device)
+    with corpus(options.data, n_tokens=MADE_TOKENS) as folder, TemporaryDirectory() as stem:
+        subject = _subject(folder, Path(stem), options=options)
         naive = NaiveModel(subject.model).eval()
-        some = subject.text.ids[:naive_tokens]
+        some = subject.text.ids[: options.naive_tokens]
         timings = in_turns(
             {
                 OURS: lambda: _ours(subject, subject.text.ids),
                 NAIVE: lambda: _naive(subject, naive, n_tokens=len(some)),
                 LIMIT: product(where, "fp32"),
             },
-            repetitions=repetitions,
+            repetitions=options.repetitions,
         )
         difference = np.log(_ours(subject, some)) * len(some)
         difference -= _naive(subject, naive, n_tokens=len(some))
         return EvalBench(
             model=subject.name,
-            data="made" if data is None else str(data),
+            data="made" if options.data is None else str(options.data),
             machine=description(where),
             device=where.type,
             threads=n_threads,
@@ -134,25 +126,24 @@ def bench_eval(
         )
 
 
-def _subject(
-    folder: Path,
-    stem: Path,
-    *,
-    model: str | Path | None,
-    arch: str,
-    device: torch.device,
-    seed: int,
-) -> _Subject:
-    if model is None:
-        trainer = trainer_on(folder, arch=arch, device=device, precision="fp32", seed=seed)
+def _subject(folder: Path, stem: Path, *, options: EvalBenchOptions) -> _Subject:
+    device = pick_device(options.device)
+    if options.model is None:
+        trainer = trainer_on(
+            folder,
+            settings=preset(options.arch),
+            device=device,
+            precision="fp32",
+            seed=options.seed,
+        )
         built, inventory, oov_input = (
             trainer.model,
             trainer.inventory,
             str(trainer.recipe.oov_input),
         )
-        name = f"{arch}, untrained"
+        name = f"{options.arch}, untrained"
     else:
-        run = load_run(model, device=device)
+        run = load_run(options.model, device=device)
         built, inventory, oov_input = run.model, run.inventory, run.oov_input
         name = str(run.path)
     path = split_path(folder, "test")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from charlm.bench.bench_options import KnBenchOptions
 from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
 from charlm.errors import ConfigError, DataError
@@ -18,9 +19,9 @@ from charlm.ngram.kenlm_model import has_kenlm
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
 from charlm.ngram.load import NgramModel, load_ngram
 from charlm.ngram.source import Plan, estimated, parse_pruning
+from charlm.options import keywords
 from charlm.text.corpus.sentences import read_sentences, split_path
 
-MADE_TOKENS = 1_000_000
 ESTIMATE, LMPLZ = "estimate", "lmplz"
 QUERY, KENLM = "query", "query, kenlm"
 
@@ -54,43 +55,36 @@ class KnBench:
         return {**own, "paths": paths, "ratio_to_lmplz": self.ratio_to_lmplz}
 
 
-def bench_kn(
-    *,
-    data: str | Path | None = None,
-    order: int = 5,
-    prune: str = "0",
-    tokens: int = MADE_TOKENS,
-    lmplz: str | Path | None = None,
-    repetitions: int = 3,
-    seed: int = 0,
-) -> KnBench:
-    """Measure Kneser–Ney on the corpus directory `data`, or on a made text of so many tokens.
+@keywords(KnBenchOptions)
+def bench_kn(options: KnBenchOptions) -> KnBench:
+    """Measure Kneser–Ney.
 
     Raises:
         ConfigError: an order or pruning that makes no model, or no lmplz where one is named.
         DataError: a corpus that is not what was expected.
     """
-    plan = Plan(order=order, prune=parse_pruning(prune))
-    program = None if lmplz is None else find_lmplz(lmplz)
-    if lmplz is None:
+    plan = Plan(order=options.order, prune=parse_pruning(options.prune))
+    program = None if options.lmplz is None else find_lmplz(options.lmplz)
+    if options.lmplz is None:
         with suppress(ConfigError):  # none on the PATH: ours is measured alone
             program = find_lmplz(None)
-    with corpus(data, n_tokens=tokens, seed=seed) as folder, TemporaryDirectory() as work:
+    text = corpus(options.data, n_tokens=options.tokens, seed=options.seed)
+    with text as folder, TemporaryDirectory() as work:
         train, arpa = split_path(folder, "train"), Path(work) / "model.arpa"
         paths = {ESTIMATE: lambda: _estimate(train, arpa, plan=plan)}
         if program is not None:
             paths[LMPLZ] = lambda: _estimate_by_lmplz(train, arpa, plan=plan, program=program)
-        timings = in_turns(paths, repetitions=repetitions, warm_up=False)
+        timings = in_turns(paths, repetitions=options.repetitions, warm_up=False)
         model, _, _ = estimated(train, plan)
         sentences = list(read_sentences(split_path(folder, "test")))
         queries = {QUERY: _asking(model, sentences)}
         if has_kenlm():
             with suppress(DataError):  # it takes no unigrams
                 queries[KENLM] = _asking(load_ngram(arpa, engine="kenlm"), sentences)
-        timings |= in_turns(queries, repetitions=repetitions)
+        timings |= in_turns(queries, repetitions=options.repetitions)
         return KnBench(
-            data="made" if data is None else str(data),
-            order=order,
+            data="made" if options.data is None else str(options.data),
+            order=options.order,
             n_tokens=sum(len(words) + 1 for words in read_sentences(train)),
             n_queries=sum(len(words) + 1 for words in sentences),
             n_ngrams=model.n_ngrams,

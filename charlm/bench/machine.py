@@ -9,8 +9,6 @@ from pathlib import Path
 
 import torch
 
-from charlm.runtime import Precision
-
 LIMIT = "matrix product"
 SIZE = 2048  # larger ones were no faster on a CPU
 PRODUCTS = 4
@@ -18,7 +16,7 @@ FLOPS = 2 * SIZE**3 * PRODUCTS
 CPU_INFO = Path("/proc/cpuinfo")
 
 
-def product(device: torch.device, precision: Precision) -> Callable[[], None]:
+def product(device: torch.device, precision: str) -> Callable[[], None]:
     """Something to time that computes FLOPS floating-point operations."""
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     left, right = (torch.ones(SIZE, SIZE, dtype=dtype, device=device) for _ in range(2))

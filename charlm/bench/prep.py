@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from charlm.bench.bench_options import PrepBenchOptions
 from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
+from charlm.options import keywords
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.counting import count_file
 from charlm.text.vocabulary.encoded_text import encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
-MADE_TOKENS = 1_000_000
 PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"
 
 
@@ -36,27 +37,23 @@ class PrepBench:
         return {**own, "paths": {k: v.to_dict(self.n_tokens) for k, v in self.timings.items()}}
 
 
-def bench_prep(
-    *,
-    data: str | Path | None = None,
-    tokens: int = MADE_TOKENS,
-    repetitions: int = 3,
-    seed: int = 0,
-) -> PrepBench:
-    """Measure text handling on train.txt of `data`, or on a made text of so many tokens.
+@keywords(PrepBenchOptions)
+def bench_prep(options: PrepBenchOptions) -> PrepBench:
+    """Measure text handling on train.txt.
 
     Preparing lower-cases, tokenises and writes numbers as one word, as the demonstration does.
 
     Raises:
         DataError: a corpus that is not what was expected.
     """
-    with corpus(data, n_tokens=tokens, seed=seed) as folder, TemporaryDirectory() as work:
+    made = corpus(options.data, n_tokens=options.tokens, seed=options.seed)
+    with made as folder, TemporaryDirectory() as work:
         train = split_path(folder, "train")
         text = count_file(train, threads=1)
         inventory = inventory_of(text)
-        timings = in_turns(_paths(train, Path(work), inventory), repetitions=repetitions)
+        timings = in_turns(_paths(train, Path(work), inventory), repetitions=options.repetitions)
         return PrepBench(
-            data="made" if data is None else str(data),
+            data="made" if options.data is None else str(options.data),
             n_tokens=text.n_words + text.n_sentences,
             n_words=inventory.n_words,
             timings=timings,

@@ -6,16 +6,17 @@ tree can save at best is the list's sharing: tokens over distinct prefixes.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from charlm.bench.bench_options import ScoreBenchOptions
 from charlm.bench.timing import Timing, in_turns
 from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import NbestList
+from charlm.options import keywords
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
@@ -66,38 +67,29 @@ class ScoreBench:
         return {**own, "paths": paths, "speed_up": self.speed_up}
 
 
-def bench_score(
-    path: str | Path,
-    *,
-    model: str | Path | None = None,
-    format: str = "auto",
-    columns: str | Sequence[str] = (),
-    max_hypotheses: int = 0,
-    repetitions: int = 3,
-    device: str = "auto",
-    threads: int | None = None,
-) -> ScoreBench:
-    """Measure how fast the hypotheses of a list are scored; `max_hypotheses` 0 takes all.
+@keywords(ScoreBenchOptions)
+def bench_score(options: ScoreBenchOptions) -> ScoreBench:
+    """Measure how fast the hypotheses of a list are scored.
 
     Raises:
         ConfigError, DataError: as `charlm.score`.
     """
-    n_threads = set_threads(threads)
-    run = load_run(which_run(model), device=pick_device(device))
+    n_threads = set_threads(options.threads)
+    run = load_run(which_run(options.model), device=pick_device(options.device))
     forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
-    source = Source(path, columns=as_names(columns))
+    source = Source(options.path, columns=as_names(options.columns))
     text = HypothesisText(run.inventory.normalisation)
-    with reading(source, name="" if format == "auto" else format) as found:
-        lists = _lists(found.lists, text, forms=forms, most=max_hypotheses)
+    with reading(source, name="" if options.format == "auto" else options.format) as found:
+        lists = _lists(found.lists, text, forms=forms, most=options.max_hypotheses)
     if not any(lists):
-        raise DataError(f"{path}: no hypothesis; expected a list of some")
+        raise DataError(f"{options.path}: no hypothesis; expected a list of some")
     race = _Race(run, forms, [each for one in lists for each in one])
-    timings = in_turns(race.paths, repetitions=repetitions)
+    timings = in_turns(race.paths, repetitions=options.repetitions)
     exact, rough, apart = race.totals()
     sharing = race.scorer.n_tokens / race.scorer.n_prefixes
     n_tokens = sum(map(len, race.closed))
     return ScoreBench(
-        source=str(path),
+        source=str(options.path),
         model=str(run.path),
         n_lists=len(lists),
         n_hypotheses=len(race.ids),

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from charlm.bench.bench_options import TrainBenchOptions
 from charlm.bench.flops import TRAINING, forward_flops
 from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel, States
@@ -17,8 +18,9 @@ from charlm.bench.text import corpus
 from charlm.bench.timing import Timing, in_turns
 from charlm.errors import DataError
 from charlm.model.build import build_model
+from charlm.options import keywords
 from charlm.presets import preset
-from charlm.runtime import Precision, pick_device, pick_precision, set_threads
+from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
 from charlm.text.vocabulary.encoded_text import encode_text
@@ -88,42 +90,25 @@ class TrainBench:
         }
 
 
-def bench_train(
-    *,
-    arch: str = "char-small",
-    data: str | Path | None = None,
-    steps: int = 20,
-    repetitions: int = 3,
-    seed: int = 1,
-    threads: int | None = None,
-    device: str = "auto",
-    precision: Precision = "auto",
-) -> TrainBench:
-    """Measure how fast a preset trains, on the corpus directory `data` or a made text.
+@keywords(TrainBenchOptions)
+def bench_train(options: TrainBenchOptions) -> TrainBench:
+    """Measure how fast a preset trains.
 
     Raises:
         ConfigError: an unknown preset, or one that has no naive path.
         DataError: a corpus that is not what was expected, or that is too short.
     """
-    n_threads, where = set_threads(threads), pick_device(device)
-    number_format = pick_precision(precision, where)
-    with corpus(data, n_tokens=MADE_TOKENS) as folder:
-        trainer = trainer_on(folder, arch=arch, device=where, precision=number_format, seed=seed)
-    available = len(trainer.batches)
-    if available < steps:
-        raise DataError(
-            f"{data or 'made text'}: {available} chunks to train on; expected {steps}, as many as "
-            "steps; lower --steps or take a longer text"
-        )
+    n_threads, steps = set_threads(options.threads), options.steps
+    trainer = _trainer(options)
     batches = [trainer.batches.batch(step) for step in range(steps)]
     naive = _NaiveTraining(trainer)
     timings = in_turns(
         {
             OURS: lambda: _train(trainer, steps=steps),
             NAIVE: lambda: naive.train(steps=steps),
-            LIMIT: product(where, number_format),
+            LIMIT: product(trainer.device, trainer.precision),
         },
-        repetitions=repetitions,
+        repetitions=options.repetitions,
     )
     flops = [
         TRAINING * forward_flops(trainer.model, batch.forms, n_positions=batch.words_TB.numel())
@@ -131,11 +116,11 @@ def bench_train(
     ]
     n_tokens = sum(batch.n_tokens for batch in batches)
     return TrainBench(
-        arch=arch,
-        data="made" if data is None else str(data),
-        machine=description(where),
-        device=where.type,
-        precision=number_format,
+        arch=options.arch,
+        data="made" if options.data is None else str(options.data),
+        machine=description(trainer.device),
+        device=trainer.device.type,
+        precision=trainer.precision,
         threads=n_threads,
         n_steps=steps,
         n_tokens=n_tokens,
@@ -146,18 +131,40 @@ def bench_train(
     )
 
 
+def _trainer(options: TrainBenchOptions) -> Trainer:
+    """One with chunks for all steps.
+
+    Raises:
+        DataError: the text is too short.
+    """
+    device = pick_device(options.device)
+    with corpus(options.data, n_tokens=MADE_TOKENS) as folder:
+        trainer = trainer_on(
+            folder,
+            settings=preset(options.arch),
+            device=device,
+            precision=pick_precision(options.precision, device),
+            seed=options.seed,
+        )
+    available = len(trainer.batches)
+    if available < options.steps:
+        raise DataError(
+            f"{options.data or 'made text'}: {available} chunks to train on; expected "
+            f"{options.steps}, as many as steps; lower --steps or take a longer text"
+        )
+    return trainer
+
+
 def trainer_on(
     folder: Path,
     *,
-    arch: str = "",
+    settings: Settings,
     device: torch.device,
     precision: str,
     seed: int,
-    settings: Settings | None = None,
     max_tokens: int = MAX_TOKENS,
 ) -> Trainer:
-    """A trainer of a preset (or of these settings in its place), before its first step."""
-    settings = settings or preset(arch)
+    """A trainer before its first step."""
     path, normalisation = split_path(folder, "train"), corpus_normalisation(folder)
     inventory = inventory_of(
         read_sentences(path, normalisation=normalisation), normalisation=normalisation

@@ -5,67 +5,29 @@ machine that does other work meanwhile gives other figures, less so of the faste
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from charlm.cli import boundary, options, output
+from charlm.bench.bench_options import (
+    EvalBenchOptions,
+    KnBenchOptions,
+    PrepBenchOptions,
+    ScoreBenchOptions,
+    TrainBenchOptions,
+)
+from charlm.cli import boundary, output
 from charlm.cli.bench_cost import cost
+from charlm.cli.command import command
 
 if TYPE_CHECKING:
     from charlm.bench.timing import Timing
 
-Data = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Corpus directory; a text like the PTB is made without one."),
-]
-Arch = Annotated[str, typer.Option(metavar="NAME", help="Preset: char-small, char-large and kin.")]
-Steps = Annotated[int, typer.Option(min=1, metavar="N", help="Training steps of a repetition.")]
-Repetitions = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Number of times that each path is run.")
-]
-Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Seed of the made text and of the weights.")
-]
-TextSeed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the made text.")]
-Tokens = Annotated[
-    int, typer.Option(min=100, metavar="N", help="Tokens of the text that is made for training.")
-]
-NaiveTokens = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Tokens that the naive path reads: it is slow.")
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="Run directory of the model; an untrained one without it."),
-]
-Lmplz = Annotated[
-    Path | None,
-    typer.Option(metavar="PATH", help="KenLM's lmplz; the one on the PATH, if any, without it."),
-]
-List = Annotated[Path, typer.Argument(metavar="LIST", help="N-best list in any format of score.")]
-Format = Annotated[str, typer.Option(metavar="NAME", help="Format of the list; auto looks at it.")]
-Columns = Annotated[
-    str, typer.Option(metavar="A,B", help="Names of the list's columns, where it has no head.")
-]
-MaxHypotheses = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Largest number of hypotheses read; 0 is all.")
-]
 HEADER = ("path", "tokens/s", "median s", "fastest s", "processor s", "peak MB")
 
 
-def train(
-    *,
-    arch: Arch = "char-small",
-    data: Data = None,
-    steps: Steps = 20,
-    repetitions: Repetitions = 3,
-    seed: Seed = 1,
-    threads: options.Threads = None,
-    device: options.Device = "auto",
-    precision: options.Precision = "auto",
-    as_json: options.Json = False,
-) -> None:
+@command(TrainBenchOptions)
+def train(options: TrainBenchOptions, *, as_json: bool) -> None:
     """Measure training steps against the naive way and the machine's limit.
 
     Naive: fp32, eager, the CNN on every token, clipping and update in a Python loop. The limit is
@@ -76,16 +38,7 @@ def train(
     """
     from charlm.bench.train import NAIVE, OURS, bench_train
 
-    result = bench_train(
-        arch=arch,
-        data=data,
-        steps=steps,
-        repetitions=repetitions,
-        seed=seed,
-        threads=threads,
-        device=device,
-        precision=precision,
-    )
+    result = bench_train(options)
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -106,18 +59,8 @@ def train(
     )
 
 
-def eval_command(
-    *,
-    model: Model = None,
-    arch: Arch = "char-small",
-    data: Data = None,
-    naive_tokens: NaiveTokens = 4096,
-    repetitions: Repetitions = 3,
-    seed: Seed = 1,
-    threads: options.Threads = None,
-    device: options.Device = "auto",
-    as_json: options.Json = False,
-) -> None:
+@command(EvalBenchOptions)
+def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
     """Measure the perplexity of test.txt against the naive way and the machine's limit.
 
     Ours includes encoding the vocabulary, not loading the run.
@@ -129,16 +72,7 @@ def eval_command(
     from charlm.bench.train import NAIVE, OURS
     from charlm.run.history import shown_ppl
 
-    result = bench_eval(
-        model=model,
-        arch=arch,
-        data=data,
-        naive_tokens=naive_tokens,
-        repetitions=repetitions,
-        seed=seed,
-        threads=threads,
-        device=device,
-    )
+    result = bench_eval(options)
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -154,18 +88,8 @@ def eval_command(
     )
 
 
-def score(
-    path: List,
-    *,
-    model: options.Model = None,
-    format: Format = "auto",
-    columns: Columns = "",
-    max_hypotheses: MaxHypotheses = 0,
-    repetitions: Repetitions = 3,
-    device: options.Device = "auto",
-    threads: options.Threads = None,
-    as_json: options.Json = False,
-) -> None:
+@command(ScoreBenchOptions)
+def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
     """Measure the rescoring of a list: the tree of prefixes against batches that share nothing.
 
     Sharing is tokens over distinct prefixes: no more than that can be saved.
@@ -175,16 +99,7 @@ def score(
     """
     from charlm.bench.score import bench_score
 
-    result = bench_score(
-        path,
-        model=model,
-        format=format,
-        columns=columns,
-        max_hypotheses=max_hypotheses,
-        repetitions=repetitions,
-        device=device,
-        threads=threads,
-    )
+    result = bench_score(options)
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -206,17 +121,8 @@ def score(
     )
 
 
-def kn(
-    *,
-    data: Data = None,
-    order: options.Order = 5,
-    prune: options.Prune = "0",
-    tokens: Tokens = 1_000_000,
-    lmplz: Lmplz = None,
-    repetitions: Repetitions = 3,
-    seed: TextSeed = 0,
-    as_json: options.Json = False,
-) -> None:
+@command(KnBenchOptions)
+def kn(options: KnBenchOptions, *, as_json: bool) -> None:
     """Measure Kneser-Ney: from a text to an ARPA file, and queries; lmplz and KenLM where found.
 
     \b
@@ -224,15 +130,7 @@ def kn(
     """
     from charlm.bench.kn import bench_kn
 
-    result = bench_kn(
-        data=data,
-        order=order,
-        prune=prune,
-        tokens=tokens,
-        lmplz=lmplz,
-        repetitions=repetitions,
-        seed=seed,
-    )
+    result = bench_kn(options)
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -242,14 +140,8 @@ def kn(
         output.write(f"{result.ratio_to_lmplz:.2f} times lmplz's time")
 
 
-def prep(
-    *,
-    data: Data = None,
-    tokens: Tokens = 1_000_000,
-    repetitions: Repetitions = 3,
-    seed: TextSeed = 0,
-    as_json: options.Json = False,
-) -> None:
+@command(PrepBenchOptions)
+def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
     """Measure preparing a text, counting its vocabulary and encoding it.
 
     \b
@@ -257,7 +149,7 @@ def prep(
     """
     from charlm.bench.prep import bench_prep
 
-    result = bench_prep(data=data, tokens=tokens, repetitions=repetitions, seed=seed)
+    result = bench_prep(options)
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -295,5 +187,5 @@ bench = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for name, command in BENCHES.items():
-    bench.command(name, cls=boundary.Command)(command)
+for name, function in BENCHES.items():
+    bench.command(name, cls=boundary.Command)(function)

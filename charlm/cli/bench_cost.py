@@ -1,44 +1,14 @@
 """`charlm bench cost`: how speed and memory of training change as one quantity grows."""
 
-from typing import Annotated
-
-import typer
-
-from charlm.cli import options, output
+from charlm.bench.bench_options import CostBenchOptions
+from charlm.cli import output
+from charlm.cli.command import command
 
 HEADER = ("tokens/s", "ms a step", "peak MB", "parameters")
 
-Over = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME=A,B,C",
-        help="The quantity and its values: words of the vocabulary, letters (so many times in a "
-        "word), tokens of the text, or a setting, as context.dim=100,300.",
-    ),
-]
-Arch = Annotated[str, typer.Option(metavar="NAME", help="Preset.")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PART.OPTION=VALUE", help="Another setting; may be repeated."),
-]
-Steps = Annotated[int, typer.Option(min=1, metavar="N", help="Training steps at each value.")]
-Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Seed of the made text and of the weights.")
-]
 
-
-def cost(
-    over: Over,
-    *,
-    arch: Arch = "char-small",
-    overrides: Overrides = None,
-    steps: Steps = 10,
-    seed: Seed = 1,
-    threads: options.Threads = None,
-    device: options.Device = "auto",
-    precision: options.Precision = "auto",
-    as_json: options.Json = False,
-) -> None:
+@command(CostBenchOptions)
+def cost(options: CostBenchOptions, *, as_json: bool) -> None:
     """Measure training as a vocabulary, a model, a batch or a text grows.
 
     The text is made. Shares are those of a step's time, each part forward and backward by itself;
@@ -49,16 +19,7 @@ def cost(
     """
     from charlm.bench.cost import PARTS, bench_cost
 
-    result = bench_cost(
-        over,
-        arch=arch,
-        overrides=overrides or (),
-        steps=steps,
-        seed=seed,
-        threads=threads,
-        device=device,
-        precision=precision,
-    )
+    result = bench_cost(options)
     if as_json:
         output.write_json(result.to_dict())
         return

@@ -23,7 +23,6 @@ SMALL: Settings = {
 def trainer_of(folder: Path, changes: dict[str, Any]) -> Trainer:
     return trainer_on(
         folder,
-        arch="char-small",
         device=torch.device("cpu"),
         precision="fp32",
         seed=3,
@@ -74,7 +73,6 @@ def test_other_models_are_refused(corpus_dir: Path, changes: dict[str, Any]) -> 
     settings = {**preset("char-small"), **changes}
     trainer = trainer_on(
         corpus_dir,
-        arch="char-small",
         device=torch.device("cpu"),
         precision="fp32",
         seed=1,

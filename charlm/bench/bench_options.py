@@ -1,0 +1,157 @@
+"""The options of `charlm bench`: a dataclass for each kind of work, and what several share."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from charlm.options import (
+    MAX_SEED,
+    Device,
+    Model,
+    Opt,
+    Order,
+    Precision,
+    Prune,
+    Threads,
+)
+
+BenchData = Annotated[
+    str | Path | None,
+    Opt(
+        "Corpus directory; a text like the PTB is made without one.",
+        metavar="DIR",
+        cli_type=Path | None,
+    ),
+]
+Arch = Annotated[str, Opt("Preset: char-small, char-large and kin.", metavar="NAME")]
+Repetitions = Annotated[int, Opt("Number of times that each path is run.", least=1, metavar="N")]
+TextSeed = Annotated[int, Opt("Seed of the made text.", least=0, most=MAX_SEED, metavar="N")]
+WeightsSeed = Annotated[
+    int,
+    Opt("Seed of the made text and of the weights.", least=0, most=MAX_SEED, metavar="N"),
+]
+Tokens = Annotated[
+    int, Opt("Tokens of the text that is made for training.", least=100, metavar="N")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainBenchOptions:
+    """Of `charlm bench train`."""
+
+    arch: Arch = "char-small"
+    data: BenchData = None
+    steps: Annotated[int, Opt("Training steps of a repetition.", least=1, metavar="N")] = 20
+    repetitions: Repetitions = 3
+    seed: WeightsSeed = 1
+    threads: Threads = None
+    device: Device = "auto"
+    precision: Precision = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalBenchOptions:
+    """Of `charlm bench eval`."""
+
+    model: Annotated[
+        str | Path | None,
+        Opt(
+            "Run directory of the model; an untrained one without it.",
+            metavar="RUN",
+            cli_type=Path | None,
+        ),
+    ] = None
+    arch: Arch = "char-small"
+    data: BenchData = None
+    naive_tokens: Annotated[
+        int, Opt("Tokens that the naive path reads: it is slow.", least=1, metavar="N")
+    ] = 4096
+    repetitions: Repetitions = 3
+    seed: WeightsSeed = 1
+    threads: Threads = None
+    device: Device = "auto"
+
+
+@dataclass(frozen=True)
+class ScoreBenchOptions:
+    """Of `charlm bench score`."""
+
+    path: Annotated[
+        str | Path,
+        Opt("N-best list in any format of score.", metavar="LIST", cli_type=Path, is_argument=True),
+    ]
+    _: KW_ONLY
+    model: Model = None
+    format: Annotated[str, Opt("Format of the list; auto looks at it.", metavar="NAME")] = "auto"
+    columns: Annotated[
+        str | Sequence[str],
+        Opt("Names of the list's columns, where it has no head.", metavar="A,B", cli_type=str),
+    ] = ""
+    max_hypotheses: Annotated[
+        int, Opt("Largest number of hypotheses read; 0 is all.", least=0, metavar="N")
+    ] = 0
+    repetitions: Repetitions = 3
+    device: Device = "auto"
+    threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnBenchOptions:
+    """Of `charlm bench kn`."""
+
+    data: BenchData = None
+    order: Order = 5
+    prune: Prune = "0"
+    tokens: Tokens = 1_000_000
+    lmplz: Annotated[
+        str | Path | None,
+        Opt(
+            "KenLM's lmplz; the one on the PATH, if any, without it.",
+            metavar="PATH",
+            cli_type=Path | None,
+        ),
+    ] = None
+    repetitions: Repetitions = 3
+    seed: TextSeed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepBenchOptions:
+    """Of `charlm bench prep`."""
+
+    data: BenchData = None
+    tokens: Tokens = 1_000_000
+    repetitions: Repetitions = 3
+    seed: TextSeed = 0
+
+
+@dataclass(frozen=True)
+class CostBenchOptions:
+    """Of `charlm bench cost`."""
+
+    over: Annotated[
+        str,
+        Opt(
+            "The quantity and its values: words of the vocabulary, letters (so many times in a "
+            "word), tokens of the text, or a setting, as context.dim=100,300.",
+            metavar="NAME=A,B,C",
+            is_argument=True,
+        ),
+    ]
+    _: KW_ONLY
+    arch: Arch = "char-small"
+    overrides: Annotated[
+        Sequence[str],
+        Opt(
+            "Another setting; may be repeated.",
+            metavar="PART.OPTION=VALUE",
+            flags=("--set",),
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    steps: Annotated[int, Opt("Training steps at each value.", least=1, metavar="N")] = 10
+    seed: WeightsSeed = 1
+    threads: Threads = None
+    device: Device = "auto"
+    precision: Precision = "auto"

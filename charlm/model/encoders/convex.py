@@ -6,13 +6,12 @@ The weight is the same for all forms; one that depends on the word is `gate`.
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contract import Encoder, Side
-from charlm.model.encoders.sides import Sides, equal_width
-from charlm.model.forms import Forms
+from charlm.model.contract import Encoder
+from charlm.model.encoders.sides import Mixture, equal_width
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-class ConvexEncoder(Encoder):
+class ConvexEncoder(Mixture):
     """x = (1 − λ)·x_word + λ·x_char with λ = σ(a), a learned number a.
 
     "Adaptive weighting schemes whereby the model learns a convex combination" (Kim et al., 2016,
@@ -23,27 +22,11 @@ class ConvexEncoder(Encoder):
     """
 
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        super().__init__()
-        self.sides = Sides(word, char, absent="same")
+        dim = equal_width("convex", word, char=char)
+        super().__init__(word, char, dim=dim, absent="same")
         self.weight = nn.Parameter(torch.zeros(1))
-        self.dim = equal_width("convex", word, char=char)
-        self.reads_spelling = self.sides.read_spelling
 
-    def forward(self, forms: Forms) -> Tensor:
-        """The combined vectors, shape (N, dim)."""
-        return self._mixed(*self.sides(forms))
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Both sides' taps, then `convex`."""
-        return self.sides.taps(forms, lambda *both: {"convex": self._mixed(*both)})
-
-    def _mixed(self, word_NE: Tensor, char_NE: Tensor) -> Tensor:
-        return torch.lerp(word_NE, char_NE, torch.sigmoid(self.weight).to(word_NE.dtype))
-
-    def use_side(self, side: Side) -> None:
-        """One side's vectors alone, whatever the weight."""
-        self.sides.use_side(side)
-
-    def after_step(self) -> None:
-        """As both sides'."""
-        self.sides.after_step()
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        """The combined vectors."""
+        weight = torch.sigmoid(self.weight).to(word_NE.dtype)
+        return {"convex": torch.lerp(word_NE, char_NE, weight)}

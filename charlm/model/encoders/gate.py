@@ -10,16 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Side
-from charlm.model.encoders.sides import Sides, equal_width
-from charlm.model.forms import Forms
+from charlm.model.contract import Encoder
+from charlm.model.encoders.sides import Mixture, equal_width
 from charlm.settings import Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Share = Annotated[float, Range(0.0, 1.0)]
 
 
-class GateEncoder(Encoder):
+class GateEncoder(Mixture):
     """x = (1 − g)·x_word + g·x_char; `adaptive`: g = σ(v·x_word + b), eq. 3; `fixed`: g = `value`.
 
     `value` (eq. 7: 0.25, 0.5 or 0.75) counts for `fixed` alone, which has no parameters of its own.
@@ -38,37 +37,20 @@ class GateEncoder(Encoder):
         kind: Literal["adaptive", "fixed"] = "adaptive",
         value: Share = 0.5,
     ) -> None:
-        super().__init__()
         if word.reads_spelling:
             raise ConfigError(
                 "encoder 'gate': its word side reads spelling; expected an encoder that does not; "
                 "use --set encoder.word.type=word"
             )
-        self.dim = equal_width("gate", word, char=char)
-        self.sides = Sides(word, char, absent="same")
+        dim = equal_width("gate", word, char=char)
+        super().__init__(word, char, dim=dim, absent="same")
         self.gate = nn.Linear(self.dim, 1) if kind == "adaptive" else None
         self.value = value
-        self.reads_spelling = self.sides.read_spelling
 
-    def forward(self, forms: Forms) -> Tensor:
-        """The mixed vectors, shape (N, dim)."""
-        return self._mixed(*self.sides(forms))["gated"]
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Both sides' taps, then `gate`, (N, 1), and `gated`."""
-        return self.sides.taps(forms, self._mixed)
-
-    def _mixed(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        """`gate`, (N, 1), and the mixed vectors, `gated`."""
         if self.gate is None:
             gate_N1 = word_NE.new_full((len(word_NE), 1), self.value)
         else:
             gate_N1 = torch.sigmoid(self.gate(word_NE)).to(word_NE.dtype)
         return {"gate": gate_N1, "gated": torch.lerp(word_NE, char_NE, gate_N1)}
-
-    def use_side(self, side: Side) -> None:
-        """One side's vectors alone, whatever the gate, as in their pre-training."""
-        self.sides.use_side(side)
-
-    def after_step(self) -> None:
-        """As both sides'."""
-        self.sides.after_step()

@@ -1,9 +1,10 @@
-"""The two sides of a mixture: a word encoder and a char encoder over the same forms.
+"""Mixtures: a word encoder and a char encoder over the same forms, and one vector of both.
 
 Any two encoders may stand there; the names are the papers'. While pre-training uses one side alone,
 the other is not even computed: what stands for it is the mixture's choice.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Literal
 
@@ -75,6 +76,36 @@ class Sides(nn.Module):
         """As both sides'."""
         self.word.after_step()
         self.char.after_step()
+
+
+class Mixture(Encoder):
+    """One vector a form of those of two sides; a part says by `mix` how."""
+
+    def __init__(self, word: Encoder, char: Encoder, *, dim: int, absent: Absent) -> None:
+        super().__init__()
+        self.sides = Sides(word, char, absent=absent)
+        self.dim = dim
+        self.reads_spelling = self.sides.read_spelling
+
+    @abstractmethod
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        """Its own taps, of which the last one is the mixed vectors, shape (N, dim)."""
+
+    def forward(self, forms: Forms) -> Tensor:
+        """The mixed vectors, shape (N, dim)."""
+        return list(self.mix(*self.sides(forms)).values())[-1]
+
+    def taps(self, forms: Forms) -> dict[str, Tensor]:
+        """Both sides' taps, then its own."""
+        return self.sides.taps(forms, self.mix)
+
+    def use_side(self, side: Side) -> None:
+        """One side's vectors alone, with what `absent` says in place of the other's."""
+        self.sides.use_side(side)
+
+    def after_step(self) -> None:
+        """As both sides'."""
+        self.sides.after_step()
 
 
 def equal_width(mixture: str, word: Encoder, *, char: Encoder) -> int:

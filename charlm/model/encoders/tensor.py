@@ -10,16 +10,15 @@ from typing import Annotated
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Side
-from charlm.model.encoders.sides import Sides
-from charlm.model.forms import Forms
+from charlm.model.contract import Encoder
+from charlm.model.encoders.sides import Mixture
 from charlm.settings import Dim, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MAX_FULL = 2**24  # weights of a full tensor: 64 MB
 
 
-class TensorEncoder(Encoder):
+class TensorEncoder(Mixture):
     """x_o = Σ_ab T_oab·word_a·char_b, of low rank: x = W((U·x_word) ⊙ (V·x_char)).
 
     `rank` 0 is the full tensor. Kim et al. (2016), footnote 14, name a tensor product without an
@@ -38,10 +37,8 @@ class TensorEncoder(Encoder):
         dim: Dim = 200,
         rank: Annotated[int, Range(0, 65_536)] = 200,
     ) -> None:
-        super().__init__()
-        self.sides = Sides(word, char, absent="ones")
-        self.dim = dim
-        self.reads_spelling = self.sides.read_spelling
+        # With ones in place of the other side it is a linear map of one side.
+        super().__init__(word, char, dim=dim, absent="ones")
         self.rank = rank
         if rank:
             self.of_word = nn.Linear(word.dim, rank, bias=False)
@@ -56,27 +53,9 @@ class TensorEncoder(Encoder):
         # A matrix, which every initialisation knows how to draw: row o·B + b holds T_oab over a.
         self.full = nn.Linear(word.dim, dim * char.dim, bias=False)
 
-    def forward(self, forms: Forms) -> Tensor:
-        """The products, shape (N, dim)."""
-        return self._mixed(*self.sides(forms))
-
-    def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Both sides' taps, then `tensor`."""
-        return self.sides.taps(forms, lambda *both: {"tensor": self._mixed(*both)})
-
-    def _mixed(self, word_NE: Tensor, char_NE: Tensor) -> Tensor:
-        product_NE: Tensor
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        """The products."""
         if self.rank:
-            product_NE = self.out(self.of_word(word_NE) * self.of_char(char_NE))
-        else:
-            by_char_NEE = self.full(word_NE).unflatten(1, (self.dim, -1))
-            product_NE = (by_char_NEE * char_NE[:, None]).sum(dim=2)
-        return product_NE
-
-    def use_side(self, side: Side) -> None:
-        """Ones in place of the other side's vectors: a linear map of one side."""
-        self.sides.use_side(side)
-
-    def after_step(self) -> None:
-        """As both sides'."""
-        self.sides.after_step()
+            return {"tensor": self.out(self.of_word(word_NE) * self.of_char(char_NE))}
+        by_char_NEE = self.full(word_NE).unflatten(1, (self.dim, -1))
+        return {"tensor": (by_char_NEE * char_NE[:, None]).sum(dim=2)}

@@ -152,6 +152,11 @@ def require_seed(seed: int) -> None:
     check_range(seed, opt=get_args(Seed)[1], name="seed")
 
 
+def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """What an option names that takes one path or several."""
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
 def shown_range(opt: Opt) -> str:
     """`1 or more`, `at most 6`, or `1 to 6`."""
     if opt.most is None:
@@ -177,7 +182,7 @@ Split = Annotated[
     Opt("Part of the corpus directory; test if not given."),
 ]
 Files = Annotated[
-    Sequence[str | Path],
+    str | Path | Sequence[str | Path],
     Opt(
         "Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
         metavar="FILE",
@@ -192,6 +197,10 @@ Encoding = Annotated[
         "runs are in UTF-8.",
         metavar="NAME",
     ),
+]
+Reading = Annotated[
+    Literal["both", "carried", "sentence"],
+    Opt("Text read as one stream (carried), or every sentence on its own."),
 ]
 Model = Annotated[
     str | Path | None,

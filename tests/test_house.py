@@ -46,14 +46,8 @@ MAX_POSITIONAL = 2
 MAX_PARAMETERS = 8
 # Commands whose options are still to become a dataclass of fields.
 NOT_YET = {
-    "baseline.py:ngram_baseline",
-    "compare_kn.py:compare_kn",
-    "eval.py:eval_command",
-    "evaluate.py:evaluate",
     "mix.py:mix",
-    "ngram.py:ngram",
     "score.py:score",
-    "signature.py:signature",
     "train.py:train",
     "tuning.py:tune",
 }

@@ -59,7 +59,8 @@ def _parameter(field: Field) -> inspect.Parameter:
     opt, kind = field.opt, field.opt.cli_type or field.type
     default: Any = field.default
     if list in (get_origin(kind), *(get_origin(each) for each in get_args(kind))):
-        default = None  # it may come again, and Typer says None where it does not come at all
+        # It may come again, and Typer says None where it does not come at all.
+        default = default if default is inspect.Parameter.empty else None
     # Typer's own ranges are refused in four lines and status 2, the library's in one and status 1.
     has_range = opt.least is not None or opt.most is not None
     shown = f"{opt.help} [{shown_range(opt)}]" if has_range else opt.help

@@ -5,69 +5,27 @@ One set of tables a vocabulary: perplexities over other words never stand in one
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import typer
-
-from charlm.cli import options, output
+from charlm.cli import output
+from charlm.cli.command import command
 from charlm.cli.ngram import fallback_warning
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.scoring.evaluation.comparison.frequency_bands import Band
-    from charlm.scoring.evaluation.comparison.results import Group, Question, System
-    from charlm.scoring.evaluation.comparison.results import State as StateName
-
-Models = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="RUN",
-        help="Run directory of a model, once for each; without one it is Kneser-Ney alone.",
-    ),
-]
-Vocab = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE|RUN",
-        help="Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
-        "given.",
-    ),
-]
-Split = Annotated[
-    Literal["test", "valid"], typer.Option(help="Part of the corpus directory that is measured.")
-]
-State = Annotated[
-    Literal["both", "carried", "sentence"],
-    typer.Option(help="Text read as one stream (carried), or every sentence on its own."),
-]
-Samples = Annotated[
-    int,
-    typer.Option(metavar="N", help="Draws of sentences behind each 95 % interval, 100 or more."),
-]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of these draws.")]
+    from charlm.scoring.evaluation.comparison.results import Group, System
+    from charlm.scoring.evaluation.evaluate_options import State
 
 MEGABYTE = 1e6
 NOTHING = "-"
 LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # what is below is rounding
 
 
-def compare_kn(
-    *,
-    data: options.Data,
-    model: Models = None,
-    order: options.Order = 5,
-    prune: options.Prune = "0",
-    vocab: Vocab = None,
-    split: Split = "test",
-    state: State = "both",
-    samples: Samples = 1000,
-    seed: Seed = 1,
-    device: options.Device = "auto",
-    precision: options.Precision = "fp32",
-    threads: options.Threads = None,
-    as_json: options.Json = False,
-) -> None:
+@command(CompareKnOptions)
+def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
     """Compare models with Kneser-Ney, alone and interpolated word by word.
 
     Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
@@ -80,11 +38,9 @@ def compare_kn(
     \b
     charlm compare-kn --data corpus --model exp/first --order 5
     """
-    chosen = {name: value for name, value in locals().items() if name != "as_json"}
     from charlm.scoring.evaluation.comparison.compare_kn import compare_kn as compare
 
-    chosen["model"] = model or ()
-    result = compare(**chosen, on_stage=output.say)
+    result = compare(replace(options, on_stage=output.say))
     for group in result.groups:
         if group.fallback_orders:
             output.say(fallback_warning(group.fallback_orders))
@@ -94,26 +50,26 @@ def compare_kn(
     for number, group in enumerate(result.groups):
         if number:
             output.write("")
-        _print_group(group, result.question)
+        _print_group(group, options)
     for note in result.notes:
         output.write(f"note: {note}")
 
 
-def _print_group(group: "Group", question: "Question") -> None:
+def _print_group(group: "Group", options: CompareKnOptions) -> None:
     counts = group.counts
     output.write(
-        f"{question.data} {question.split}: {counts.n_sentences} sentences, "
+        f"{options.data} {options.split}: {counts.n_sentences} sentences, "
         f"{counts.n_tokens} tokens, {counts.n_characters} characters; vocabulary of "
         f"{group.n_words} words, {group.vocabulary_sha256[:12]}\n"
     )
     has_models = len(group.systems) > 1
     # Kneser-Ney starts every sentence anew: alone it has the same figures in every state.
-    states = question.states if has_models else question.states[:1]
+    states = options.states if has_models else options.states[:1]
     _print_systems(group, states=states)
     if has_models:
         output.write(
             f"\ndifference of ppl, first less second, with its 95 % interval: "
-            f"{question.samples} draws of sentences, seed {question.seed}"
+            f"{options.samples} draws of sentences, seed {options.seed}"
         )
         _print_pairs(group, states=states)
     told = f", state {states[0]}; * is the best" if has_models else ""
@@ -126,7 +82,7 @@ def _print_group(group: "Group", question: "Question") -> None:
         output.write(f"signature of {name}: {signature}")
 
 
-def _print_systems(group: "Group", *, states: "Sequence[StateName]") -> None:
+def _print_systems(group: "Group", *, states: "Sequence[State]") -> None:
     header = ["system", "params", "n-grams", "MB", "seconds"]
     is_alone = len(group.systems) == 1
     for state in states:
@@ -146,7 +102,7 @@ def _print_systems(group: "Group", *, states: "Sequence[StateName]") -> None:
         output.write(f"{group.systems[0].name} starts every sentence anew, in either state")
 
 
-def _system_row(system: "System", *, states: "Sequence[StateName]", is_alone: bool) -> list[str]:
+def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) -> list[str]:
     from charlm.run.history import shown_ppl
 
     row = [
@@ -165,7 +121,7 @@ def _system_row(system: "System", *, states: "Sequence[StateName]", is_alone: bo
     return row
 
 
-def _print_pairs(group: "Group", *, states: "Sequence[StateName]") -> None:
+def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:
     rows = [
         [
             pair.first,

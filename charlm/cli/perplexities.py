@@ -5,52 +5,63 @@ by line and field; what we have to say beside it goes to stderr.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
 
 from charlm.cli import output
 from charlm.errors import ConfigError
+from charlm.options import Opt
 
 if TYPE_CHECKING:
     from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
     from charlm.text.perplexity.spelled_words import Spelling
 
-Layout = Annotated[
-    Literal["srilm", "kenlm", "jsonl"],
-    typer.Option(
-        "--format", help="SRILM's `ngram -ppl`, KenLM's `query`, or an object a sentence."
-    ),
-]
-Debug = Annotated[
-    int,
-    typer.Option(
-        metavar="0|1|2", min=0, max=2, help="SRILM's -debug: 1 adds sentences, 2 their words, too."
-    ),
-]
-
 MOST_NAMED = 5  # words
-PRESENTATION = ("layout", "debug", "as_json")  # a command's other options are its function's, too
 
 
-def refuse_contradictions(layout: str, *, debug: int, as_json: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How scores are printed: options of the command, not of its function."""
+
+    layout: Annotated[
+        Literal["srilm", "kenlm", "jsonl"],
+        Opt(
+            "SRILM's `ngram -ppl`, KenLM's `query`, or an object a sentence.",
+            "Layout",
+            flags=("--format",),
+        ),
+    ] = "srilm"
+    debug: Annotated[
+        int,
+        Opt(
+            "SRILM's -debug: 1 adds sentences, 2 their words, too.",
+            "Layout",
+            least=0,
+            most=2,
+            metavar="0|1|2",
+        ),
+    ] = 0
+
+
+def refuse_contradictions(asked: Layout, *, as_json: bool) -> None:
     """Let one layout at a time have stdout.
 
     Raises:
         ConfigError: several are asked for.
     """
-    if debug and layout != "srilm":
-        raise ConfigError(f"--debug and --format {layout}: expected one of them; drop either")
-    if as_json and (debug or layout != "srilm"):
+    if asked.debug and asked.layout != "srilm":
+        raise ConfigError(f"--debug and --format {asked.layout}: expected one of them; drop either")
+    if as_json and (asked.debug or asked.layout != "srilm"):
         raise ConfigError("--json and a layout of words: expected one of them; drop either")
 
 
 def printers(
-    layout: str, *, debug: int
+    asked: Layout,
 ) -> tuple[Callable[["ScoredSentence"], None] | None, Callable[["Evaluation"], None]]:
     """What to do with a sentence, and with a text when it is finished."""
     from charlm.text.perplexity import layouts
 
+    layout, debug = asked.layout, asked.debug
     alone = bool(debug) or layout != "srilm"  # whether stdout belongs to the layout
 
     def print_total(result: "Evaluation") -> None:

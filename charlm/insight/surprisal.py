@@ -14,11 +14,12 @@ import numpy as np
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.source import Plan
 from charlm.ngram.word_ids import END
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
-from charlm.scoring.evaluation.comparison.results import Question, Split, State
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
 from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 
@@ -33,7 +34,7 @@ OnStage = Callable[[str], None]
 class TextReading:
     """What the runs make of a text, in both states, and Kneser–Ney in the words of the first."""
 
-    question: Question
+    question: CompareKnOptions
     members: tuple[Contender, ...]
     scores: tuple[dict[State, Scores], ...]  # of each member
     baseline: KneserNey
@@ -64,7 +65,7 @@ class TextReading:
         first = self.members[0].name
         return (
             *remarks_on_text(self.scores[0]["carried"].counts),
-            *remarks_on_training(self.members, question=self.question),
+            *remarks_on_training(self.members, self.question),
             *(
                 f"{name} has other words than {first}: its perplexities do not compare, and it is "
                 "left out of the pictures"
@@ -89,18 +90,7 @@ def read_text(
         DataError: a text or run that is not what was expected; a model that gives no numbers.
     """
     path = split_path(data, split)
-    question = Question(
-        data=str(data),
-        split=split,
-        states=STATES,
-        order=ORDER,
-        prune=(0,),
-        samples=0,  # nothing is drawn
-        seed=1,
-        device=device,
-        precision="fp32",
-        threads=threads,
-    )
+    question = CompareKnOptions(data, order=ORDER, split=split, device=device, threads=threads)
     inventory = members[0].inventory
     on_stage(f"{baseline_name(ORDER)}: estimating from {split_path(data, 'train')}")
     baseline = kneser_ney(data, Plan(ORDER), inventory=inventory)

@@ -6,17 +6,16 @@ of digits: formatting one by one would take longer than the estimation.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import CAPITAL_UNK, START
 from charlm.text.io.packing import packed_write
 
-Start = Literal["lmplz", "srilm"]
 STARTS: dict[str, float] = {"lmplz": 0.0, "srilm": -np.inf}  # how they write the log10 of p(<s>)
 
 LOG10_ZERO = -99.0  # how ARPA writes the logarithm of 0

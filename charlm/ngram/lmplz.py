@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_writing import Start, capital_unk
+from charlm.ngram.arpa_writing import capital_unk
+from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import CAPITAL_UNK
 from charlm.text.corpus.tokens import UNK_WORD, is_spelled_unk
 from charlm.text.io.files import scratch_file

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.ngram.arpa_writing import STARTS, Start, write_arpa
+from charlm.ngram.arpa_writing import STARTS, write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
+from charlm.ngram.ngram_options import Start
 from charlm.text.io.paths import require_place, stream_of
 
 LMPLZ: Start = "lmplz"

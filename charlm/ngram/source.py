@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.arpa_writing import Start, require_arpa_words
+from charlm.ngram.arpa_writing import require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
 from charlm.ngram.lmplz import estimate_with_lmplz
 from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
+from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, text_in, words_of
 from charlm.text.io.files import display_name, sha256_of
 from charlm.text.io.lines import CORPUS, UTF8, LineRules

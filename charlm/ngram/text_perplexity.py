@@ -48,7 +48,7 @@ def evaluate_ngram(
     vocabulary: Inventory | None = None,
     speller: Spells | None = None,
     marked: bool = True,
-    on_sentence: Callable[[ScoredSentence], None] | None = None,
+    on_sentence: Callable[[ScoredSentence], object] | None = None,
 ) -> Evaluation:
     """The perplexities of a text; `told` says in the signature what the model is.
 

@@ -226,7 +226,7 @@ def test_the_example_in_the_help_works(here: Path) -> None:
             1,
             "charlm: none.txt: no such file; expected a text\n",
         ),
-        ([*SAID, "--debug", "3"], 2, "Invalid value for '--debug'"),
+        ([*SAID, "--debug", "3"], 1, "charlm: --debug 3: expected 0 to 2\n"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_a_status(

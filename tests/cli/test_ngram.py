@@ -184,5 +184,6 @@ def test_sentences_without_marks_have_their_words_as_denominator(folder: Path) -
     assert (value["texts"][0]["n_tokens"], value["texts"][0]["n_sentences"]) == (4, 2)
 
 
-def test_an_order_out_of_range_is_not_understood(folder: Path) -> None:
-    assert ngram("--data", ".", "--order", "7").exit_code == 2
+def test_an_order_out_of_range_is_one_line(folder: Path) -> None:
+    result = ngram("--data", ".", "--order", "7")
+    assert (result.exit_code, result.stderr) == (1, "charlm: --order 7: expected 1 to 6\n")

@@ -120,7 +120,7 @@ def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(tmp_path: Path
     assert model.texts[0].counts.n_oov == 0
     for out in (tmp_path / "a.arpa", tmp_path / "a.arpa.gz"):
         with pytest.raises(DataError, match=r"a.txt: word '<UNK>', which readers of ARPA take for"):
-            ngram_baseline(train=text, out=out, order=9)  # before the order is looked at
+            ngram_baseline(train=text, out=out, prune="2,1")  # before anything is estimated
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -140,7 +140,7 @@ def test_a_model_comes_from_a_pipe_with_the_signature_of_its_file(
 
 def test_a_missing_text_is_missed_before_the_work(corpus_dir: Path) -> None:
     with pytest.raises(DataError, match=r"^nowhere.txt: no such file; expected a text$"):
-        ngram_baseline(["nowhere.txt"], train=corpus_dir / "train.txt", order=9)
+        ngram_baseline(["nowhere.txt"], train=corpus_dir / "train.txt", prune="2,1")
 
 
 def test_kenlm_writes_no_model(tmp_path: Path) -> None:

@@ -6,22 +6,23 @@ sentences. Nats end here; what comes out is log10.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from charlm.errors import ConfigError, DataError
+from charlm.options import keywords, several
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
 from charlm.scoring.likelihood.log_z import MeteredOutput
 from charlm.scoring.likelihood.nll import FormVectors, Nlls
@@ -31,7 +32,7 @@ from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import TEXT, UTF8, LineRules
+from charlm.text.io.lines import TEXT
 from charlm.text.perplexity.perplexity import (
     Counts,
     Evaluation,
@@ -45,47 +46,22 @@ from charlm.text.perplexity.signature import signature
 from charlm.text.perplexity.spelled_words import Spelling, spelling_of
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 
-STATES: dict[str, tuple[str, ...]] = {
-    "both": ("carried", "sentence"),
-    "carried": ("carried",),
-    "sentence": ("sentence",),
-}
 SELF_NORMALISED = ("self-normalised", "nce")  # criteria
+SPLIT = "test"  # of a corpus directory, where nothing else is said
 BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
 
-StateName = Literal["both", "carried", "sentence"]
 Log10s = npt.NDArray[np.float64]
 
 
-def evaluate(
-    model: str | Path | None = None,
-    *,
-    files: str | Path | Sequence[str | Path] = (),
-    data: str | Path | None = None,
-    split: Literal["train", "valid", "test"] | None = None,
-    state: StateName = "both",
-    raw: bool = False,
-    open_vocabulary: bool = False,
-    encoding: str = UTF8,
-    device: str = "auto",
-    precision: str = "fp32",
-    threads: int | None = None,
-    gpus: str | None = None,
-    processes: int | None = None,
-    on_sentence: Callable[[ScoredSentence], None] | None = None,
-    on_text: Callable[[Evaluation], None] | None = None,
-) -> tuple[Evaluation, ...]:
-    """The perplexities of each of `files`, or of one split of a corpus directory (test if None).
+@keywords(EvaluateOptions)
+def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
+    """The perplexities of each of `files`, or of one split of a corpus directory.
 
-    `model` is a run directory, else $CHARLM_MODEL, else the newest finished run under exp/.
-    The run's text normalisation is applied to every line unless `raw`. `on_sentence` hears of each
-    sentence, scored in the first state asked for, `on_text` of each text when it is finished.
-    `open_vocabulary` adds figures in which words outside the vocabulary are spelled by the run's
-    speller; what `on_sentence` hears are the probabilities of `<unk>` all the same.
-    A result's `n_oov` counts every word whose target is `<unk>`, those written so included.
-    `gpus` (as "0,1") starts a process for each GPU, `processes` as many on the CPU, and they divide
-    the sentences among them. Under torchrun the first process evaluates as asked, and the others
-    beside it, whatever their options are; all return the same.
+    The run's text normalisation is applied to every line unless `raw`. With `open_vocabulary`
+    `on_sentence` hears the probabilities of `<unk>` all the same. A result's `n_oov` counts every
+    word whose target is `<unk>`, those written so included. Several processes divide the sentences
+    among them. Under torchrun the first process evaluates as asked, and the others beside it,
+    whatever their options are; all return the same.
 
     Raises:
         ConfigError: neither files nor data, or both; a split of files; a device or precision that
@@ -95,28 +71,24 @@ def evaluate(
     """
 
     def lead(first: First[Group]) -> tuple[Evaluation, ...]:
-        states = STATES[state]
-        texts = [files] if isinstance(files, str | Path) else files
-        paths = _paths(texts, data=data, split=split)
-        where = pick_device(first.device)
-        number_format = pick_precision(precision, where)
-        rules = replace(TEXT, encoding=encoding)
-        run = load_run(which_run(model), device=where)
-        speller = OpenVocabulary.of_run(run) if open_vocabulary else None
-        part = "" if texts else split or "test"
-        job = _Job(run, states, raw, part, number_format, speller, on_sentence, rules)
+        paths = _paths(options)
+        device = pick_device(first.device)
+        asked = replace(options, precision=pick_precision(options.precision, device))
+        run = load_run(which_run(options.model), device=device)
+        speller = OpenVocabulary.of_run(run) if options.open_vocabulary else None
         group = first.start_others()
-        group.from_first(lambda: (run.path, number_format))
-        pool = WorkerPool(group, _reader(run, number_format))
+        group.from_first(lambda: (run.path, asked.precision))
+        pool = WorkerPool(group, _reader(run, asked.precision))
         results = []
         for path in paths:
-            results.append(_evaluated(path, Blocks(pool, states), job=job))
-            if on_text is not None:
-                on_text(results[-1])
+            reader = Blocks(pool, options.states)
+            results.append(_evaluated(path, reader, run=run, options=asked, speller=speller))
+            if options.on_text is not None:
+                options.on_text(results[-1])
         pool.dismiss()
         return tuple(results)
 
-    machine = Machine(device, gpus, processes, threads)
+    machine = Machine(options.device, options.gpus, options.processes, options.threads)
     return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
 
 
@@ -138,14 +110,13 @@ def _reader(run: LoadedRun, precision: str) -> BlockReader:
     return BlockReader(vectors, precision=precision)
 
 
-def _paths(
-    files: Sequence[str | Path], *, data: str | Path | None, split: str | None
-) -> list[str | Path]:
+def _paths(options: EvaluateOptions) -> list[str | Path]:
+    files, data, split = several(options.files), options.data, options.split
     if bool(files) == (data is not None):
         found = "both files and --data" if files else "neither files nor --data"
         raise ConfigError(f"found {found}; expected one of them; give either")
     if data is not None:
-        return [split_path(data, split or "test")]
+        return [split_path(data, split or SPLIT)]
     if split is not None:
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
     for path in files:
@@ -156,30 +127,24 @@ def _paths(
             raise DataError(f"{path}: no such file; expected a text")
         if Path(path).is_dir():
             raise DataError(f"{path}: is a folder; expected a file")
-    return list(files)
+    return files
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What is the same for every text."""
-
-    run: LoadedRun
-    states: tuple[str, ...]
-    raw: bool
-    split: str  # empty where files were given
-    precision: str
-    speller: OpenVocabulary | None
-    on_sentence: Callable[[ScoredSentence], None] | None
-    rules: LineRules
-
-
-def _evaluated(path: str | Path, reader: Blocks, *, job: _Job) -> Evaluation:
-    inventory = job.run.inventory
-    normalisation = None if job.raw else inventory.normalisation
-    text = ReadText(path, normalisation=normalisation, rules=job.rules)
+def _evaluated(
+    path: str | Path,
+    reader: Blocks,
+    *,
+    run: LoadedRun,
+    options: EvaluateOptions,
+    speller: OpenVocabulary | None,
+) -> Evaluation:
+    inventory, states = run.inventory, options.states
+    normalisation = None if options.raw else inventory.normalisation
+    rules = replace(TEXT, encoding=options.encoding)
+    text = ReadText(path, normalisation=normalisation, rules=rules)
     counts = Counts()
-    sums = dict.fromkeys(job.states, Log10Sums())
-    spelling = Spelling() if job.speller else None
+    sums = dict.fromkeys(states, Log10Sums())
+    spelling = Spelling() if speller else None
     for block in blocks(text.sentences(), size=BLOCK):
         form_ids = FormIds(inventory)
         ids = encode_sentences(block, form_ids)
@@ -187,22 +152,23 @@ def _evaluated(path: str | Path, reader: Blocks, *, job: _Job) -> Evaluation:
         for words_read, predicted in zip(block, words, strict=True):
             counts += counts_of(words_read, n_oov=int((predicted == UNK).sum()))
         known = np.concatenate(words) != UNK
-        if job.speller and spelling:
+        if speller and spelling:
             tokens = (token for each in block for token in (*each, END_WORD))
-            spelling += spelling_of(compress(tokens, ~known), job.speller)
+            spelling += spelling_of(compress(tokens, ~known), speller)
         nlls = reader.nlls(ids, spellings=form_ids.spellings)
-        for state in job.states:
+        for state in states:
             log10s = _log10_probs(nlls[state])
-            _require_numbers(log10s, text=text, run=job.run)
+            _require_numbers(log10s, text=text, run=run)
             sums[state] += log10_sums(log10s.tolist(), known.tolist())
-            if job.on_sentence is not None and state == job.states[0]:
+            if options.on_sentence is not None and state == states[0]:
                 for sentence in _sentences(block, words, log10s):
-                    job.on_sentence(sentence)
+                    options.on_sentence(sentence)
     if not counts.n_sentences:
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     counts = replace(counts, n_changed=text.n_changed)
-    by_state = {state: Perplexity(counts, sums[state]) for state in job.states}
-    result = Evaluation(str(text.path), counts, by_state, _signatures(text, job), spelling=spelling)
+    by_state: dict[str, Perplexity] = {state: Perplexity(counts, sums[state]) for state in states}
+    signatures = _signatures(text, run=run, options=options, speller=speller)
+    result = Evaluation(str(text.path), counts, by_state, signatures, spelling=spelling)
     if not reader.log_z.n_tokens:
         return result
     return replace(result, log_z_mean=reader.log_z.mean, log_z_variance=reader.log_z.variance)
@@ -234,19 +200,19 @@ def _sentences(
         start = end
 
 
-def _signatures(text: ReadText, job: _Job) -> dict[str, str]:
-    run = job.run
+def _signatures(
+    text: ReadText, *, run: LoadedRun, options: EvaluateOptions, speller: OpenVocabulary | None
+) -> dict[str, str]:
     return {
         state: signature(
+            text,
             model_sha256=run.weights_sha256,
             vocabulary_sha256=run.inventory.sha256,
-            data_sha256=text.sha256,
-            split=job.split,
+            split="" if options.data is None else options.split or SPLIT,
             state=state,
             oov_input=run.oov_input,
-            normalisation=text.normalisation,
-            precision=job.precision,
-            speller_sha256=job.speller.sha256 if job.speller else "",
+            precision=options.precision,
+            speller_sha256=speller.sha256 if speller else "",
         )
-        for state in job.states
+        for state in options.states
     }

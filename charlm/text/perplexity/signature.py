@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD
 from charlm.version import __version__
@@ -10,18 +11,17 @@ HASH_DIGITS = 12  # of a SHA-256
 
 
 def signature(
+    text: ReadText,
     *,
     model_sha256: str,
     vocabulary_sha256: str,
-    data_sha256: str,
     split: str,
     state: str,
     oov_input: str,
-    normalisation: Normalisation | None,
     precision: str,
     speller_sha256: str = "",
 ) -> str:
-    """That of a neural model's perplexity.
+    """That of a neural model's perplexity of a text which it has read to the end.
 
     `split` is empty where files were given. A carried state means one stream over the whole text.
     """
@@ -29,13 +29,13 @@ def signature(
         "charlm": __version__,
         "model": model_sha256[:HASH_DIGITS],
         "vocab": vocabulary_sha256[:HASH_DIGITS],
-        "data": data_sha256[:HASH_DIGITS],
+        "data": text.sha256[:HASH_DIGITS],
         "split": split,
         "streams": "1" if state == "carried" else "",
         "state": state,
         "start": END_WORD,
         "oov_input": oov_input,
-        "norm": normalisation_name(normalisation),
+        "norm": normalisation_name(text.normalisation),
         "precision": precision,
         "open-vocabulary": speller_sha256[:HASH_DIGITS],
     }

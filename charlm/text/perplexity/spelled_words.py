@@ -8,13 +8,14 @@ no known spelling, and a text that holds one gets no such figure.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from charlm.text.corpus.tokens import UNK_WORD, form_of
 from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @runtime_checkable
@@ -29,7 +30,7 @@ class Spells(Protocol):
     def sha256(self) -> str:
         """Of the speller, for signatures."""
 
-    def log_probs(self, spellings: Sequence[str]) -> npt.NDArray[np.float64]:
+    def log_probs(self, spellings: Sequence[str]) -> "npt.NDArray[np.float64]":
         """log P(w | <unk>) of words outside the vocabulary, in nats."""
 
 

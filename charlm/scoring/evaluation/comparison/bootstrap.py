@@ -10,9 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import ConfigError
-
-LEAST_SAMPLES = 100  # of which 2.5 lie beyond either end
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
 BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
 
@@ -47,12 +44,7 @@ class PairedBootstrap:
     def __init__(
         self, log10_sums_KS: Floats, n_tokens_S: npt.NDArray[np.int64], *, samples: int, seed: int
     ) -> None:
-        """`log10_sums_KS` are log10 probabilities of the sentences under each system.
-
-        Raises:
-            ConfigError: too few draws, a negative seed.
-        """
-        require_draws(samples=samples, seed=seed)
+        """`log10_sums_KS` are log10 probabilities of the sentences under each system."""
         values_SC = np.vstack([log10_sums_KS, n_tokens_S]).T
         self._ppls_K = _perplexities(values_SC.sum(axis=0, keepdims=True))[0]
         self._ppls_BK = _perplexities(_drawn_sums(values_SC, samples=samples, seed=seed))
@@ -67,17 +59,6 @@ class PairedBootstrap:
             return Difference(None, None, None, first_better)
         low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
         return Difference(float(ppl), float(low), float(high), first_better)
-
-
-def require_draws(*, samples: int, seed: int) -> None:
-    """Raises ConfigError for a number of draws or a seed that there cannot be."""
-    if samples < LEAST_SAMPLES:
-        raise ConfigError(
-            f"--samples {samples}: expected {LEAST_SAMPLES} or more; the ends of a 95 % interval "
-            "are the most extreme draws"
-        )
-    if seed < 0:
-        raise ConfigError(f"--seed {seed}: expected 0 or more")
 
 
 def _drawn_sums(values_SC: Floats, *, samples: int, seed: int) -> Floats:

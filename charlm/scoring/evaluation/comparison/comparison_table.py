@@ -4,7 +4,7 @@ Weights of mixtures are fitted on valid.txt and on nothing else, by state. An n-
 every sentence anew: its figures are the same in both states.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import Plan
+from charlm.ngram.source import Plan, parse_pruning
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
+from charlm.scoring.evaluation.comparison.compare_kn_options import (
+    TUNING,
+    CompareKnOptions,
+    Split,
+)
 from charlm.scoring.evaluation.comparison.frequency_bands import frequency_bands
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import (
@@ -22,23 +27,14 @@ from charlm.scoring.evaluation.comparison.notes import (
     remarks_on_text,
     remarks_on_training,
 )
-from charlm.scoring.evaluation.comparison.results import (
-    TUNING,
-    Figures,
-    Group,
-    Pair,
-    Question,
-    Split,
-    State,
-    System,
-)
+from charlm.scoring.evaluation.comparison.results import Figures, Group, Pair, System
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.runs import Contender
-OnStage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -50,11 +46,7 @@ class _Entry:
 
 
 def contest(
-    inventory: Inventory,
-    members: "Sequence[Contender]",
-    *,
-    question: Question,
-    on_stage: OnStage,
+    inventory: Inventory, members: "Sequence[Contender]", *, options: CompareKnOptions
 ) -> Group:
     """Kneser–Ney in the words of `inventory`, which are those of all members, and the members.
 
@@ -62,15 +54,15 @@ def contest(
         ConfigError: an order or pruning that makes no model; a device that is not there.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
     """
-    name = baseline_name(question.order)
-    on_stage(f"{name}: estimating from {question.data}/train.txt")
-    plan = Plan(question.order, question.prune)
-    baseline = kneser_ney(question.data, plan, inventory=inventory)
-    field = _Field(baseline, question, on_stage)
+    name = baseline_name(options.order)
+    options.tell(f"{name}: estimating from {options.data}/train.txt")
+    plan = Plan(options.order, parse_pruning(options.prune))
+    baseline = kneser_ney(options.data, plan, inventory=inventory)
+    field = _Field(baseline, options)
     entries = [field.alone, *(entry for member in members for entry in field.against(member))]
     if members:
-        on_stage(f"drawing sentences {question.samples} times")
-    log10s_KN = np.stack([entry.log10s[question.states[0]] for entry in entries])
+        options.tell(f"drawing sentences {options.samples} times")
+    log10s_KN = np.stack([entry.log10s[options.states[0]] for entry in entries])
     return Group(
         n_words=inventory.n_words,
         vocabulary_sha256=inventory.sha256,
@@ -85,7 +77,7 @@ def contest(
         notes=(
             *remarks_on_text(field.scores.counts),
             *(remarks_on_draws(field.scores.counts) if members else ()),
-            *remarks_on_training(members, question=question),
+            *remarks_on_training(members, options),
         ),
     )
 
@@ -93,9 +85,9 @@ def contest(
 class _Field:
     """The n-gram model and the text; whoever meets it there is measured as it was."""
 
-    def __init__(self, baseline: KneserNey, question: Question, on_stage: OnStage) -> None:
-        self.baseline, self.question, self.on_stage = baseline, question, on_stage
-        self.scores = baseline.scores_of(question.data, question.split)
+    def __init__(self, baseline: KneserNey, options: CompareKnOptions) -> None:
+        self.baseline, self.options = baseline, options
+        self.scores = baseline.scores_of(options.data, options.split)
         figures = Figures(self.scores.perplexity, None, self.scores.signature)
         system = System(
             name=baseline.name,
@@ -103,22 +95,22 @@ class _Field:
             n_ngrams=baseline.model.n_ngrams,
             n_bytes=baseline.n_bytes,
             seconds=baseline.info.seconds + self.scores.seconds,
-            by_state=dict.fromkeys(question.states, figures),
+            by_state=dict.fromkeys(options.states, figures),
         )
-        self.alone = _Entry(system, dict.fromkeys(question.states, self.scores.log10s))
+        self.alone = _Entry(system, dict.fromkeys(options.states, self.scores.log10s))
 
     @cached_property
     def tuning_log10s(self) -> Log10s:
         """Of the text that weights are fitted on."""
-        return self.baseline.scores_of(self.question.data, TUNING).log10s
+        return self.baseline.scores_of(self.options.data, TUNING).log10s
 
     def against(self, contender: "Contender") -> tuple[_Entry, _Entry]:
         """A run alone, and mixed with the n-gram model."""
         scores: dict[State, Scores] = {}
         mixed: dict[State, Log10s] = {}
         mixture: dict[State, Figures] = {}
-        for state in self.question.states:
-            scores[state] = self._scores(contender, self.question.split, state)
+        for state in self.options.states:
+            scores[state] = self._scores(contender, self.options.split, state)
             if not np.array_equal(scores[state].targets, self.scores.targets):
                 raise ValueError(f"{contender.path}: read other words than the n-gram model")
             weight = self._weight(contender, state, scores[state])
@@ -130,7 +122,7 @@ class _Field:
             n_parameters=contender.n_parameters,
             n_ngrams=None,
             n_bytes=contender.n_bytes,
-            seconds=scores[self.question.states[0]].seconds,
+            seconds=scores[self.options.states[0]].seconds,
             by_state={
                 s: Figures(each.perplexity, None, each.signature) for s, each in scores.items()
             },
@@ -141,13 +133,13 @@ class _Field:
     def _scores(self, contender: "Contender", split: Split, state: State) -> Scores:
         from charlm.scoring.evaluation.comparison.runs import scores_of
 
-        where = f"{self.question.data}/{split}.txt"
-        self.on_stage(f"{contender.name}: scoring {where}, state {state}")
-        return scores_of(contender, self.question, split=split, state=state)
+        where = f"{self.options.data}/{split}.txt"
+        self.options.tell(f"{contender.name}: scoring {where}, state {state}")
+        return scores_of(contender, self.options, split=split, state=state)
 
     def _weight(self, contender: "Contender", state: State, scores: Scores) -> float:
         """The run's weight in the mixture that makes the tuning text likeliest."""
-        if self.question.split != TUNING:
+        if self.options.split != TUNING:
             scores = self._scores(contender, TUNING, state)
         both_KN = np.stack([scores.log10s, self.tuning_log10s])
         return float(em_weights(both_KN).weights[0])
@@ -168,12 +160,12 @@ class _Field:
         models = range(1, len(entries), 2)
         compared = [pair for m in models for pair in ((m, 0), (m + 1, m), (m + 1, 0))]
         compared += combinations(models, 2)
-        drawn = {state: self._drawn(entries, state) for state in self.question.states if compared}
+        drawn = {state: self._drawn(entries, state) for state in self.options.states if compared}
         return tuple(
             Pair(
                 first=entries[first].system.name,
                 second=entries[second].system.name,
-                by_state={s: drawn[s].difference(first, second) for s in self.question.states},
+                by_state={s: drawn[s].difference(first, second) for s in self.options.states},
             )
             for first, second in compared
         )
@@ -184,6 +176,6 @@ class _Field:
         return PairedBootstrap(
             np.add.reduceat(log10s_KN, starts, axis=1),
             np.diff(starts, append=len(log10s_KN.T)),
-            samples=self.question.samples,
-            seed=self.question.seed,
+            samples=self.options.samples,
+            seed=self.options.seed,
         )

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
-from charlm.scoring.evaluation.comparison.results import TUNING, Group, Question
+from charlm.scoring.evaluation.comparison.results import Group
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import share
 from charlm.text.io.files import sha256_of
@@ -43,10 +44,12 @@ def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
     )
 
 
-def remarks_on_training(members: "Sequence[Contender]", *, question: Question) -> tuple[str, ...]:
+def remarks_on_training(
+    members: "Sequence[Contender]", options: CompareKnOptions
+) -> tuple[str, ...]:
     """On runs that did not learn from the text that the n-gram model learns from."""
-    path = split_path(question.data, "train")
-    sha256, name = sha256_of(path), baseline_name(question.order)
+    path = split_path(options.data, "train")
+    sha256, name = sha256_of(path), baseline_name(options.order)
     remarks = []
     for member in members:
         if member.train_sha256 not in (sha256, None):
@@ -59,7 +62,7 @@ def remarks_on_training(members: "Sequence[Contender]", *, question: Question) -
     return tuple(remarks)
 
 
-def remarks_on_groups(groups: Sequence[Group], *, question: Question) -> tuple[str, ...]:
+def remarks_on_groups(groups: Sequence[Group], options: CompareKnOptions) -> tuple[str, ...]:
     """On what compares with what."""
     remarks = []
     if len(groups) > 1:
@@ -67,7 +70,7 @@ def remarks_on_groups(groups: Sequence[Group], *, question: Question) -> tuple[s
             f"{len(groups)} vocabularies: perplexities compare within a table, not between tables"
         )
     has_mixtures = any(len(group.systems) > 1 for group in groups)
-    if has_mixtures and question.split == TUNING:
+    if has_mixtures and options.split == TUNING:
         remarks.append(
             f"weights were fitted on {TUNING}.txt, the text measured: "
             "the mixtures look better than they are"

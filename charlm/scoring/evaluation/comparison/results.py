@@ -1,42 +1,19 @@
-"""What was asked of a comparison and what it found: systems, differences, bands, what to mind.
+"""What a comparison found: systems, differences, bands, what to mind.
 
 Perplexities compare within a group alone, whose systems predict the same words of the same text.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
 
+from charlm.ngram.source import parse_pruning
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import share
 from charlm.text.perplexity.perplexity import Counts, Perplexity
-
-State = Literal["carried", "sentence"]
-Split = Literal["test", "valid"]
-
-TUNING: Split = "valid"  # what weights of mixtures are fitted on
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked, `--model` apart."""
-
-    data: str
-    split: Split
-    states: tuple[State, ...]  # the bands are of the first
-    order: int
-    prune: tuple[int, ...]
-    samples: int
-    seed: int
-    device: str
-    precision: str
-    threads: int | None
-
-    def to_dict(self) -> dict[str, object]:
-        """As JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -142,14 +119,24 @@ class Group:
 class Comparison:
     """Models against Kneser–Ney on one text."""
 
-    question: Question
+    options: CompareKnOptions
     groups: tuple[Group, ...]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
+        asked = self.options
         return {
-            **self.question.to_dict(),
+            "data": str(asked.data),
+            "split": asked.split,
+            "states": list(asked.states),
+            "order": asked.order,
+            "prune": list(parse_pruning(asked.prune)),
+            "samples": asked.samples,
+            "seed": asked.seed,
+            "device": asked.device,
+            "precision": asked.precision,
+            "threads": asked.threads,
             "groups": [group.to_dict() for group in self.groups],
             "notes": list(self.notes),
         }

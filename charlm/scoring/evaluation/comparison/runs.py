@@ -12,9 +12,10 @@ from pathlib import Path
 from charlm.errors import ConfigError
 from charlm.run.folder import MODEL
 from charlm.run.store import load_run
-from charlm.scoring.evaluation.comparison.results import Question, Split, State
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.scoring.evaluation.evaluate import evaluate
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -73,11 +74,7 @@ def _contender(path: Path, name: str) -> Contender:
 
 
 def scores_of(
-    contender: Contender,
-    question: Question,
-    *,
-    split: Split,
-    state: State,
+    contender: Contender, options: CompareKnOptions, *, split: Split, state: State
 ) -> Scores:
     """What a run makes of a split of the corpus directory that is asked about.
 
@@ -88,12 +85,12 @@ def scores_of(
     collector, start = Collector(), time.perf_counter()
     (evaluation,) = evaluate(
         contender.path,
-        data=question.data,
+        data=options.data,
         split=split,
         state=state,
-        device=question.device,
-        precision=question.precision,
-        threads=question.threads,
+        device=options.device,
+        precision=options.precision,
+        threads=options.threads,
         on_sentence=collector,
     )
     seconds = time.perf_counter() - start

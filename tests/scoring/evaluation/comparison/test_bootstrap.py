@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from charlm.errors import ConfigError
 from charlm.scoring.evaluation.comparison import bootstrap
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 
@@ -105,21 +104,3 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
     drawn = PairedBootstrap(sums, np.array([1, 1]), samples=100, seed=1)
     found = drawn.difference(first, second)
     assert (found.ppl, found.low, found.high, found.first_better) == (None, None, None, better)
-
-
-@pytest.mark.parametrize(
-    ("samples", "seed", "message"),
-    [
-        (
-            99,
-            1,
-            "--samples 99: expected 100 or more; the ends of a 95 % interval are the most extreme "
-            "draws",
-        ),
-        (100, -1, "--seed -1: expected 0 or more"),
-    ],
-)
-def test_draws_that_there_cannot_be_are_refused(samples: int, seed: int, message: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        PairedBootstrap(np.zeros((2, 3)), np.ones(3, int), samples=samples, seed=seed)
-    assert str(error.value) == message

@@ -1,0 +1,136 @@
+"""The options of `charlm ngram`."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from charlm.options import Encoding, Files, Opt, Split
+from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
+from charlm.text.perplexity.spelled_words import Spells
+
+Engine = Literal["auto", "charlm", "kenlm", "lmplz"]
+Start = Literal["lmplz", "srilm"]
+
+
+@dataclass(frozen=True)
+class NgramOptions:
+    """Where an n-gram model comes from, where it goes, and what it measures."""
+
+    files: Files = ()
+    _: KW_ONLY
+    train: Annotated[
+        str | Path | None,
+        Opt(
+            "Text to estimate a model of; else DIR's train.txt.",
+            metavar="TEXT",
+            cli_type=Path | None,
+        ),
+    ] = None
+    lm: Annotated[
+        str | Path | None,
+        Opt(
+            "Model to load: ARPA (plain, gz, bz2, xz; - is standard input), or a KenLM binary, "
+            "which is believed: take none from strangers.",
+            metavar="MODEL",
+            cli_type=Path | None,
+        ),
+    ] = None
+    data: Annotated[
+        str | Path | None,
+        Opt(
+            "Corpus directory to train on and measure a split of.",
+            metavar="DIR",
+            cli_type=Path | None,
+        ),
+    ] = None
+    split: Split = None
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "Where the model goes: ARPA, packed by .gz, .bz2 or .xz; KenLM's binary by .bin, "
+            ".binary or .klm.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    vocab: Annotated[
+        str | Path | None,
+        Opt(
+            "Vocabulary whose text rules apply and outside which all is <unk>.",
+            metavar="FILE|RUN",
+            cli_type=Path | None,
+        ),
+    ] = None
+    speller: Annotated[
+        Spells | None,
+        Opt(
+            "What adds figures with words outside its vocabulary spelled instead of <unk>, as "
+            "charlm.scoring.likelihood.open_vocabulary.OpenVocabulary does by a run.",
+            is_for_python=True,
+        ),
+    ] = None
+    no_sentence_marks: Annotated[
+        bool,
+        Opt(
+            "Neither <s> before a sentence nor </s> behind it, as KenLM's query -n: the first "
+            "word has no context, and words alone are counted."
+        ),
+    ] = False
+    encoding: Encoding = "utf-8"
+    order: Annotated[
+        int | None,
+        Opt(
+            "Length of the longest n-grams estimated; 5 if not given.",
+            "Estimate",
+            least=1,
+            most=6,
+            metavar="N",
+        ),
+    ] = None
+    prune: Annotated[
+        str | None,
+        Opt(
+            "Largest count of the n-grams left out, by order; 1,1,1 leaves out words, too; the "
+            "last holds for longer ones; none is if not given.",
+            "Estimate",
+            metavar="0,0,1",
+        ),
+    ] = None
+    lmplz: Annotated[
+        str | Path | None,
+        Opt(
+            "KenLM's lmplz, to estimate with it.",
+            "Estimate",
+            metavar="PATH",
+            cli_type=Path | None,
+        ),
+    ] = None
+    engine: Annotated[
+        Engine,
+        Opt(
+            "What computes: charlm (auto) or lmplz (on the disk) estimate, kenlm (auto, if "
+            "installed and it takes the file) or charlm, which checks more of it, answer for --lm.",
+            "Machine",
+        ),
+    ] = "auto"
+    start: Annotated[
+        Start | None,
+        Opt(
+            "How the ARPA file has the log10 probability of <s>: lmplz's 0, as if not given, or "
+            "SRILM's -99.",
+            "Layout",
+        ),
+    ] = None
+    on_model: Annotated[
+        Callable[[Any], object] | None,
+        Opt("Hears what the model is before it measures.", is_for_python=True),
+    ] = None
+    on_sentence: Annotated[
+        Callable[[ScoredSentence], object] | None,
+        Opt("Hears of each sentence.", is_for_python=True),
+    ] = None
+    on_text: Annotated[
+        Callable[[Evaluation], object] | None,
+        Opt("Hears of each text when it is finished.", is_for_python=True),
+    ] = None

@@ -1,0 +1,68 @@
+"""The options of `charlm compare-kn`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charlm.options import Data, Device, Opt, Order, Precision, Prune, Reading, Seed, Threads
+from charlm.scoring.evaluation.evaluate_options import STATES, State
+
+Split = Literal["test", "valid"]
+
+TUNING: Split = "valid"  # what weights of mixtures are fitted on
+
+
+@dataclass(frozen=True)
+class CompareKnOptions:
+    """Which runs are held against which Kneser–Ney model, and on what."""
+
+    data: Data
+    _: KW_ONLY
+    model: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "Run directory of a model, once for each; without one it is Kneser-Ney alone.",
+            metavar="RUN",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    order: Order = 5
+    prune: Prune = "0"
+    vocab: Annotated[
+        str | Path | None,
+        Opt(
+            "Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
+            "given.",
+            metavar="FILE|RUN",
+            cli_type=Path | None,
+        ),
+    ] = None
+    split: Annotated[Split, Opt("Part of the corpus directory that is measured.")] = "test"
+    state: Reading = "both"
+    samples: Annotated[
+        int,
+        Opt(
+            "Draws of sentences behind each 95 % interval, whose ends are the most extreme ones.",
+            least=100,
+            metavar="N",
+        ),
+    ] = 1000
+    seed: Seed = 1
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+    on_stage: Annotated[
+        Callable[[str], object] | None,
+        Opt("Hears of each stage of the work when it begins.", is_for_python=True),
+    ] = None
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What is asked for; the bands are of the first."""
+        return STATES[self.state]
+
+    def tell(self, stage: str) -> None:
+        """Say what begins."""
+        if self.on_stage is not None:
+            self.on_stage(stage)

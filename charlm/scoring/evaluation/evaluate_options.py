@@ -1,0 +1,67 @@
+"""The options of `charlm eval`."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Literal
+
+from charlm.options import (
+    DataOrFiles,
+    Device,
+    Encoding,
+    Files,
+    Gpus,
+    Model,
+    Opt,
+    Precision,
+    Processes,
+    Reading,
+    Split,
+    Threads,
+)
+from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
+
+State = Literal["carried", "sentence"]
+STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
+    "both": ("carried", "sentence"),
+    "carried": ("carried",),
+    "sentence": ("sentence",),
+}
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """Which texts are read by which run, and how."""
+
+    model: Model = None
+    _: KW_ONLY
+    files: Files = ()
+    data: DataOrFiles = None
+    split: Split = None
+    state: Reading = "both"
+    raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
+    open_vocabulary: Annotated[
+        bool,
+        Opt(
+            "Also with words outside the vocabulary spelled by the run's speller, instead of "
+            "<unk>; the layouts keep <unk>'s probabilities."
+        ),
+    ] = False
+    encoding: Encoding = "utf-8"
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+    gpus: Gpus = None
+    processes: Processes = None
+    on_sentence: Annotated[
+        Callable[[ScoredSentence], object] | None,
+        Opt("Hears of each sentence, scored in the first state asked for.", is_for_python=True),
+    ] = None
+    on_text: Annotated[
+        Callable[[Evaluation], object] | None,
+        Opt("Hears of each text when it is finished.", is_for_python=True),
+    ] = None
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What is asked for, the first that `on_sentence` hears of."""
+        return STATES[self.state]

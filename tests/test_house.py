@@ -46,7 +46,6 @@ MAX_POSITIONAL = 2
 MAX_PARAMETERS = 8
 # Commands whose options are still to become a dataclass of fields.
 NOT_YET = {
-    "mix.py:mix",
     "score.py:score",
     "train.py:train",
     "tuning.py:tune",

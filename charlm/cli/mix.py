@@ -4,78 +4,21 @@ The table is for the eye; a program reads --json, and the mixture's own scores g
 the layout of `charlm eval --debug 2`, so that they can be mixed again.
 """
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import typer
-
-from charlm.cli import options, output
+from charlm.cli import output
+from charlm.cli.command import command
+from charlm.scoring.evaluation.mix_options import MixOptions
 
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.mix import Mixture
 
-Streams = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="STREAM",
-        help="Two or more of: scores of words (SRILM's -debug 2, `charlm eval --debug 2` or "
-        "`--format jsonl`), run directories, ARPA files, KenLM binaries.",
-    ),
-]
-Data = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Corpus directory for runs and n-gram models.")
-]
 LEFT_OUT = "left-out"
-SplitName = Literal["train", "valid", "test"]
-Split = Annotated[
-    SplitName | None,
-    typer.Option(help="Part of --data whose perplexity is printed; test if not given."),
-]
-Tune = Annotated[
-    SplitName | None,
-    typer.Option(help="Part of --data that the weights are tuned on; valid if not given."),
-]
-Text = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Text for runs and n-gram models, tuned and printed on the same."
-    ),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option(metavar="W,W,...", help="Weights in the order of the streams; nothing is tuned."),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl.",
-    ),
-]
-State = Annotated[
-    Literal["carried", "sentence"] | None,
-    typer.Option(
-        help="Text read by runs as one stream (carried; so if not given), or every sentence on "
-        "its own."
-    ),
-]
 
 
-def mix(
-    *,
-    streams: Streams,
-    data: Data = None,
-    split: Split = None,
-    tune: Tune = None,
-    text: Text = None,
-    weights: Weights = None,
-    out: Out = None,
-    state: State = None,
-    encoding: options.Encoding = "utf-8",
-    device: options.Device = "auto",
-    threads: options.Threads = None,
-    as_json: options.Json = False,
-) -> None:
+@command(MixOptions)
+def mix(options: MixOptions, *, as_json: bool) -> None:
     """Mix models word by word: the best weights by EM, and the perplexity of the mixture.
 
     All streams must have scored the same words. Files of scores are tuned on the text they are of,
@@ -85,10 +28,9 @@ def mix(
     \b
     charlm mix exp/first kn5.arpa --data corpus
     """
-    chosen = {name: value for name, value in locals().items() if name not in ("as_json", "streams")}
     from charlm.scoring.evaluation.mix import mix as mixed
 
-    result = mixed(streams, **chosen, on_stage=output.say)
+    result = mixed(replace(options, on_stage=output.say))
     if as_json:
         output.write_json(result.to_dict())
     else:

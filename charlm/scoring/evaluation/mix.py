@@ -5,7 +5,7 @@ words: a model that says `<unk>` where another predicts a word has an easier tas
 probability. Weights are tuned on one text and reported on another, unless there is but one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,16 +13,12 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import Log10s
+from charlm.options import keywords
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
-from charlm.scoring.evaluation.mix_options import (
-    SplitName,
-    parsed_weights,
-    refuse_idle,
-    texts_to_score,
-)
-from charlm.scoring.evaluation.token_scores import StateName, answers, kind_of
+from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
+from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of
+from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
-from charlm.text.io.lines import UTF8
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import require_place
@@ -74,68 +70,90 @@ class Mixture:
 
 
 @keeps_inputs("out")
-def mix(
-    streams: Sequence[str | Path],
-    *,
-    data: str | Path | None = None,
-    split: SplitName | None = None,
-    tune: SplitName | None = None,
-    text: str | Path | None = None,
-    weights: str | Sequence[float] | None = None,
-    out: str | Path | None = None,
-    state: StateName | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-    encoding: str = UTF8,
-    on_stage: Callable[[str], None] | None = None,
-) -> Mixture:
+@keywords(MixOptions)
+def mix(options: MixOptions) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
 
     Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or one
     text, on which the weights are then tuned as well; so they are where all streams are files.
     N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
-    of them gives to words outside it is lost, and such tokens are counted. `state` is that of runs
-    (carried). `weights`, as many as streams, leave nothing to tune. `out` gets the
-    mixture's scores in SRILM's layout, or as JSON lines if it ends with .jsonl. `encoding` is
-    that of texts, scores and ARPA files. `on_stage` hears of each text before a model scores it.
+    of them gives to words outside it is lost, and such tokens are counted.
 
     Raises:
         ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
             an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
+    streams = options.streams
     if isinstance(streams, str | Path) or len(streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
+    weights = options.weights
     given = None if weights is None else parsed_weights(weights, n_streams=len(streams))
-    require_place(out, option="--out")
+    require_place(options.out, option="--out")
     kinds = [kind_of(stream) for stream in streams]
-    splits = (split or "test",) if given else (tune or "valid", split or "test")
-    texts = texts_to_score(streams, kinds=kinds, data=data, splits=splits, text=text)
-    refuse_idle(
-        {"split": split, "tune": tune, "state": state},
-        has_run="run" in kinds,
-        has_data=data is not None,
-        is_given=given is not None,
-    )
-    by_text = answers(
-        streams,
-        kinds=kinds,
-        texts=texts,
-        state=state or "carried",
-        device=device,
-        threads=threads,
-        encoding=encoding,
-        on_stage=on_stage,
-    )
+    texts = _texts_to_score(options, kinds)
+    _refuse_idle(options, kinds)
+    by_text = answers(options, kinds=kinds, texts=texts)
     for scores in by_text:
         _require_same_words(scores)
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
     reported = str(texts[-1]) if texts else None
     result = _mixture(by_text[-1], best, texts=(reported, tuned_on), n_iterations=n_iterations)
-    if out is not None:
-        _write(result, out)
+    if options.out is not None:
+        _write(result, options.out)
     return result
+
+
+def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Path]:
+    """The texts that models are to score, the one to report last; none where all are files.
+
+    Files of scores are of one text that is not named; models need to be told one.
+    """
+    streams, data, text = options.streams, options.data, options.text
+    files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
+    models = [stream for stream, kind in zip(streams, kinds, strict=True) if kind != "scores"]
+    if data is not None and text is not None:
+        raise ConfigError("found both --data and --text; expected one of them; drop either")
+    if not models:
+        if data is not None or text is not None:
+            raise ConfigError(
+                f"{'--text' if data is None else '--data'}: found no model to score it, all "
+                "streams are files of scores; expected neither --text nor --data; drop it"
+            )
+        return []
+    if data is not None and files:
+        raise ConfigError(
+            f"{files[0]}: holds the scores of one text; expected --text FILE, not --data, beside it"
+        )
+    if data is not None:
+        report, tune = options.split or "test", options.tune or "valid"
+        splits = (report,) if options.weights else (tune, report)
+        return [split_path(data, split) for split in dict.fromkeys(splits)]
+    if text is None:
+        raise ConfigError(
+            f"{models[0]}: a model, and no text to score; expected --data DIR or --text FILE"
+        )
+    if len(models) > 1 and not Path(text).is_file() and (str(text) == "-" or Path(text).exists()):
+        raise ConfigError(
+            f"--text {text}: {len(models)} models cannot read one pipe; expected a file"
+        )
+    return [text]
+
+
+def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
+    """Refuse an option that changes nothing: its user believes that it did."""
+    no_data = "" if options.data is not None else "chooses a part of --data DIR, and none is given"
+    is_given = options.weights is not None
+    reasons = {
+        "split": no_data,
+        "tune": "there is nothing to tune with --weights" if is_given else no_data,
+        "state": "" if "run" in kinds else "is of runs, and no stream is one",
+    }
+    for name, reason in reasons.items():
+        value = getattr(options, name)
+        if value is not None and reason:
+            raise ConfigError(f"--{name} {value}: {reason}; drop it")
 
 
 def _require_same_words(scores: Sequence[WordScores]) -> None:

@@ -1,20 +1,84 @@
-"""What the options of a mixture ask for, and what they cannot ask for with these streams.
+"""The options of `charlm mix`."""
 
-Files of scores are of one text that is not named; models need to be told one. Options that only a
-model can follow are refused beside files, and not passed over.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.scoring.evaluation.token_scores import Kind
-from charlm.text.corpus.sentences import split_path
+from charlm.options import Device, Encoding, Opt, Threads
+from charlm.scoring.evaluation.evaluate_options import State
 
 SplitName = Literal["train", "valid", "test"]
 
 SUM_TOLERANCE = 1e-3  # of weights that somebody wrote down: three times .333 are one
+
+
+@dataclass(frozen=True)
+class MixOptions:
+    """What is mixed, tuned on which text and measured on which."""
+
+    streams: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "Two or more of: scores of words (SRILM's -debug 2, `charlm eval --debug 2` or "
+            "`--format jsonl`), run directories, ARPA files, KenLM binaries.",
+            metavar="STREAM",
+            cli_type=list[Path],
+            is_argument=True,
+        ),
+    ]
+    _: KW_ONLY
+    data: Annotated[
+        str | Path | None,
+        Opt("Corpus directory for runs and n-gram models.", metavar="DIR", cli_type=Path | None),
+    ] = None
+    split: Annotated[
+        SplitName | None,
+        Opt("Part of --data whose perplexity is printed; test if not given."),
+    ] = None
+    tune: Annotated[
+        SplitName | None,
+        Opt("Part of --data that the weights are tuned on; valid if not given."),
+    ] = None
+    text: Annotated[
+        str | Path | None,
+        Opt(
+            "Text for runs and n-gram models, tuned and printed on the same.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    weights: Annotated[
+        str | Sequence[float] | None,
+        Opt(
+            "Weights in the order of the streams; nothing is tuned.",
+            metavar="W,W,...",
+            cli_type=str | None,
+        ),
+    ] = None
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    state: Annotated[
+        State | None,
+        Opt(
+            "Text read by runs as one stream (carried; so if not given), or every sentence on its "
+            "own."
+        ),
+    ] = None
+    encoding: Encoding = "utf-8"
+    device: Device = "auto"
+    threads: Threads = None
+    on_stage: Annotated[
+        Callable[[str], object] | None,
+        Opt("Hears of each text before a model scores it.", is_for_python=True),
+    ] = None
 
 
 def parsed_weights(
@@ -41,64 +105,3 @@ def parsed_weights(
             f"{option} {shown}: sum {total:g}; expected numbers of 0 or above that sum to 1"
         )
     return [number / total for number in numbers]
-
-
-def refuse_idle(
-    options: Mapping[str, str | None], *, has_run: bool, has_data: bool, is_given: bool
-) -> None:
-    """Refuse an option that changes nothing: its user believes that it did.
-
-    Raises:
-        ConfigError: such an option.
-    """
-    no_data = "" if has_data else "chooses a part of --data DIR, and none is given"
-    reasons = {
-        "split": no_data,
-        "tune": "there is nothing to tune with --weights" if is_given else no_data,
-        "state": "" if has_run else "is of runs, and no stream is one",
-    }
-    for name, value in options.items():
-        if value is not None and reasons[name]:
-            raise ConfigError(f"--{name} {value}: {reasons[name]}; drop it")
-
-
-def texts_to_score(
-    streams: Sequence[str | Path],
-    *,
-    kinds: Sequence[Kind],
-    data: str | Path | None,
-    splits: Sequence[str],
-    text: str | Path | None,
-) -> list[str | Path]:
-    """The texts that models are to score, the one to report last; none where all are files.
-
-    Raises:
-        ConfigError: a text too few or too many, or one that cannot be read as often as needed.
-        DataError: no such split.
-    """
-    files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
-    models = [stream for stream, kind in zip(streams, kinds, strict=True) if kind != "scores"]
-    if data is not None and text is not None:
-        raise ConfigError("found both --data and --text; expected one of them; drop either")
-    if not models:
-        if data is not None or text is not None:
-            raise ConfigError(
-                f"{'--text' if data is None else '--data'}: found no model to score it, all "
-                "streams are files of scores; expected neither --text nor --data; drop it"
-            )
-        return []
-    if data is not None and files:
-        raise ConfigError(
-            f"{files[0]}: holds the scores of one text; expected --text FILE, not --data, beside it"
-        )
-    if data is not None:
-        return [split_path(data, split) for split in dict.fromkeys(splits)]
-    if text is None:
-        raise ConfigError(
-            f"{models[0]}: a model, and no text to score; expected --data DIR or --text FILE"
-        )
-    if len(models) > 1 and not Path(text).is_file() and (str(text) == "-" or Path(text).exists()):
-        raise ConfigError(
-            f"--text {text}: {len(models)} models cannot read one pipe; expected a file"
-        )
-    return [text]

@@ -5,7 +5,7 @@ looked into, and is taken for a file of scores.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,16 @@ from charlm.ngram.source import loaded
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import text_in
 from charlm.run.folder import RUN
+from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import LIST, TEXT, UTF8
+from charlm.text.io.lines import LIST, TEXT
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 from charlm.text.perplexity.score_streams import WordScores, read_word_scores
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 
-StateName = Literal["carried", "sentence"]
 Kind = Literal["scores", "run", "n-gram"]
-OnStage = Callable[[str], None]
 
 ARPA_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
 SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # no line of an ARPA file is one
@@ -64,46 +63,28 @@ def kind_of(stream: str | Path) -> Kind:
 
 
 def answers(
-    streams: Sequence[str | Path],
-    *,
-    kinds: Sequence[Kind],
-    texts: Sequence[str | Path],
-    state: StateName,
-    device: str,
-    threads: int | None,
-    encoding: str = UTF8,
-    on_stage: OnStage | None,
+    options: MixOptions, *, kinds: Sequence[Kind], texts: Sequence[str | Path]
 ) -> list[list[WordScores]]:
-    """For each of `texts` what each of `streams` makes of it; a file of scores has one text only.
+    """For each of `texts` what each stream makes of it; a file of scores has one text only.
 
     N-gram models read the texts as the runs beside them do: by their rules, in their vocabulary.
 
     Raises:
-        ConfigError: an unknown state or device; n-gram models beside runs of different rules.
+        ConfigError: an unknown device; n-gram models beside runs of different rules.
         DataError: a broken file, run or text.
     """
-    if state not in ("carried", "sentence"):
-        raise ConfigError(f"--state {state!r}: expected one of carried, sentence")
+    streams = options.streams
     vocabulary = _vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
     found: dict[int, list[WordScores]] = {}
     for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
         stream = streams[index]
         if kinds[index] == "scores":
-            found[index] = [read_word_scores(stream, rules=replace(LIST, encoding=encoding))]
+            rules = replace(LIST, encoding=options.encoding)
+            found[index] = [read_word_scores(stream, rules=rules)]
         elif kinds[index] == "n-gram":
-            found[index] = _of_ngram(
-                stream, texts, vocabulary=vocabulary, encoding=encoding, on_stage=on_stage
-            )
+            found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, options=options)
         else:
-            found[index] = _of_run(
-                stream,
-                texts,
-                state=state,
-                device=device,
-                threads=threads,
-                encoding=encoding,
-                on_stage=on_stage,
-            )
+            found[index] = _of_run(stream, texts, options=options)
     by_stream = [found[index] for index in range(len(streams))]
     return [list(each) for each in zip(*by_stream, strict=True)]
 
@@ -155,12 +136,11 @@ def _of_ngram(
     texts: Sequence[str | Path],
     *,
     vocabulary: Inventory | None,
-    encoding: str,
-    on_stage: OnStage | None,
+    options: MixOptions,
 ) -> list[WordScores]:
-    model, info = loaded(path, engine="auto", encoding=encoding)
-    rules = replace(TEXT, encoding=encoding)
-    _tell(on_stage, path, texts)
+    model, info = loaded(path, engine="auto", encoding=options.encoding)
+    rules = replace(TEXT, encoding=options.encoding)
+    _tell(options, path, texts)
     heard = _Collector(path)
     for text in texts:
         result = evaluate_ngram(
@@ -175,34 +155,27 @@ def _of_ngram(
 
 
 def _of_run(
-    path: str | Path,
-    texts: Sequence[str | Path],
-    *,
-    state: StateName,
-    device: str,
-    threads: int | None,
-    encoding: str,
-    on_stage: OnStage | None,
+    path: str | Path, texts: Sequence[str | Path], *, options: MixOptions
 ) -> list[WordScores]:
-    from charlm.scoring.evaluation.evaluate import (
-        evaluate,  # torch takes seconds; files need none of it
-    )
+    # torch takes seconds, and files need none of it.
+    from charlm.scoring.evaluation.evaluate import evaluate
 
+    state = options.state or "carried"
     heard = _Collector(path)
-    _tell(on_stage, path, texts)
+    _tell(options, path, texts)
     evaluate(
         path,
         files=texts,
         state=state,
-        device=device,
-        threads=threads,
-        encoding=encoding,
+        device=options.device,
+        threads=options.threads,
+        encoding=options.encoding,
         on_sentence=heard.add,
         on_text=partial(heard.close, state=state),
     )
     return heard.results
 
 
-def _tell(on_stage: OnStage | None, model: str | Path, texts: Sequence[str | Path]) -> None:
-    if on_stage is not None:
-        on_stage(f"scoring {' and '.join(map(display_name, texts))} with {model}")
+def _tell(options: MixOptions, model: str | Path, texts: Sequence[str | Path]) -> None:
+    if options.on_stage is not None:
+        options.on_stage(f"scoring {' and '.join(map(display_name, texts))} with {model}")

@@ -11,7 +11,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram import text_perplexity
 from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.evaluate import evaluate
-from charlm.scoring.evaluation.token_scores import Kind, StateName, answers, kind_of
+from charlm.scoring.evaluation.evaluate_options import State
+from charlm.scoring.evaluation.mix_options import MixOptions
+from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.perplexity.score_streams import WordScores
 
@@ -46,13 +48,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def asked(
     *streams: str | Path,
     texts: list[str],
-    state: StateName = "carried",
+    state: State = "carried",
     on_stage: Callable[[str], None] | None = None,
 ) -> list[list[WordScores]]:
-    kinds = list(map(kind_of, streams))
-    return answers(
-        streams, kinds=kinds, texts=texts, state=state, device="cpu", threads=1, on_stage=on_stage
-    )
+    options = MixOptions(streams, state=state, device="cpu", threads=1, on_stage=on_stage)
+    return answers(options, kinds=list(map(kind_of, streams)), texts=texts)
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,3 @@ def test_an_empty_text_is_refused(here: Path) -> None:
     with pytest.raises(DataError) as caught:
         asked("lm", texts=["text"])
     assert str(caught.value) == "text: no sentence; expected one a line"
-
-
-def test_a_state_of_another_name_is_refused(here: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        asked("lm", texts=["text"], state="both")  # type: ignore[arg-type]
-    assert str(caught.value) == "--state 'both': expected one of carried, sentence"

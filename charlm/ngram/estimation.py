@@ -15,14 +15,49 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.discounts import Discounts, discounts_of
 from charlm.ngram.ngram_counts import Counted, Counts, Keys, count_ngrams
 from charlm.ngram.word_ids import END, MARKS, START, Ids
 
 MAX_ORDER = 6
 NO_PRUNING = (0,)
+FALLBACK = (0.5, 1.0, 1.5)  # the discounts of lmplz's --discount_fallback
+N_DISCOUNTS = 3
 
 Probs = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Discounts:
+    """What is taken from counts of 1, of 2, and of 3 or more (Chen & Goodman, 1998)."""
+
+    values: tuple[float, ...]
+    are_fallback: bool
+
+    def of(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The discount of each count; 0 of a count of 0."""
+        table = np.array([0.0, *self.values])
+        discounts: npt.NDArray[np.float64] = table[np.minimum(counts, N_DISCOUNTS)]
+        return discounts
+
+
+def discounts_of(counts: npt.NDArray[np.int64]) -> Discounts:
+    """D_j = j − (j + 1) · Y · n_(j+1) / n_j, Y = n_1 / (n_1 + 2 n_2), where n_j counts are j.
+
+    The fallback where n_1, n_2 or n_3 is 0, as in a small or odd text, or a discount lies outside
+    [0, j], as under lmplz's `--discount_fallback`. In 32 bits, as lmplz has it: where a discount
+    nearly equals its count or a limit, more would give another model.
+    """
+    n = np.bincount(counts[(counts > 0) & (counts <= N_DISCOUNTS + 1)], minlength=N_DISCOUNTS + 2)
+    sizes = n.astype(np.float32)
+    if 0.0 in sizes[1 : N_DISCOUNTS + 1]:
+        return Discounts(FALLBACK, are_fallback=True)
+    y = sizes[1] / np.float32(n[1] + 2 * n[2])
+    values = tuple(
+        float(j - (j + 1) * y * sizes[j + 1] / sizes[j]) for j in range(1, N_DISCOUNTS + 1)
+    )
+    if not all(0 <= value <= j for j, value in enumerate(values, 1)):
+        return Discounts(FALLBACK, are_fallback=True)
+    return Discounts(values, are_fallback=False)
 
 
 @dataclass(frozen=True)

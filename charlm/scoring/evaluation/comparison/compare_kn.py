@@ -13,7 +13,7 @@ from charlm.ngram.estimation import require_all_words
 from charlm.ngram.source import parse_pruning
 from charlm.options import keywords, several
 from charlm.scoring.evaluation.comparison.compare_kn_options import TUNING, CompareKnOptions
-from charlm.scoring.evaluation.comparison.comparison_table import contest
+from charlm.scoring.evaluation.comparison.comparison_table import compared_group
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.notes import remarks_on_groups
 from charlm.scoring.evaluation.comparison.results import Comparison, Group
@@ -49,7 +49,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     if models:
         groups = _groups(models, options)
     else:
-        groups = (contest(_own_inventory(options), (), options=options),)
+        groups = (compared_group(_own_inventory(options), (), options=options),)
     return Comparison(options, groups, remarks_on_groups(groups, options))
 
 
@@ -70,7 +70,8 @@ def _groups(models: Sequence[str | Path], options: CompareKnOptions) -> tuple[Gr
 
     runs = contenders(models, taken=baseline_name(options.order))
     return tuple(
-        contest(members[0].inventory, members, options=options) for members in _by_words(runs)
+        compared_group(members[0].inventory, members, options=options)
+        for members in _by_words(runs)
     )
 
 

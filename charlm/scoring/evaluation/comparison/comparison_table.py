@@ -45,7 +45,7 @@ class _Entry:
     log10s: dict[State, Log10s]
 
 
-def contest(
+def compared_group(
     inventory: Inventory, members: "Sequence[Contender]", *, options: CompareKnOptions
 ) -> Group:
     """Kneser–Ney in the words of `inventory`, which are those of all members, and the members.
@@ -58,8 +58,8 @@ def contest(
     options.tell(f"{name}: estimating from {options.data}/train.txt")
     plan = Plan(options.order, parse_pruning(options.prune))
     baseline = kneser_ney(options.data, plan, inventory=inventory)
-    field = _Field(baseline, options)
-    entries = [field.alone, *(entry for member in members for entry in field.against(member))]
+    contest = _Contest(baseline, options)
+    entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:
         options.tell(f"drawing sentences {options.samples} times")
     log10s_KN = np.stack([entry.log10s[options.states[0]] for entry in entries])
@@ -67,23 +67,23 @@ def contest(
         n_words=inventory.n_words,
         vocabulary_sha256=inventory.sha256,
         normalisation=inventory.normalisation,
-        counts=field.scores.counts,
+        counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
-        pairs=field.pairs(entries),
+        pairs=contest.pairs(entries),
         bands=frequency_bands(
-            field.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
+            contest.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
         ),
         notes=(
-            *remarks_on_text(field.scores.counts),
-            *(remarks_on_draws(field.scores.counts) if members else ()),
+            *remarks_on_text(contest.scores.counts),
+            *(remarks_on_draws(contest.scores.counts) if members else ()),
             *remarks_on_training(members, options),
         ),
     )
 
 
-class _Field:
-    """The n-gram model and the text; whoever meets it there is measured as it was."""
+class _Contest:
+    """The n-gram model on the text, against which runs are measured one by one."""
 
     def __init__(self, baseline: KneserNey, options: CompareKnOptions) -> None:
         self.baseline, self.options = baseline, options

@@ -20,7 +20,6 @@ from charlm.run.history import history_of
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
-from charlm.scoring.evaluation.comparison.compare_kn_options import Split
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 from charlm.text.corpus.sentences import split_path

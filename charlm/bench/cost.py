@@ -24,7 +24,7 @@ from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
 
 MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps

@@ -14,7 +14,7 @@ from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.highway import CARRY_BIAS, HighwayEncoder, HighwayLayer
 from charlm.model.language_model import LanguageModel
 from charlm.model.outputs.softmax import Softmax
-from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.batching import Batch
 
 States = tuple[Tensor, Tensor]  # h and c of all layers, each (layers, B, H)
 

@@ -26,7 +26,7 @@ from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, s
 from charlm.text.vocabulary.encoded_text import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
 
 OURS, NAIVE = "charlm", "naive"

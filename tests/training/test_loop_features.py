@@ -23,7 +23,7 @@ from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 from charlm.training.checkpoint import save_epoch
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]

@@ -15,8 +15,7 @@ from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentenc
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import ranks as module
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
-from charlm.training.recipe.batches import Batch, Source
-from charlm.training.recipe.batching import SentenceBatching, StreamBatching
+from charlm.training.recipe.batching import Batch, SentenceBatching, Source, StreamBatching
 
 FIRST, SECOND = Ranks(0, 2), Ranks(1, 2)
 SENTENCES = [words.split() for words in ("a b c", "d e", "a", "c d e a b", "e e b")]

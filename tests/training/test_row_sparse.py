@@ -13,7 +13,7 @@ from charlm.model.kernels import sparse_rows
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 from charlm.training.loop import step as step_module
-from charlm.training.loop.gradients import gradient_values
+from charlm.training.loop.step import gradient_values
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import build_recipe
 

@@ -45,12 +45,10 @@ from charlm.model.outputs.composed import ComposedSoftmax
 from charlm.model.outputs.mixture import MixtureOfSoftmaxes
 from charlm.model.outputs.softmax import Softmax
 from charlm.runtime import FAST_GPU
-from charlm.training.loop.gradients import gradient_values, shorten, total_norm
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Progress
-from charlm.training.loop.step import update
-from charlm.training.recipe.batches import Batch
-from charlm.training.recipe.batching import StreamBatching
+from charlm.training.loop.step import gradient_values, shorten, total_norm, update
+from charlm.training.recipe.batching import Batch, StreamBatching
 from charlm.training.recipe.criteria import CrossEntropy, SelfNormalised
 
 if TYPE_CHECKING:

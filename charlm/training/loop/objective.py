@@ -10,7 +10,7 @@ from charlm.model.contract import State
 from charlm.model.language_model import LanguageModel
 from charlm.runtime import autocast
 from charlm.text.vocabulary.vocabulary import Inventory
-from charlm.training.recipe.batches import Batch
+from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.penalties import PastDecoder, activation_penalty, temporal_penalty
 from charlm.training.recipe.recipe import Recipe
 

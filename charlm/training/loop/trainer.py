@@ -26,7 +26,7 @@ from charlm.training.loop.step import EagerStep, Step
 from charlm.training.loop.validation import validation_chunks
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.averaging import Averages
-from charlm.training.recipe.batches import Batch, Source
+from charlm.training.recipe.batching import Batch, Source
 from charlm.training.recipe.recipe import Recipe
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.training.loop.gradients import gradient_values, shorten, total_norm
+from charlm.training.loop.step import gradient_values, shorten, total_norm
 
 DENSE = torch.tensor([[0.0, 0.0], [3.0, -1.0], [0.0, 0.0], [0.5, 2.0], [0.0, 4.0]])
 TWICE = ([3, 1, 4, 1], [[0.5, 2.0], [1.0, 0.0], [0.0, 4.0], [2.0, -1.0]])  # row 1 twice

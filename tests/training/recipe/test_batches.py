@@ -7,8 +7,7 @@ import torch
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
-from charlm.training.recipe.batches import Batch, Source
-from charlm.training.recipe.batching import StreamBatches, StreamBatching
+from charlm.training.recipe.batching import Batch, Source, StreamBatches, StreamBatching
 
 N_WORDS = 130  # ids of a text without a word twice tell their places
 SHAPES = [(1, 1, 1), (1, 20, 35), (3, 20, 35), (5, 4, 1), (97, 4, 7), (101, 20, 35), (128, 20, 3)]

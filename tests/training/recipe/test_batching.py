@@ -8,8 +8,7 @@ from charlm.errors import DataError
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
-from charlm.training.recipe.batches import Batch, Batches, Source
-from charlm.training.recipe.batching import SentenceBatching, StreamBatching
+from charlm.training.recipe.batching import Batch, Batches, SentenceBatching, Source, StreamBatching
 
 N_WORDS = 40
 LENGTHS = [3, 1, 7, 2, 2, 5, 0, 4, 1, 6]  # words of the sentences

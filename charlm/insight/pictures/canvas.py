@@ -18,6 +18,7 @@ from charlm.text.io.files import write_bytes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 BLUE, VERMILION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 SKY, ORANGE, BLACK, GREY = "#56b4e9", "#e69f00", "#000000", "#777777"
@@ -25,6 +26,7 @@ COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 DOTS_PER_INCH = 160
+EACH = "each"  # of points too many for the page, which shows what is made of them
 FORMATS = (".png", ".svg")
 # Where labels stand within a decade, by the largest ratio of an axis' ends.
 STEPS = (
@@ -43,6 +45,7 @@ class Drawn:
     figure: "Figure"
     header: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
+    points: Sequence[tuple["Line2D", Sequence[str]]] = ()  # what is told of each point of a line
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def draw(subject: Subject) -> Drawn:
     several = len(subject.names) > 1
     title = f"Learning curve{'s' if several else f' of {subject.name}'}"
     figure, axes = blank(title=title)
-    rows = []
+    rows, points = [], []
     for number, (member, history) in enumerate(
         zip(subject.members, subject.histories, strict=True)
     ):
@@ -32,7 +32,7 @@ def draw(subject: Subject) -> Drawn:
             ("valid_ppl", shown, style.colour, "-", style.marker),
             ("train_ppl", "training, with dropout", training, ":", alone),
         ):
-            axes.plot(
+            (line,) = axes.plot(
                 epochs,
                 [record[key] for record in history],
                 dashes,
@@ -41,6 +41,10 @@ def draw(subject: Subject) -> Drawn:
                 markersize=4,
                 label=f"{labelled(member.name)}: {label}" if several else label,
             )
+            told = (
+                f"{member.name}, {label.partition(',')[0]}" if several else label.partition(",")[0]
+            )
+            points.append((line, [f"{told}, {r['epoch']}: {shown_ppl(r[key])}" for r in history]))
         rows += [
             (member.name, r["epoch"], float(r["train_ppl"]), float(r["valid_ppl"])) for r in history
         ]
@@ -48,4 +52,4 @@ def draw(subject: Subject) -> Drawn:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     plain_numbers(axes)
     axes.legend(fontsize=9)
-    return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows)
+    return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows, points)

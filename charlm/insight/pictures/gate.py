@@ -14,6 +14,7 @@ from charlm.insight.gates import FREQUENT, GateProfile
 from charlm.insight.pictures.canvas import (
     BLACK,
     BLUE,
+    EACH,
     ORANGE,
     VERMILION,
     Drawn,
@@ -63,7 +64,10 @@ def draw(subject: Subject) -> Drawn:
 
 
 def _draw_gates(axes: "Axes", found: GateProfile) -> None:
-    axes.plot(found.ranks, found.gates_N, ".", color=BLUE, markersize=3, alpha=0.35, label="a word")
+    (each,) = axes.plot(
+        found.ranks, found.gates_N, ".", color=BLUE, markersize=3, alpha=0.35, label="a word"
+    )
+    each.set_gid(EACH)
     middles, medians = by_rank(found.gates_N, np.median)
     correlation, frequent = map(_signed, (found.correlation, found.correlation_frequent))
     axes.plot(

@@ -4,6 +4,7 @@ On the upper axis two good models lie on each other; the lower one tells them ap
 `<unk>` are no place on a scale: their points are joined to nothing.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 NAN = float("nan")
 APART = (END_WORD, UNK_WORD)
@@ -49,13 +51,16 @@ def draw_bands(
     text = f"{reading.question.split} text, {n_tokens:,} tokens, state carried"
     text += f"; {hidden} is not shown" if hidden else ""
     set_title(top, f"{title}\n{text}")
+    points = []
     for number, name in enumerate(systems):
         style = style_of(number, is_baseline=number == len(systems) - 1)
         ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]
-        _draw_line(top, ppls, bands=bands, style=style, label=labelled(name))
+        line = _draw_line(top, ppls, bands=bands, style=style, label=labelled(name))
         firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
         more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
-        _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
+        below = _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
+        points.append((line, _told(ppls, "{:,.2f}", bands=bands, name=name)))
+        points.append((below, _told(more, "{:+.1f} %", bands=bands, name=name)))
     labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
     bottom.set_xticks(range(len(bands)), labels, fontsize=8)
     bottom.set(
@@ -66,16 +71,23 @@ def draw_bands(
     top.legend(fontsize=9)
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
-    return Drawn(figure, ("band", "n_tokens", "share", *systems), rows)
+    return Drawn(figure, ("band", "n_tokens", "share", *systems), rows, points)
 
 
 def _draw_line(
     axes: "Axes", values: Sequence[float], *, bands: Sequence[Band], style: Style, label: str
-) -> None:
+) -> "Line2D":
     places = list(range(len(bands)))
     joined = [
         NAN if band.name in APART else value for band, value in zip(bands, values, strict=True)
     ]
     axes.plot(places, joined, style.dashes, color=style.colour)
     axes.plot([], [], style.dashes, color=style.colour, marker=style.marker, label=label)
-    axes.plot(places, values, style.marker, color=style.colour, markersize=5)
+    (points,) = axes.plot(places, values, style.marker, color=style.colour, markersize=5)
+    return points
+
+
+def _told(values: Sequence[float], form: str, *, bands: Sequence[Band], name: str) -> list[str]:
+    """Of each point that is drawn."""
+    pairs = zip(bands, values, strict=True)
+    return [f"{name}, {band.name}: {form.format(v)}" for band, v in pairs if not math.isnan(v)]

@@ -2,65 +2,42 @@
 
 function gates(data) {
   const parts = [];
-  for (const layer of data.transform || []) {
-    const total = layer.counts.reduce((a, b) => a + b, 0) || 1;
-    const n = layer.counts.length;
-    const story = `${layer.n_switching} of ${layer.n_dimensions} dimensions are nearly closed (below 0.1) on some word and nearly open (above 0.9) on another${layer.n_switching ? ": there the gate depends on the word" : ""}.`;
-    parts.push(el("h3", {}, `Transform gate of highway layer ${layer.layer}`), histogram({
-      values: layer.counts.map((count) => count / total), number: layer.layer - 1,
-      labels: layer.counts.map((_, bin) => String(+(bin / n).toFixed(3))),
-      x: "gate: 0 carries a number on, 1 makes it anew", y: "share of values", isFlat: true,
-      caption: `Mean ${layer.mean.toFixed(2)}. ${story}`, alt: `Histogram of the transform gate, mean ${layer.mean.toFixed(2)}. ${story}`,
-    }));
-  }
+  if (data.transform) parts.push(...transform(data.transform));
   if (data.gate) parts.push(...mixture(data.gate));
   if (parts.length) section("gates", "Gates", ...parts);
 }
 
-function mixture(gate) {
-  const signed = (value) => (value === null ? "undefined" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`);
-  const labels = gate.ranks.map((rank) => Math.round(rank).toLocaleString("en"));
-  const story = `Spearman’s ρ of gate and frequency rank: ${signed(gate.gate_rank_spearman)} over ${shown(gate.n_words)} words, ${signed(gate.gate_rank_spearman_frequent)} over the 1,000 most frequent. <unk> has ${shown(gate.unk_gate)}, above ${gate.unk_percentile.toFixed(0)} % of the words; the mean is ${shown(gate.gate_mean)}.`;
+function transform(layers) {
+  const stories = layers.map((layer) => `Layer ${layer.layer}: mean ${layer.mean.toFixed(2)}. ${layer.n_switching} of ${layer.n_dimensions} dimensions are nearly closed (below 0.1) on some word and nearly open (above 0.9) on another${layer.n_switching ? ": there the gate depends on the word" : ""}.`);
+  const n = layers[0].counts.length;
+  const share = ({ counts }, bin) => `${(100 * counts[bin] / (counts.reduce((a, b) => a + b, 0) || 1)).toFixed(2)} %`;
+  const rows = layers[0].counts.map((_, bin) => [`${+(bin / n).toFixed(3)} to ${+((bin + 1) / n).toFixed(3)}`, ...layers.map((layer) => share(layer, bin))]);
+  const header = ["gate", ...layers.map(({ layer }) => `layer ${layer}, share of values`)];
   return [
-    el("h3", {}, "How much of a word’s vector comes from its spelling"),
-    el("p", { id: "gate-story" }, story),
-    lineChart({
-      labels, series: [{ name: "median gate", number: 0, values: gate.gates }],
-      isLog: true, x: "frequency rank", y: "gate", alt: `Median gate by frequency rank. ${story}`,
-    }),
-    lineChart({
-      labels, zero: true, x: "frequency rank", y: "mean norm",
-      series: [
-        { name: "vector of the word", number: 0, values: gate.word_norms },
-        { name: "vector of the spelling", number: 1, values: gate.char_norms },
-      ],
-      caption: `A small gate need not say that spelling counts little: its vector may be longer. Means: word ${shown(gate.word_norm_mean)}, spelling ${shown(gate.char_norm_mean)}.`,
-      alt: "Mean norms of the vectors of words and of spellings by frequency rank.",
-    }),
+    el("h3", {}, "Transform gate of the highway"),
+    chart("transform", `Histogram of the transform gate. ${stories.join(" ")}`, stories.join(" "), table(header, rows)),
   ];
 }
 
-function bands(data, key, id, title, x, hidden) {
-  const { systems } = data[key];
-  const kept = data[key].bands.filter(([name]) => name !== hidden);
-  const series = systems.map((name, number) => ({
-    name, number, values: kept.map((band) => band[3][number]), isBase: number === systems.length - 1,
-  }));
-  const worse = series.map((each) => ({
-    ...each, values: each.values.map((value, index) => {
-      const first = series[0].values[index];
-      return value === null || first === null ? null : 100 * (value / first - 1);
-    }),
-  }));
-  const labels = kept.map(([name]) => name);
-  const apart = ["</s>", "<unk>"];
-  const hasTable = true;
-  const tokens = data[key].bands.map(([name, n, share, ppls]) => [name, shown(n), `${(100 * share).toFixed(2)} %`, ...ppls.map(shown)]);
-  section(id, title,
-    lineChart({ labels, series, hasTable, isLog: true, apart, x, y: "perplexity", alt: `${title}: perplexity of ${systems.join(", ")}.` }),
-    el("h3", {}, "How much higher than ", bdi(systems[0]), ", in per cent"),
-    lineChart({ labels, series: worse, hasTable, apart, x, y: "% higher", alt: `${title}: per cent above ${systems[0]}.` }),
-    el("details", {}, el("summary", {}, "The numbers"), table([x, "tokens", "share", ...systems], tokens)));
+function mixture(gate) {
+  const signed = (value) => (value === null ? "undefined" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`);
+  const story = `Spearman’s ρ of gate and frequency rank: ${signed(gate.gate_rank_spearman)} over ${shown(gate.n_words)} words, ${signed(gate.gate_rank_spearman_frequent)} over the 1,000 most frequent. <unk> has ${shown(gate.unk_gate)}, above ${gate.unk_percentile.toFixed(0)} % of the words; the mean is ${shown(gate.gate_mean)}.`;
+  const caption = `A small gate need not say that spelling counts little: its vector may be longer. Means: word ${shown(gate.word_norm_mean)}, spelling ${shown(gate.char_norm_mean)}.`;
+  const columns = [gate.gates, gate.word_norms, gate.char_norms];
+  const rows = gate.ranks.map((rank, bin) => [shown(Math.round(rank)), ...columns.map((values) => shown(values[bin]))]);
+  const header = ["frequency rank", "median gate", "mean norm of words", "of spellings"];
+  return [
+    el("h3", {}, "How much of a word’s vector comes from its spelling"),
+    el("p", { id: "gate-story" }, story),
+    chart("gate", `Median gate by frequency rank, and mean norms of the vectors of words and of spellings. ${story}`, caption, table(header, rows)),
+  ];
+}
+
+function bands(data, key, title, x) {
+  const { systems, bands: listed } = data[key];
+  const rows = listed.map(([name, n, share, ppls]) => [name, shown(n), `${(100 * share).toFixed(2)} %`, ...ppls.map(shown)]);
+  const alt = `${title}: perplexity of ${systems.join(", ")}; below, per cent above ${systems[0]}.`;
+  section(key, title, chart(key, alt, "", table([x, "tokens", "share", ...systems], rows)));
 }
 
 /** Of a sentence, by its first word that has one; the words themselves are kept apart from it. */
@@ -140,8 +117,8 @@ function build() {
   if (data.neighbours) neighbours(data);
   maps(data);
   gates(data);
-  if (data.bands) bands(data, "bands", "bands", "By frequency", "occurrences in the training text", "");
-  if (data.positions) bands(data, "positions", "positions", "By position in the sentence", "position", "</s>");
+  if (data.bands) bands(data, "bands", "By frequency", "occurrences in the training text");
+  if (data.positions) bands(data, "positions", "By position in the sentence", "position");
   if (data.sentences) sentences(data);
   if (data.card) card(data);
   if (data.missing.length) missing(data);

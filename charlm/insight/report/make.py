@@ -9,6 +9,7 @@ from pathlib import Path
 from charlm.errors import ConfigError, DataError
 from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw, require_picture
 from charlm.insight.pictures.subject import Subject
+from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.insight.report_options import ReportOptions
@@ -136,7 +137,8 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
 def _write_page(subject: Subject, out: Path, *, written: _Written) -> None:
     subject.check()
     content = content_of(subject)
-    write_bytes(out, page(content.sections), through_links=True)
+    charts = charts_of(subject, content.sections)
+    write_bytes(out, page(content.sections, charts=charts), through_links=True)
     written.files.append(out)
     for section, reason in content.missing:
         written.missing.setdefault(reason, []).append(section)

@@ -1,3 +1,4 @@
+"use strict";
 // A map of words or n-grams on a canvas: hover, zoom, pan, and a search that marks what it finds.
 
 const SIDE = 10000; // of the square that places lie in

@@ -22,6 +22,10 @@ function shown(value) {
   return size >= 1 ? value.toFixed(2) : Number(value.toPrecision(3)).toString();
 }
 
+function shownOr(value, nothing) {
+  return value === null ? nothing : shown(value);
+}
+
 const NUMERIC = /^[−\-–]?[\d.,]*( %| n-grams)?$/;
 
 function textOf(cell) {
@@ -88,19 +92,22 @@ function results(data) {
     el("details", {}, el("summary", {}, "Signatures: what every figure depends on"), el("ul", {}, ...signatures)));
 }
 
+/** The chart of that name, drawn for a wide window and a narrow one, with its numbers as a table. */
+function chart(name, alt, caption, numbers) {
+  const place = el("div", { class: "chart", role: "img", "aria-label": alt }, document.getElementById(`chart-${name}`).content);
+  const figure = el("figure", {}, place);
+  if (caption) figure.append(el("figcaption", {}, caption));
+  figure.append(el("details", {}, el("summary", {}, "The numbers"), numbers));
+  return figure;
+}
+
 function curves(data) {
   const epochs = [...new Set(data.curves.flatMap((run) => run.epochs))].sort((a, b) => a - b);
-  const line = (run, key) => epochs.map((epoch) => run[key][run.epochs.indexOf(epoch)] ?? null);
-  const several = data.curves.length > 1;
-  const series = data.curves.flatMap((run, number) => [
-    { name: several ? `${run.name}, validation` : "validation", number, values: line(run, "valid") },
-    { name: several ? `${run.name}, training` : "training, with dropout", number: several ? number : 1, values: line(run, "train"), dash: 2, plain: true },
-  ]);
+  const at = (run, key, epoch) => shownOr(run[key][run.epochs.indexOf(epoch)] ?? null, "–");
   const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
-  section("curves", "Learning", lineChart({
-    labels: epochs.map(String), series, isLog: true, x: "epoch", y: "perplexity", caption: best,
-    alt: `Perplexity by epoch. ${best}`,
-  }));
+  const header = ["epoch", ...data.curves.flatMap(({ name }) => [`${name}, validation`, `${name}, training with dropout`])];
+  const rows = epochs.map((epoch) => [String(epoch), ...data.curves.flatMap((run) => [at(run, "valid", epoch), at(run, "train", epoch)])]);
+  section("curves", "Learning", chart("curves", `Perplexity by epoch. ${best}`, best, table(header, rows)));
 }
 
 function neighbours(data) {
@@ -174,10 +181,6 @@ function percent(shares) {
 
 function kindLegend(kinds) {
   const classes = { other: "cb", prefix: "c1", suffix: "c0", hyphenated: "c5" };
-  const item = (kind) => {
-    const sample = svg("svg", { width: 12, height: 12, "aria-hidden": "true", class: classes[kind] });
-    sample.append(svg("rect", { width: 12, height: 12, class: "fill" }));
-    return el("li", {}, sample, kind);
-  };
+  const item = (kind) => el("li", {}, el("span", { class: `swatch ${classes[kind]}` }), kind);
   return el("ul", { class: "legend" }, ...kinds.map(item));
 }

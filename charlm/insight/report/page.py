@@ -13,14 +13,17 @@ from importlib.resources import files
 
 Json = dict[str, object]
 
-SCRIPTS = ("charts.js", "map.js", "page.js", "build.js")
+SCRIPTS = ("map.js", "page.js", "build.js")
 # `</script>` and `<!--` end or change a block wherever they stand; the last two end lines in old
 # JavaScript. JSON knows all of them as escapes.
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}"}
 
 
-def page(content: Json) -> bytes:
-    """The file, in UTF-8; half surrogates, as of a folder's name that is no UTF-8, are escaped."""
+def page(content: Json, *, charts: str = "") -> bytes:
+    """The file, in UTF-8; `charts` are the templates of its charts.
+
+    Half surrogates, as of a folder's name that is no UTF-8, are escaped.
+    """
     style = _resource("page.css")
     script = "\n".join(map(_resource, SCRIPTS))
     policy = (
@@ -32,6 +35,7 @@ def page(content: Json) -> bytes:
         "title": html.escape(str(content["title"])),
         "style": style,
         "script": script,
+        "charts": charts,
         "data": json_block(content),
     }
     template = _resource("page.html")

@@ -124,7 +124,7 @@ class Watched:
         self.stopped: list[str] = []
         self.page.on("requestfailed", lambda request: self.stopped.append(request.failure))
         self.page.goto(address)
-        self.page.wait_for_selector(".chart svg")
+        self.page.wait_for_selector(".chart")
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from charlm.insight.pictures import (
     filter,
     gate,
     ngrams,
-    positions,
     transform,
     words,
 )
@@ -26,8 +25,8 @@ PICTURES: dict[str, Callable[[Subject], Drawn]] = {
     "transform": transform.draw,
     "gate": gate.draw,
     "curves": curves.draw,
-    "bands": bands.draw,
-    "positions": positions.draw,
+    "bands": bands.draw_by_frequency,
+    "positions": bands.draw_by_position,
 }
 OF_A_TEXT = ("bands", "positions")  # the others look into the run alone
 

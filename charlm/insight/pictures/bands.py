@@ -1,21 +1,125 @@
-"""Perplexity by frequency band: where a character model wins against a word model and KN.
+"""Perplexity over bands of a text, one line a system, and below how much more than the first run's.
 
-A line's points do not average to its perplexity; their logarithms do, by share of tokens.
+By frequency it shows where a character model wins against a word model and Kneser–Ney; by position
+what a model that carries its state has at the start: Kneser–Ney knows nothing before the first
+word, nor does the first run where it reads every sentence on its own. A line's points do not
+average to its perplexity; their logarithms do, by share of tokens.
+
+On the upper axis two good models lie on each other; the lower one tells them apart. `</s>` and
+`<unk>` are no place on a scale: their points are joined to nothing.
 """
 
-from charlm.insight.perplexity_bands import by_frequency
-from charlm.insight.pictures.canvas import Drawn
-from charlm.insight.pictures.lines import draw_bands
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from charlm.insight.perplexity_bands import by_frequency, by_position, position_systems
+from charlm.insight.pictures.canvas import (
+    Drawn,
+    Style,
+    labelled,
+    plain_numbers,
+    set_title,
+    style_of,
+)
 from charlm.insight.pictures.subject import Subject
+from charlm.insight.surprisal import TextReading
+from charlm.scoring.evaluation.comparison.frequency_bands import Band
+from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+NAN = float("nan")
+APART = (END_WORD, UNK_WORD)
 
 
-def draw(subject: Subject) -> Drawn:
+def draw_by_frequency(subject: Subject) -> Drawn:
     """Of all runs with the first one's words, and Kneser–Ney."""
     reading = subject.reading
-    return draw_bands(
+    return _draw(
         by_frequency(reading),
         systems=reading.systems,
         reading=reading,
         title="Perplexity by how frequent the predicted word is",
         xlabel="occurrences in the training text",
     )
+
+
+def draw_by_position(subject: Subject) -> Drawn:
+    """Of all runs with the first one's words, the first also by sentence, and Kneser–Ney."""
+    reading = subject.reading
+    return _draw(
+        by_position(reading),
+        systems=position_systems(reading),
+        reading=reading,
+        title="Perplexity by position in the sentence",
+        xlabel="position of the predicted word",
+        hidden=END_WORD,
+    )
+
+
+def _draw(
+    bands: Sequence[Band],
+    *,
+    systems: Sequence[str],
+    reading: TextReading,
+    title: str,
+    xlabel: str,
+    hidden: str = "",
+) -> Drawn:
+    """Perplexity of each of `systems` in each band; the last of them is the grey one.
+
+    The band `hidden` stands in the table alone: it would press the others together.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 6.0), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    n_tokens = sum(band.n_tokens for band in bands)
+    rows = [(band.name, band.n_tokens, band.share, *band.ppls) for band in bands]
+    bands = [band for band in bands if band.name != hidden]
+    text = f"{reading.question.split} text, {n_tokens:,} tokens, state carried"
+    text += f"; {hidden} is not shown" if hidden else ""
+    set_title(top, f"{title}\n{text}")
+    points = []
+    for number, name in enumerate(systems):
+        style = style_of(number, is_baseline=number == len(systems) - 1)
+        ppls = [NAN if ppl is None else ppl for ppl in (b.ppls[number] for b in bands)]
+        line = _draw_line(top, ppls, bands=bands, style=style, label=labelled(name))
+        firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
+        more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
+        below = _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
+        points.append((line, _told(ppls, "{:,.2f}", bands=bands, name=name)))
+        points.append((below, _told(more, "{:+.1f} %", bands=bands, name=name)))
+    labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
+    bottom.set_xticks(range(len(bands)), labels, fontsize=8)
+    bottom.set(
+        xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"% above {labelled(systems[0])}"
+    )
+    top.set_ylabel("perplexity")
+    plain_numbers(top)
+    top.legend(fontsize=9)
+    for axes in (top, bottom):
+        axes.grid(alpha=0.25)
+    return Drawn(figure, ("band", "n_tokens", "share", *systems), rows, points)
+
+
+def _draw_line(
+    axes: "Axes", values: Sequence[float], *, bands: Sequence[Band], style: Style, label: str
+) -> "Line2D":
+    places = list(range(len(bands)))
+    joined = [
+        NAN if band.name in APART else value for band, value in zip(bands, values, strict=True)
+    ]
+    axes.plot(places, joined, style.dashes, color=style.colour)
+    axes.plot([], [], style.dashes, color=style.colour, marker=style.marker, label=label)
+    (points,) = axes.plot(places, values, style.marker, color=style.colour, markersize=5)
+    return points
+
+
+def _told(values: Sequence[float], form: str, *, bands: Sequence[Band], name: str) -> list[str]:
+    """Of each point that is drawn."""
+    pairs = zip(bands, values, strict=True)
+    return [f"{name}, {band.name}: {form.format(v)}" for band, v in pairs if not math.isnan(v)]

@@ -4,10 +4,17 @@ A colour is a run's; of one run alone training has its own, as in the run's curv
 Perplexities of runs with other words do not compare; the legend says how many words each has.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from charlm.insight.pictures.canvas import Drawn, blank, labelled, plain_numbers, style_of
 from charlm.insight.pictures.subject import Subject
 from charlm.run.curve import TRAINING
 from charlm.run.history import best_record, shown_ppl
+from charlm.scoring.evaluation.comparison.runs import Contender
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 def draw(subject: Subject) -> Drawn:
@@ -21,30 +28,7 @@ def draw(subject: Subject) -> Drawn:
     for number, (member, history) in enumerate(
         zip(subject.members, subject.histories, strict=True)
     ):
-        style = style_of(number)
-        epochs = [record["epoch"] for record in history]
-        best = best_record(history)
-        lowest, n_words = shown_ppl(best["valid_ppl"]), member.inventory.n_words
-        shown = f"validation, best {lowest} (V = {n_words:,})"
-        alone = "." if len(epochs) == 1 else None
-        training = style.colour if several else TRAINING
-        for key, label, colour, dashes, marker in (
-            ("valid_ppl", shown, style.colour, "-", style.marker),
-            ("train_ppl", "training, with dropout", training, ":", alone),
-        ):
-            (line,) = axes.plot(
-                epochs,
-                [record[key] for record in history],
-                dashes,
-                color=colour,
-                marker=marker,
-                markersize=4,
-                label=f"{labelled(member.name)}: {label}" if several else label,
-            )
-            told = (
-                f"{member.name}, {label.partition(',')[0]}" if several else label.partition(",")[0]
-            )
-            points.append((line, [f"{told}, {r['epoch']}: {shown_ppl(r[key])}" for r in history]))
+        points += _draw_run(axes, member, history=history, number=number if several else None)
         rows += [
             (member.name, r["epoch"], float(r["train_ppl"]), float(r["valid_ppl"])) for r in history
         ]
@@ -53,3 +37,33 @@ def draw(subject: Subject) -> Drawn:
     plain_numbers(axes)
     axes.legend(fontsize=9)
     return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows, points)
+
+
+def _draw_run(
+    axes: "Axes", member: Contender, *, history: list[dict[str, Any]], number: int | None
+) -> list[tuple["Line2D", list[str]]]:
+    """Both lines of a run, with what is told of their points; `number` is None of a run alone."""
+    style = style_of(number or 0)
+    best = shown_ppl(best_record(history)["valid_ppl"])
+    epochs = [record["epoch"] for record in history]
+    alone = "." if len(epochs) == 1 else None
+    points = []
+    lowest = f"best {best} (V = {member.inventory.n_words:,})"
+    training = TRAINING if number is None else style.colour
+    for key, name, more, colour, dashes, marker in (
+        ("valid_ppl", "validation", lowest, style.colour, "-", style.marker),
+        ("train_ppl", "training", "with dropout", training, ":", alone),
+    ):
+        label = f"{name}, {more}"
+        (line,) = axes.plot(
+            epochs,
+            [record[key] for record in history],
+            dashes,
+            color=colour,
+            marker=marker,
+            markersize=4,
+            label=label if number is None else f"{labelled(member.name)}: {label}",
+        )
+        told = name if number is None else f"{member.name}, {name}"
+        points.append((line, [f"{told}, {r['epoch']}: {shown_ppl(r[key])}" for r in history]))
+    return points

@@ -1,8 +1,8 @@
 """What every format of lists promises; tests hold each listed one to it.
 
 Reading and writing stream: a list is handed on when it is complete, and nothing keeps the others.
-What is read and written again without new scores is the same bytes; with them, every field that was
-there before is.
+What is read and written again without new scores is the same bytes, of JSON the same values; with
+them, every field that was there before is.
 """
 
 from abc import ABC, abstractmethod

@@ -6,16 +6,24 @@ bonus for length); its parts are not written. The whole file is in memory, since
 
 import re
 
-from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
-from charlm.nbest.formats.json_records import Entry, Record, first_keys, keyed, scores_of, words_in
-from charlm.nbest.formats.json_text import Json, elements, members
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Block,
+    Candidate,
+    JsonFormat,
+    Record,
+    Unfolded,
+    first_keys,
+    keyed,
+    objects_in,
+    required_key,
+)
+from charlm.nbest.formats.json_values import Json, dumped, optional_words, scores_of, words_in
 
 MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 
 
-class Espnet1Format(ObjectsFormat):
+class Espnet1Format(JsonFormat):
     """The feature is `score`, the text `rec_text`: `▁` begins a word, `<eos>` ends the sentence.
 
     The reference is `text`, which ESPnet writes into each hypothesis.
@@ -28,38 +36,35 @@ class Espnet1Format(ObjectsFormat):
         """The file is an object that begins with `utts`."""
         return first_keys(sample.lines)[:1] == ("utts",)
 
-    def unfold(self, text: str, value: Json) -> list[Entry] | None:
-        """The members of `utts`."""
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The members of `utts`; what stands beside it stays there."""
         if not isinstance(value, dict) or "utts" not in value:
             return None
-        return keyed(text, value["utts"], start=members(text)["utts"].start)
+        members = [f"{dumped(name)}: {dumped(each)}" for name, each in value.items()]
+        at = list(value).index("utts")
+        head = ", ".join([*members[:at], '"utts": '])
+        tail = ", ".join(["", *members[at + 1 :]])
+        return keyed(value["utts"], head=f"{{{head}", tail=f"{tail}}}\n")
 
-    def block(self, record: Record, number: int) -> Block:
+    def block(self, record: Record, source: Source) -> Block:
         """The hypotheses in `output`.
 
         Raises:
             DataError: no array there, a hypothesis without `rec_text`, or a score that is none.
         """
-        found = record.value.get("output")
-        if not isinstance(found, list):
-            raise DataError(
-                f"{record.place}: found no array 'output' for {record.key[:80]!r}; expected the "
-                "hypotheses of ESPnet's recognition"
+        expected = "the hypotheses of ESPnet's recognition"
+        found = objects_in(record, "output", member="rec_text", what=expected)
+        candidates = [
+            Candidate(
+                ("output", i),
+                recognised(words_in(each.get("rec_text"), f"{where}: 'rec_text'")),
+                scores_of(each, "score", where=where),
             )
-        if not record.key:
-            raise DataError(f"{record.place}: found an empty id; expected that of an utterance")
-        spans = elements(record.text, members(record.text)["output"].start)
-        candidates, reference = [], None
-        for rank, (each, span) in enumerate(zip(found, spans, strict=True), 1):
-            where = f"{record.place}: hypothesis {rank}"
-            if not isinstance(each, dict):
-                raise DataError(f"{where}: found no object; expected one with 'rec_text'")
-            features = scores_of(each, "score", where=where)
-            words = recognised(words_in(each.get("rec_text"), f"{where}: 'rec_text'"))
-            candidates.append(Candidate(span, words, features))
-            if reference is None and each.get("text") is not None:
-                reference = words_in(each["text"], f"{where}: 'text'")
-        return Block(record.key, candidates, reference)
+            for i, (each, where) in enumerate(found)
+        ]
+        references = (optional_words(each, "text", where) for each, where in found)
+        reference = next((words for words in references if words is not None), None)
+        return Block(required_key(record), candidates, reference)
 
 
 def recognised(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ texts (`tokenizer.batch_decode`), not ids.
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat
-from charlm.nbest.formats.json_records import Record, first_keys, words_in
-from charlm.nbest.formats.json_text import Span, elements, members
+from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
+from charlm.nbest.formats.json_lists import Record, first_keys
+from charlm.nbest.formats.json_values import optional_words, words_in
 
 
 class HuggingFaceFormat(ArraysFormat):
@@ -22,7 +22,7 @@ class HuggingFaceFormat(ArraysFormat):
 
     name = "huggingface"
     weights = {"score": 1.0}
-    said_length_penalty = True
+    takes_length_penalty = True
     reference_key = "reference"
 
     def claims(self, sample: Sample) -> bool:
@@ -35,10 +35,9 @@ class HuggingFaceFormat(ArraysFormat):
 
     def reference(self, record: Record) -> tuple[str, ...] | None:
         """The member `reference`."""
-        said = record.value.get(self.reference_key)
-        return None if said is None else words_in(said, f"{record.place}: 'reference'")
+        return optional_words(record.value, self.reference_key, record.place)
 
-    def texts(self, record: Record) -> tuple[list[tuple[str, ...]], tuple[Span, ...]]:
+    def texts(self, record: Record) -> Texts:
         """The sequences.
 
         Raises:
@@ -52,8 +51,7 @@ class HuggingFaceFormat(ArraysFormat):
                 f"{record.place}: found a sequence that is no text; expected texts; decode the ids "
                 "with tokenizer.batch_decode(…, skip_special_tokens=True)"
             )
-        words = [
-            words_in(each, f"{record.place}: hypothesis {i}") for i, each in enumerate(found, 1)
+        return [
+            (("sequences", i), words_in(each, f"{record.place}: hypothesis {i + 1}"))
+            for i, each in enumerate(found)
         ]
-        spans = elements(record.text, members(record.text)["sequences"].start)
-        return words, tuple(spans)

@@ -6,9 +6,9 @@ is one array and in memory as a whole; objects on lines of their own are read on
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_arrays import ArraysFormat
-from charlm.nbest.formats.json_records import Record, first_keys, words_in
-from charlm.nbest.formats.json_text import Json, Span, elements, members
+from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
+from charlm.nbest.formats.json_lists import Record, Slot, first_keys
+from charlm.nbest.formats.json_values import Json, words_in
 
 EMPTY = ("<UNK>",)  # what an empty text is written as
 
@@ -36,27 +36,27 @@ class HyporadiseFormat(ArraysFormat):
         said = record.value.get(self.reference_key)
         return None if said is None else _words(said, f"{record.place}: 'output'")
 
-    def texts(self, record: Record) -> tuple[list[tuple[str, ...]], tuple[Span, ...]]:
+    def texts(self, record: Record) -> Texts:
         """The inputs.
 
         Raises:
             DataError: none, or the others as one text, in which they cannot be told apart.
         """
-        value, at = record.value, members(record.text)
-        first, key = [], "input"
-        if "input1" in value:
-            first, key = [(value["input1"], at["input1"])], "input2"
-        rest = value.get(key)
-        if not isinstance(rest, list):
+        is_split = "input1" in record.value
+        key = "input2" if is_split else "input"
+        others = record.value.get(key)
+        if not isinstance(others, list):
             raise DataError(
                 f"{record.place}: found no array {key!r}; expected the hypotheses, each a text of "
                 "its own"
             )
-        found = [*first, *zip(rest, elements(record.text, at[key].start), strict=True)]
-        words = [
-            _words(each, f"{record.place}: hypothesis {i}") for i, (each, _) in enumerate(found, 1)
+        found: list[tuple[Slot, Json]] = [((key, i), each) for i, each in enumerate(others)]
+        if is_split:
+            found.insert(0, (("input1", None), record.value["input1"]))
+        return [
+            (slot, _words(each, f"{record.place}: hypothesis {i}"))
+            for i, (slot, each) in enumerate(found, 1)
         ]
-        return words, tuple(span for _, span in found)
 
 
 def _words(value: Json, where: str) -> tuple[str, ...]:

@@ -6,23 +6,23 @@ Scores are natural logs of the recogniser. The whole file is in memory, since it
 import re
 
 from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
-from charlm.nbest.formats.json_records import (
-    Entry,
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Block,
+    Candidate,
+    JsonFormat,
     Record,
+    Unfolded,
     first_keys,
     keyed,
-    refuse_double,
-    scores_of,
-    words_in,
+    required_key,
 )
-from charlm.nbest.formats.json_text import Json, pairs
+from charlm.nbest.formats.json_values import Json, optional_words, scores_of, words_in
 
 HYP = re.compile(r"hyp_([0-9]{1,9})")
 
 
-class MlmScoringFormat(ObjectsFormat):
+class MlmScoringFormat(JsonFormat):
     """The feature is `score`, ranks are the numbers of the keys; `ref` is the reference.
 
     Re-ranked, the best hypothesis goes to `hyp_1`. Members of other names are left alone.
@@ -35,31 +35,25 @@ class MlmScoringFormat(ObjectsFormat):
         """The first utterance has a `hyp_1`."""
         return "hyp_1" in first_keys(sample.lines)[1:]
 
-    def unfold(self, text: str, value: Json) -> list[Entry] | None:
+    def unfold(self, value: Json) -> Unfolded | None:
         """Each member of the object is an utterance."""
-        return keyed(text, value)
+        return keyed(value)
 
-    def block(self, record: Record, number: int) -> Block:
+    def block(self, record: Record, source: Source) -> Block:
         """The members called `hyp_` and a number.
 
         Raises:
-            DataError: one that is no object, or has no text, or comes twice.
+            DataError: one that is no object, or has no text.
         """
-        if not record.key:
-            raise DataError(f"{record.place}: found an empty id; expected that of an utterance")
-        found = list(pairs(record.text))
-        refuse_double([key for key, _ in found], record.place)
-        candidates = []
-        for key, span in found:
-            matched, value = HYP.fullmatch(key), record.value[key]
+        key, candidates = required_key(record), []
+        for name, value in record.value.items():
+            matched = HYP.fullmatch(name)
             if matched is None:
                 continue
-            where = f"{record.place}: {key}"
+            where = f"{record.place}: {name}"
             if not isinstance(value, dict):
                 raise DataError(f"{where}: found no object; expected one with 'score' and 'text'")
-            features = scores_of(value, "score", where=where)
             words = words_in(value.get("text"), f"{where}: 'text'")
-            candidates.append(Candidate(span, words, features, int(matched[1])))
-        said = record.value.get("ref")
-        reference = None if said is None else words_in(said, f"{record.place}: 'ref'")
-        return Block(record.key, candidates, reference)
+            scores = scores_of(value, "score", where=where)
+            candidates.append(Candidate((name, None), words, scores, int(matched[1])))
+        return Block(key, candidates, optional_words(record.value, "ref", record.place))

@@ -4,14 +4,19 @@ A confidence is like a log-probability, but of no known scale (vosk-api, issue 6
 be tuned. Results come one after another, on one line or on many; an utterance has no id there.
 """
 
-from charlm.errors import DataError
-from charlm.nbest.format import Sample
-from charlm.nbest.formats.json_objects import Block, Candidate, ObjectsFormat
-from charlm.nbest.formats.json_records import Record, first_keys, running_id, scores_of, words_in
-from charlm.nbest.formats.json_text import elements, members
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Block,
+    Candidate,
+    JsonFormat,
+    Record,
+    first_keys,
+    objects_in,
+)
+from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 
 
-class VoskFormat(ObjectsFormat):
+class VoskFormat(JsonFormat):
     """The feature is `confidence`; the id is the member `id`, or the running number of the result.
 
     Partial results (`{"partial": …}`) are no lists and are passed on as they are.
@@ -27,7 +32,7 @@ class VoskFormat(ObjectsFormat):
             "partial" in keys and any('"alternatives"' in line for line in sample.lines)
         )
 
-    def block(self, record: Record, number: int) -> Block | None:
+    def block(self, record: Record, source: Source) -> Block | None:
         """The alternatives; None of a partial result.
 
         Raises:
@@ -35,18 +40,14 @@ class VoskFormat(ObjectsFormat):
         """
         if "partial" in record.value:
             return None
-        found = record.value.get("alternatives")
-        if not isinstance(found, list):
-            raise DataError(
-                f"{record.place}: found no array 'alternatives'; expected one; let the recogniser "
-                "give several (SetMaxAlternatives)"
+        expected = "one; let the recogniser give several (SetMaxAlternatives)"
+        found = objects_in(record, "alternatives", member="text", what=expected)
+        candidates = [
+            Candidate(
+                ("alternatives", i),
+                words_in(each.get("text"), where),
+                scores_of(each, "confidence", where=where),
             )
-        spans = elements(record.text, members(record.text)["alternatives"].start)
-        candidates = []
-        for rank, (each, span) in enumerate(zip(found, spans, strict=True), 1):
-            where = f"{record.place}: hypothesis {rank}"
-            if not isinstance(each, dict):
-                raise DataError(f"{where}: found no object; expected one with 'text'")
-            features = scores_of(each, "confidence", where=where)
-            candidates.append(Candidate(span, words_in(each.get("text"), where), features))
-        return Block(running_id(record.value, number, place=record.place), candidates)
+            for i, (each, where) in enumerate(found)
+        ]
+        return Block(said_id(record.value, record.place), candidates)

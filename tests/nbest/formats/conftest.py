@@ -1,6 +1,7 @@
 """Lists that are read from, and written to, nothing but memory."""
 
 import io
+import json
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -51,3 +52,27 @@ def write() -> Write:
         return "".join(piece.text for piece in pieces)
 
     return write
+
+
+class Digits(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+@pytest.fixture(scope="session")
+def values() -> Callable[[str], list[object]]:
+    """The JSON values of a text, members in their order and numbers as they are written."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=tuple, parse_int=Digits, parse_float=Digits, parse_constant=Digits
+    )
+
+    def values(text: str) -> list[object]:
+        found, text = [], text.removeprefix("\ufeff").strip(" \t\r\n")
+        while text:
+            value, end = decoder.raw_decode(text)
+            found.append(value)
+            text = text[end:].lstrip(" \t\r\n")
+        return found
+
+    return values

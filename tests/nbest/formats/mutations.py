@@ -1,7 +1,8 @@
 """Broken lists: seeds of every format, seeded ways to break them, and what must hold all the same.
 
 A broken list is either an error of one line that names the file, or lists whose every word stands
-in the file, that are written again as the same bytes, and that can be scored and re-ranked.
+in the file, that are written again as the same bytes (JSON: the same values, members in order and
+numbers digit by digit), and that can be scored and re-ranked.
 """
 
 import gzip
@@ -217,9 +218,31 @@ def outcome(name: str, path: Path, files: dict[str, bytes]) -> str:
     for piece in chosen.write([Rescored(each) for each in found], reranked=False):
         written[piece.name] = written.get(piece.name, "") + piece.text
     for file, content in files.items():
-        assert written.get(file, "").encode() == content, file
+        if name in JSON:
+            assert values(written[file]) == values(content.decode()), file
+        else:
+            assert written.get(file, "").encode() == content, file
     rescored(chosen, found)
     return "read"
+
+
+class Digits(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+def values(text: str) -> list[object]:
+    """The JSON values of a text, members in their order and numbers as they are written."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=tuple, parse_int=Digits, parse_float=Digits, parse_constant=Digits
+    )
+    found, text = [], text.removeprefix("\ufeff").strip(" \t\r\n")
+    while text:
+        value, end = decoder.raw_decode(text)
+        found.append(value)
+        text = text[end:].lstrip(" \t\r\n")
+    return found
 
 
 def stands(name: str, hypothesis: Hypothesis) -> bool:

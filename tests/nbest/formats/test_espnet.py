@@ -157,8 +157,11 @@ def test_data_json_has_pieces_marks_scores_and_references(read, write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"utts": {\n"u": {}}}', "a.list:2: found no array 'output' for 'u'; expected the"),
-        ('{"utts": {"u": {"output": [1]}}}', "a.list:1: hypothesis 1: found no object; expected"),
+        ('{"utts": {\n"u": {}}}', "a.list:1: 'u': found no array 'output'; expected the"),
+        (
+            '{"utts": {"u": {"output": [1]}}}',
+            "a.list:1: 'u': hypothesis 1: found no object; exp",
+        ),
         ('{"utts": {"u": {"output": [{}]}}}', "hypothesis 1: 'rec_text': found null; expected a"),
         (
             '{"utts": {"u": {"output": [{"rec_text": "", "score": "1"}]}}}',

@@ -42,36 +42,42 @@ def test_an_object_is_a_hypothesis(read) -> None:
     assert found[1].hypotheses[0].words == ()
 
 
-def test_scores_go_where_the_features_are(read, write) -> None:
-    assert write(JsonlFormat(), read(JsonlFormat(), NESTED), scores=[(-1.5, -2.0)]) == (
+def test_scores_go_where_the_features_are(read, write, values) -> None:
+    assert values(
+        write(JsonlFormat(), read(JsonlFormat(), NESTED), scores=[(-1.5, -2.0)])
+    ) == values(
         '{"id":"u","hyps":[{"text":"we know","am":-12.30,"lm":-4.1,"charlm":-1.500000},'
         '{"text":"we do", "am":-12.9, "charlm":-2.000000}],"ref":"we know"}\n'
     )
-    assert write(JsonlFormat(), read(JsonlFormat(), FLAT), scores=[(-1.5, -2.0), (-3.0,)]) == (
+    assert values(
+        write(JsonlFormat(), read(JsonlFormat(), FLAT), scores=[(-1.5, -2.0), (-3.0,)])
+    ) == values(
         '{"id": "u", "rank": 1, "text": "we know", "scores": {"am": -12.9, "charlm": -1.500000}}\n'
         '{"id": "u", "rank": 2, "text": "we do", "scores": {"charlm": -2.000000}}\n'
         '{"id": 7, "rank": 1, "text": "", "am": -3, "charlm": -3.000000}\n'
     )
 
 
-def test_reranked_objects_move_and_ranks_stay(read, write) -> None:
-    assert write(JsonlFormat(), read(JsonlFormat(), NESTED), orders=[(1, 0)]) == (
+def test_reranked_objects_move_and_ranks_stay(read, write, values) -> None:
+    assert values(write(JsonlFormat(), read(JsonlFormat(), NESTED), orders=[(1, 0)])) == values(
         '{"id":"u","hyps":[{"text":"we do", "am":-12.9},{"text":"we know","am":-12.30,"lm":-4.1}],'
         '"ref":"we know"}\n'
     )
     found = read(JsonlFormat(), FLAT)
-    assert write(JsonlFormat(), found, scores=[(-1.5, -2.0), (-3.0,)], orders=[(1, 0), (0,)]) == (
+    assert values(
+        write(JsonlFormat(), found, scores=[(-1.5, -2.0), (-3.0,)], orders=[(1, 0), (0,)])
+    ) == values(
         '{"id": "u", "rank": 1, "text": "we do", "scores": {"charlm": -2.000000}}\n'
         '{"id": "u", "rank": 2, "text": "we know", "scores": {"am": -12.9, "charlm": -1.500000}}\n'
         '{"id": 7, "rank": 1, "text": "", "am": -3, "charlm": -3.000000}\n'
     )
 
 
-def test_ranks_give_the_order(read, write) -> None:
+def test_ranks_give_the_order(read, write, values) -> None:
     text = '{"id":"u","hyps":[{"rank":2,"text":"b"},{"rank":1,"text":"a"}]}\n'
     found = read(JsonlFormat(), text)
     assert [hypothesis.words for hypothesis in found[0].hypotheses] == [("a",), ("b",)]
-    assert write(JsonlFormat(), found) == text
+    assert values(write(JsonlFormat(), found)) == values(text)
 
 
 def test_ranks_that_some_lack_give_no_order(read) -> None:
@@ -95,14 +101,13 @@ def test_a_list_is_handed_on_before_the_next_line_is_read() -> None:
     assert next(iter(JsonlFormat().read(OpenSource("-", lines=lines)))).id == "u"
 
 
-def test_blank_lines_are_kept_before_between_and_after(read, write) -> None:
+def test_blank_lines_are_no_lists(read, write, values) -> None:
     text = "\n" + NESTED + " \r\n" + NESTED.replace('"u"', '"v"') + "\n\n"
     reader = JsonlFormat()
-    assert write(reader, read(reader, text)) == text
+    assert values(write(reader, read(reader, text))) == values(text)
     flat = "\n" + FLAT + "\n"
-    assert write(JsonlFormat(), read(JsonlFormat(), flat)) == flat
-    empty = JsonlFormat()
-    assert write(empty, read(empty, "\n\n")) == "\n\n"
+    assert values(write(JsonlFormat(), read(JsonlFormat(), flat))) == values(flat)
+    assert read(JsonlFormat(), "\n\n") == []
 
 
 def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
@@ -125,10 +130,13 @@ def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
         ('{"id":"","text":"a"}\n', "a.list:1: found an empty 'id'; expected the name of an utt"),
         ('{"id":"u","text":"a","rank":1.5}\n', "a.list:1: found the rank '1.5'; expected a whole"),
         ('{"id":"u","text":"a","scores":[]}\n', "a.list:1: found no object in 'scores'; expected"),
-        ('{"id":"u","text":"a","scores":{"x":"1"}}\n', "a.list:1: found '1' for the score 'x'; ex"),
+        (
+            '{"id":"u","text":"a","scores":{"x":"1"}}\n',
+            "a.list:1: 'scores': 'x': found '1'; expected a number",
+        ),
         ('{"id":"u","text":"\\ud800"}\n', "a.list:1: 'text': found half of a surrogate pair; exp"),
-        ('{"id":"u","text":"a\\nb"}\n', "a.list:1: found a line end or NUL in a hypothesis; exp"),
-        ('{"id":"u","text":"a </s> b"}\n', "a.list:1: found </s> within a line"),
+        ('{"id":"u","text":"a\\nb"}\n', "a.list:1: 'text': found a line end or NUL in a hyp"),
+        ('{"id":"u","text":"a </s> b"}\n', "a.list:1: 'text': found </s> within a line"),
         ('{"id":"u","text":"a"\n', "a.list:1: not valid JSON ("),
         ('{"id":"u","text":"a"}{}\n', "a.list:1: not valid JSON (Extra data"),
         ("{" * 9 + '"id":' + "[" * 100000 + "\n", "a.list:1: not valid JSON ("),
@@ -169,27 +177,22 @@ HYPOTHESES = st.fixed_dictionaries(
     ascii_only=st.booleans(),
     data=st.data(),
 )
-def test_all_but_the_score_is_the_text_that_was_read(
-    hyps, separators, ascii_only, data, read, write
+def test_all_but_the_score_is_what_was_read(
+    hyps, separators, ascii_only, data, read, write, values
 ) -> None:
     value = {"id": "u", "more": [{"hyps": 1}], "hyps": hyps, "end": {}}
     text = json.dumps(value, separators=separators, ensure_ascii=ascii_only) + "\n"
     found = read(JsonlFormat(), text)
-    assert write(JsonlFormat(), found) == text
+    assert values(write(JsonlFormat(), found)) == values(text)
     scores = [data.draw(st.floats(-1e4, 1e4)) for _ in hyps]
     scored = write(JsonlFormat(), found, scores=[scores])
-    expected = [
-        hyp | {"charlm": pytest.approx(score, abs=1e-6)}
-        for hyp, score in zip(hyps, scores, strict=True)
-    ]
-    assert json.loads(scored) == value | {"hyps": expected}
-    without = scored
-    for score in scores:
-        at = without.index('"charlm"')
-        comma = without.rindex(",", 0, at)
-        end = without.index(f"{score:.6f}", at) + len(f"{score:.6f}")
-        without = without[:comma].rstrip(" \t") + without[end:]
-    assert without.replace(" ", "").replace("\t", "") == text.replace(" ", "").replace("\t", "")
+    assert scored.isascii() == text.isascii()
+    ((_, more, (_, written), end),) = values(scored)
+    ((_, more_before, (_, before), end_before),) = values(text)
+    assert (more, end) == (more_before, end_before)
+    for new, old, score in zip(written, before, scores, strict=True):
+        *others, (name, number) = new
+        assert (tuple(others), name, number) == (old, "charlm", f"{score:.6f}")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from charlm.nbest.hypotheses import NbestList, Rescored
 Hyp = tuple[tuple[str, ...], float]  # words and a score
 Lists = dict[str, list[Hyp]]
 Files = dict[str, str]
+Values = Callable[[str], list[object]]
 
 WORDS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\n\r \ufeff\u2581"),
@@ -137,6 +138,12 @@ def written_again(
     return lists, after
 
 
+def contents(name: str, files: Files, values: Values) -> dict[str, object]:
+    """What must stay: of JSON the values in their order and digits, of other formats every byte."""
+    is_json = name not in ("kaldi", "espnet")
+    return {file: values(text) if is_json else text for file, text in files.items()}
+
+
 def said(nbest: NbestList) -> list[tuple[tuple[str, ...], dict[str, float]]]:
     return [(each.words, dict(each.features)) for each in nbest.hypotheses]
 
@@ -144,8 +151,8 @@ def said(nbest: NbestList) -> list[tuple[tuple[str, ...], dict[str, float]]]:
 @CASES
 @SETTINGS
 @given(lists=LISTS, style=STYLES, end=st.sampled_from(["\n", "\r\n"]), bom=st.booleans())
-def test_lists_are_read_as_they_were_written_and_written_byte_for_byte(
-    name: str, lists: Lists, style: dict[str, object], end: str, bom: bool
+def test_lists_are_read_as_they_were_written_and_written_again(
+    name: str, lists: Lists, style: dict[str, object], end: str, bom: bool, values: Values
 ) -> None:
     files = {
         file: "\ufeff" * bom + text.replace("\n", end)
@@ -157,14 +164,14 @@ def test_lists_are_read_as_they_were_written_and_written_byte_for_byte(
         assert [words for words, _ in said(each)] == [words for words, _ in hyps]
         scores = [score for _, features in said(each) for score in features.values()]
         assert scores == [score for _, score in hyps]
-    assert after == files
+    assert contents(name, after, values) == contents(name, files, values)
 
 
 @CASES
 @SETTINGS
 @given(lists=LISTS, style=STYLES, new=st.floats(-1e4, 1e4))
 def test_a_score_reads_back_and_nothing_else_is_touched(
-    name: str, lists: Lists, style: dict[str, object], new: float
+    name: str, lists: Lists, style: dict[str, object], new: float, values: Values
 ) -> None:
     files = LAYOUTS[name](lists, style)
     before, after = written_again(
@@ -180,7 +187,8 @@ def test_a_score_reads_back_and_nothing_else_is_touched(
         assert scores == pytest.approx([new] * len(scores), abs=1e-6)
     added = re.compile(r',\s*"charlm": ?(?:-?[0-9.]+|\[[-0-9., ]+\])')
     kept = {file: text for file, text in after.items() if not file.endswith("charlm")}
-    assert {file: added.sub("", text) for file, text in kept.items()} == files
+    without = {file: added.sub("", text) for file, text in kept.items()}
+    assert contents(name, without, values) == contents(name, files, values)
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if name != "kaldi"])

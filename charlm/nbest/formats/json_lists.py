@@ -1,0 +1,381 @@
+"""Lists in JSON: one object a line, one over many lines, or all in one array or object.
+
+A record is an object that holds the hypotheses of one utterance. Records of one array are in memory
+together, those that stand on lines of their own are not; either way a line a record is written.
+"""
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from charlm.errors import DataError
+from charlm.nbest.format import FEATURE, Format, Piece, Source
+from charlm.nbest.formats.json_values import (
+    ASCII,
+    Json,
+    JsonObject,
+    Number,
+    dumped,
+    escaped,
+    parsed,
+    string,
+)
+from charlm.nbest.formats.templates import by_rank
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.list_lines import Line, Lines, lines_of
+from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
+from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
+from charlm.text.io.lines import UTF8
+
+BLANKS = " \t\n\r"
+MAX_CHARACTERS = 1 << 30  # of one value, which is kept whole
+# What decides where a value ends; a string of JSON cannot go over the end of a line.
+# Possessive, as all loops over strings here: 20 MB of one took 2 GB to be able to go back.
+MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],]')
+
+Slot = tuple[str, int | None]  # of a record: the member, and where in it if that is an array
+
+
+class Record(NamedTuple):
+    """An object that holds the hypotheses of one utterance."""
+
+    value: JsonObject
+    place: str  # FILE:LINE of the value that holds it, and which of several it is
+    key: str = ""  # under which it stands in a larger object
+    before: str = ""  # what is written around it
+    after: str = "\n"
+    encoding: str = UTF8  # of the file; ASCII where it escapes all other characters
+
+    def text(self, value: JsonObject) -> str:
+        """A value in the place of this one, as it is written."""
+        return self.before + escaped(dumped(value), self.encoding) + self.after
+
+
+class Unfolded(NamedTuple):
+    """What a value holds, and what stands around it."""
+
+    head: str
+    entries: Sequence[tuple[str, Json]]  # key and value; the key is empty in an array
+    tail: str
+
+
+class Candidate(NamedTuple):
+    """A hypothesis as it stands in its record."""
+
+    slot: Slot
+    words: tuple[str, ...]
+    features: dict[str, float]
+    rank: int | None = None
+
+
+class Block(NamedTuple):
+    """What a record says."""
+
+    id: str  # empty: the running number of its list
+    candidates: list[Candidate]  # as they stand
+    reference: tuple[str, ...] | None = None
+    recording: str = ""
+    columns: Sequence[Sequence[Slot]] = ()  # what changes places with the hypotheses
+
+
+class JsonList(NamedTuple):
+    """Where the hypotheses of a list and what goes with them stand, each in order of rank."""
+
+    record: Record
+    columns: tuple[Sequence[Slot], ...]  # the hypotheses first
+
+
+class JsonFormat(Format):
+    """A format that says where in a record the hypotheses are, and what stands in them.
+
+    A hypothesis is an object, and the new score one member more of it. Re-ranked, the objects
+    change places and all around them stays.
+    """
+
+    is_ragged = False  # whether hypotheses of a list may have different features
+    takes_length_penalty = False
+
+    def __init__(self) -> None:
+        self._rest = ""  # below the last list, which is handed on before it comes
+
+    @abstractmethod
+    def block(self, record: Record, source: Source) -> Block | None:
+        """What a record says; None: it is no list at all.
+
+        Raises:
+            DataError: FILE:LINE of what is missing in it.
+        """
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The records of a value; None if it holds none."""
+        return single(value)
+
+    def records(self, lines: Lines) -> Iterator[Record | str]:
+        """The records, and as text what holds none.
+
+        Raises:
+            DataError: FILE:LINE of what is not JSON, or of a value of another kind.
+        """
+        for first, text in whole_values(lines):
+            value, encoding = parsed(text, first.place), encoding_of(text, first)
+            found = self.unfold(value)
+            if found is None:
+                raise DataError(
+                    f"{first.place}: found {dumped(value)[:40]}; expected an object that holds "
+                    "hypotheses, or an array of them"
+                )
+            head, entries, tail = found
+            before = first.start + escaped(head, encoding)
+            if not entries:
+                yield before + escaped(tail, encoding)
+            for i, (key, entry) in enumerate(entries, 1):
+                which = repr(key[:80]) if key else f"list {i}"
+                place = f"{first.place}: {which}" if head else first.place
+                if not isinstance(entry, dict):
+                    raise DataError(f"{place}: found {dumped(entry)[:40]}; expected an object")
+                lead = f"{dumped(string(key, place))}: " if key else ""
+                before += escaped(lead, encoding)
+                after = escaped(tail, encoding) if i == len(entries) else ",\n"
+                yield Record(entry, place, key, before, after, encoding)
+                before = ""
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list a record; one without hypotheses is passed on where they may be missing.
+
+        Raises:
+            ConfigError: columns, further files, or a length penalty where there can be none.
+            DataError: FILE:LINE of what is not JSON, or not of this format.
+        """
+        only(source, self.name, length_penalty=self.takes_length_penalty)
+        self._rest = ""
+        with lines_of(source) as lines:
+            yield from self.lists(lines, source)
+
+    def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
+        """The lists in these lines."""
+        once, number = ids_once(), 1
+        passed: list[str] = []
+        for record in self.records(lines):
+            if isinstance(record, str):
+                passed.append(record)
+                continue
+            block = self.block(record, source)
+            if block is not None:
+                block = block._replace(id=block.id or str(number))
+                once(block.id, record.place)
+                number += 1
+            if block is None or _is_missing(block, record, source):
+                passed.append(record.text(record.value))
+                continue
+            passed.append(record.before)
+            yield self._list(block, record._replace(before="".join(passed)), source)
+            passed = []
+        self._rest = "".join(passed)
+
+    def _list(self, block: Block, record: Record, source: Source) -> NbestList:
+        order = by_rank([candidate.rank for candidate in block.candidates])
+        candidates = [block.candidates[i] for i in order]
+        places = [f"{record.place}: hypothesis {i + 1}" for i in order]
+        features = settled(
+            block.id,
+            [candidate.features for candidate in candidates],
+            places=places,
+            on_nan=source.on_nan,
+            notices=source.notices,
+            ragged=self.is_ragged,
+        )
+        slots = [candidate.slot for candidate in candidates]
+        return NbestList(
+            block.id,
+            tuple(
+                Hypothesis(candidate.words, found, place)
+                for candidate, found, place in zip(candidates, features, places, strict=True)
+            ),
+            recording=block.recording,
+            reference=block.reference,
+            original=JsonList(record, (slots, *block.columns)),
+        )
+
+    def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
+        """A piece a list; what this object read last below the last list comes last."""
+        for item in lists:
+            yield Piece("", self.text(item, reranked=reranked))
+        if self._rest:
+            yield Piece("", self._rest)
+
+    def text(self, item: Rescored, *, reranked: bool) -> str:
+        """The record of a list as it is written."""
+        found = item.nbest.original
+        assert isinstance(found, JsonList)
+        order = item.ranking if reranked else range(len(item.nbest.hypotheses))
+        return found.record.text(self.changed(found, item, order=order))
+
+    def changed(self, found: JsonList, item: Rescored, *, order: Sequence[int]) -> JsonObject:
+        """The record's value, its hypotheses in this order and with their scores."""
+        old = found.record.value
+        new = {
+            name: list(value) if isinstance(value, list) else value for name, value in old.items()
+        }
+        slots, *columns = found.columns
+        for slot, which in zip(slots, order, strict=True):
+            score = None
+            if item.scores:
+                score = new_score(item.scores[which], item.nbest.hypotheses[which])
+            _put(new, slot, self.placed(_at(old, slots[which]), score, at=_at(old, slot)))
+        for column in columns:
+            for slot, which in zip(column, order, strict=True):
+                _put(new, slot, _at(old, column[which]))
+        return new
+
+    def placed(self, hypothesis: Json, score: Number | None, *, at: Json) -> Json:
+        """A hypothesis, with its score if there is one, where `at` stood before."""
+        assert isinstance(hypothesis, dict)
+        return hypothesis if score is None else {**hypothesis, FEATURE: score}
+
+
+def encoding_of(text: str, line: Line) -> str:
+    """What a value is written in that stands in `text`: ASCII where it is so already."""
+    return ASCII if text.isascii() else line.encoding
+
+
+def new_score(score: float, hypothesis: Hypothesis) -> Number:
+    """A score as it is written.
+
+    Raises:
+        DataError: no finite number, or a list that has such scores already.
+    """
+    refuse_twice(hypothesis)
+    return Number(written(score, hypothesis))
+
+
+def _at(value: JsonObject, slot: Slot) -> Json:
+    name, index = slot
+    found = value[name]
+    if index is None:
+        return found
+    assert isinstance(found, list)
+    return found[index]
+
+
+def _put(value: JsonObject, slot: Slot, new: Json) -> None:
+    name, index = slot
+    if index is None:
+        value[name] = new
+    else:
+        array = value[name]
+        assert isinstance(array, list)
+        array[index] = new
+
+
+def _is_missing(block: Block, record: Record, source: Source) -> bool:
+    if block.candidates:
+        return False
+    if not source.allow_missing:
+        raise DataError(
+            f"{record.place}: found no hypothesis of {block.id[:80]!r}; expected at least one; "
+            "--allow-missing passes it on as it is"
+        )
+    source.notices.pass_over(WITHOUT_HYPOTHESIS, 1)
+    return True
+
+
+def whole_values(lines: Lines, *, most: int = MAX_CHARACTERS) -> Iterator[tuple[Line, str]]:
+    """Whole values with the line on which each begins; what is never closed comes as it is.
+
+    Raises:
+        DataError: a value of more than `most` characters.
+    """
+    texts: list[str] = []
+    first: Line | None = None
+    depth = size = 0
+    for line in lines:
+        if first is None and not line.text.strip(BLANKS):
+            continue
+        first = first or line
+        texts.append(line.text + line.end)
+        size += len(line.text)
+        if size > most:
+            raise DataError(
+                f"{first.place}: found a value of more than {most} characters; expected a smaller "
+                "one; write one object a line"
+            )
+        for found in MARKS.finditer(line.text):
+            depth += (found[0] in ("{", "[")) - (found[0] in ("}", "]"))
+        if depth <= 0:
+            yield first, "".join(texts)
+            texts, first, depth, size = [], None, 0, 0
+    if first is not None:
+        yield first, "".join(texts)
+
+
+def single(value: Json) -> Unfolded | None:
+    """An object, or an array of objects."""
+    if isinstance(value, list):
+        return Unfolded("[\n", [("", each) for each in value], "\n]\n" if value else "]\n")
+    return Unfolded("", [("", value)], "\n") if isinstance(value, dict) else None
+
+
+def keyed(value: Json, *, head: str = "", tail: str = "\n") -> Unfolded | None:
+    """The members of an object, each an utterance; `head` and `tail` stand around it."""
+    if not isinstance(value, dict):
+        return None
+    return Unfolded(f"{head}{{\n", list(value.items()), f"\n}}{tail}")
+
+
+def required_key(record: Record) -> str:
+    """The id of an utterance that is a member of a larger object.
+
+    Raises:
+        DataError: an empty one.
+    """
+    if not record.key:
+        raise DataError(f"{record.place}: found an empty id; expected that of an utterance")
+    return record.key
+
+
+def objects_in(
+    record: Record, name: str, *, member: str, what: str
+) -> list[tuple[JsonObject, str]]:
+    """The objects in an array of a record, each with its place; `member` is what they must have.
+
+    Raises:
+        DataError: no such array (`what` says what was expected), or in it what is no object.
+    """
+    found = record.value.get(name)
+    if not isinstance(found, list):
+        raise DataError(f"{record.place}: found no array {name!r}; expected {what}")
+    objects = []
+    for i, each in enumerate(found, 1):
+        where = f"{record.place}: hypothesis {i}"
+        if not isinstance(each, dict):
+            raise DataError(f"{where}: found no object; expected one with {member!r}")
+        objects.append((each, where))
+    return objects
+
+
+def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys of the first object, and those of the object that is its first value.
+
+    For detection: the lines may be the beginning of something longer. Empty of what is no JSON.
+    """
+    text = "\n".join(lines).lstrip(BLANKS)
+    if not text.startswith(("{", "[")):
+        return ()
+    keys: list[str] = []
+    depth, is_key = -1 if text[0] == "[" else 0, False
+    for found in MARKS.finditer(text):
+        mark = found[0]
+        if mark[0] == '"':
+            if is_key and 1 <= depth <= 2:
+                keys.append(mark.strip('"'))
+            is_key = False
+        elif mark in "{[":
+            depth, is_key = depth + 1, mark == "{"
+        elif mark in "}]":
+            depth -= 1
+            if depth <= 0:
+                break
+        else:
+            is_key = True
+    return tuple(keys)

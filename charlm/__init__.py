@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
     from charlm.scoring.evaluation.evaluate import evaluate
     from charlm.scoring.evaluation.mix import mix
+    from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
+    from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal
     from charlm.scoring.export.export import export
     from charlm.scoring.likelihood.sampling import sample
     from charlm.scoring.rescoring.score import score
@@ -42,6 +44,7 @@ __all__ = [
     "export",
     "info",
     "load",
+    "minimal_pairs",
     "mix",
     "neighbours",
     "ngram_baseline",
@@ -49,6 +52,7 @@ __all__ = [
     "report",
     "sample",
     "score",
+    "surprisal",
     "train",
     "vocab",
 ]
@@ -67,6 +71,7 @@ _HOMES = {
     "export": "charlm.scoring.export.export",
     "info": "charlm.insight.info",
     "load": "charlm.api",
+    "minimal_pairs": "charlm.scoring.evaluation.surprisal.minimal_pairs",
     "mix": "charlm.scoring.evaluation.mix",
     "neighbours": "charlm.insight.vectors.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
@@ -74,6 +79,7 @@ _HOMES = {
     "report": "charlm.insight.report.make",
     "sample": "charlm.scoring.likelihood.sampling",
     "score": "charlm.scoring.rescoring.score",
+    "surprisal": "charlm.scoring.evaluation.surprisal.word_surprisal",
     "train": "charlm.training.train",
     "vocab": "charlm.text.vocabulary.build_vocabulary",
     "__version__": "charlm.version",

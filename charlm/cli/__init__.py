@@ -23,6 +23,7 @@ from charlm.cli.prep import prep
 from charlm.cli.report import report
 from charlm.cli.sample import sample
 from charlm.cli.score import score
+from charlm.cli.surprisal import surprisal
 from charlm.cli.train import train
 from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_torch
@@ -71,6 +72,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare-kn": compare_kn,
     "mix": mix,
     "score": score,
+    "surprisal": surprisal,
     "sample": sample,
     "export": export,
 }

@@ -1,0 +1,140 @@
+"""`charlm surprisal`: a table of words that R and pandas read as it is, or minimal pairs judged.
+
+The table is tab-separated; a field that holds a quote, a tab or a line end stands in quotes, its
+quotes doubled (RFC 4180), and what is missing is NA. What there is to mind goes to stderr.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from charlm.cli import output
+from charlm.cli.command import command
+from charlm.errors import ConfigError
+from charlm.options import Opt
+from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions, SurprisalOptions
+
+if TYPE_CHECKING:
+    from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairResult
+    from charlm.scoring.evaluation.surprisal.surprisal_table import SurprisalTable
+
+MISSING = "NA"
+LM_ZOO = ("sentence_id", "token_id", "token", "surprisal")
+PAIR_HEADER = ("model", "by", "name", "pairs", "right", "ties", "unknown", "accuracy", "95 %")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurprisalCommand(PairOptions, SurprisalOptions):
+    """Tables or pairs, and how a table is laid out."""
+
+    pairs: Annotated[
+        bool,
+        Opt(
+            "Judge minimal pairs instead: BLiMP's JSON lines, or a table with two columns of "
+            "sentences."
+        ),
+    ] = False
+    layout: Annotated[
+        Literal["table", "lm-zoo"],
+        Opt("lm-zoo: its four columns, of one model."),
+    ] = "table"
+
+
+@command(SurprisalCommand)
+def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
+    """Print a table with one row for each word as it was written: its surprisal in bits.
+
+    A row tells the item, the user's own columns, how many tokens the word is to the model, whether
+    they are known, length, count in the training text and Zipf value (of the rarest token), and
+    the surprisal by model. R (read.delim) and pandas (sep="\\t") read it as it is; what is missing
+    is NA: a word spelled so stays one in pandas with keep_default_na=False and
+    na_values={"surprisal": "NA"}. --json has the surprisal of the sentences' ends, too.
+
+    \b
+    charlm surprisal items.csv --column sentence --model exp/first --previous 2
+    """
+    from charlm.run.which import which_run
+    from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal as measure
+
+    if not options.model and not options.lm:
+        options = replace(options, model=(which_run(None),))
+        output.say(f"model: {options.model[0]}")
+    if options.pairs:
+        _judge(options, as_json=as_json)
+        return
+
+    if options.layout == "lm-zoo" and len(options.model) + len(options.lm) > 1:
+        raise ConfigError("--layout lm-zoo: has one column of surprisals; expected one model")
+    table = measure(options)
+    for note in table.notes:
+        output.say(f"note: {note}")
+    if as_json:
+        output.write_json(table.to_dict())
+    elif options.layout == "lm-zoo":
+        _print(LM_ZOO, _lm_zoo_rows(table))
+    else:
+        _print(table.header, table.rows())
+
+
+def _lm_zoo_rows(table: "SurprisalTable") -> Iterable[tuple[object, ...]]:
+    """The words as they were written, and their surprisals, ids from 1."""
+    for item in table.items:
+        words = zip(item.words, item.by_model[0].words, strict=True)
+        for number, (word, scored) in enumerate(words, 1):
+            yield item.number, number, word, scored.surprisal
+
+
+def _print(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> None:
+    output.write("\t".join(map(_field, header)))
+    for row in rows:
+        output.write("\t".join(map(_field, row)))
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"  # as R writes them; pandas reads them, too
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    text = str(value)
+    if any(mark in text for mark in '"\t\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _judge(options: SurprisalCommand, *, as_json: bool) -> None:
+    from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
+
+    idle = [
+        f"--{field.name}"
+        for field in fields(SurprisalOptions)
+        if field.name in ("column", "context", "entropy", "previous")
+        and getattr(options, field.name) != field.default
+    ]
+    if idle:
+        raise ConfigError(f"{idle[0]}: says nothing with --pairs; expected one of them; drop it")
+    result = minimal_pairs(
+        PairOptions(**{each.name: getattr(options, each.name) for each in fields(PairOptions)})
+    )
+    if as_json:
+        output.write_json(result.to_dict())
+    else:
+        output.table(_pair_rows(result), header=PAIR_HEADER)
+
+
+def _pair_rows(result: "PairResult") -> Iterable[tuple[str | int, ...]]:
+    for k, name in enumerate(result.models):
+        kinds = (("set", result.by_set(k)), ("term", result.by_term(k)), ("", [result.total(k)]))
+        for kind, groups in kinds:
+            for each in groups:
+                yield (name, kind or "-", each.name, *_judgement(each))
+
+
+def _judgement(group: "PairAccuracy") -> tuple[str | int, ...]:
+    counts = group.counts()
+    numbers = [counts[name] for name in ("n_pairs", "n_right", "n_ties", "n_unknown")]
+    if group.accuracy is None or group.interval is None:
+        return (*numbers, "-", "-")
+    low, high = group.interval
+    return (*numbers, f"{group.accuracy:.1%}", f"{low:.1%}–{high:.1%}")

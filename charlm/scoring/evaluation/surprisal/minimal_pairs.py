@@ -1,0 +1,228 @@
+"""Minimal pairs: does a model prefer the better of two sentences that differ in little?
+
+A pair is judged right where the better sentence is strictly more probable. What says nothing is
+counted apart: ties, and pairs whose differing words the model does not know, since to it all
+unknown words are one. BLiMP's objects (sentence_good, sentence_bad, UID, linguistics_term) need
+no option; its total is the mean over its sets (Warstadt et al., 2020).
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from charlm.errors import ConfigError
+from charlm.options import keywords
+from charlm.scoring.evaluation.surprisal.opened_models import opened_models
+from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions
+from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
+from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import share, without_marks
+from charlm.text.io.lines import split_words
+
+UID, TERM = "UID", "linguistics_term"
+ALL = "all"
+Z = 1.959964  # of 95 %
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """Pairs of one set under one model."""
+
+    name: str
+    term: str
+    n_right: int
+    n_wrong: int
+    n_ties: int
+    n_unknown: int  # the model does not know a word that they differ in
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_right + self.n_wrong + self.n_ties + self.n_unknown
+
+    @property
+    def n_judged(self) -> int:
+        """Pairs whose differing words are known; of ties the model is not right."""
+        return self.n_pairs - self.n_unknown
+
+    @property
+    def accuracy(self) -> float | None:
+        """Right ones among those that are judged."""
+        return share(self.n_right, self.n_judged) if self.n_judged else None
+
+
+@dataclass(frozen=True)
+class PairAccuracy:
+    """Sets taken together: the mean over them, each weighing the same."""
+
+    name: str
+    sets: tuple[PairSet, ...]
+
+    @property
+    def accuracy(self) -> float | None:
+        """The mean over sets of which any pair is judged."""
+        shares = [each.accuracy for each in self.sets if each.accuracy is not None]
+        return math.fsum(shares) / len(shares) if shares else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Of 95 %: the pairs are a sample, the sets are what they are.
+
+        Of one set it is Wilson's, which holds near 0 and 1, too; of several the normal one.
+        """
+        judged = [each for each in self.sets if each.n_judged]
+        if self.accuracy is None:
+            return None
+        if len(judged) == 1:
+            return _wilson(judged[0].n_right, judged[0].n_judged)
+        variances = [p * (1 - p) / n for p, n in ((_share(each), each.n_judged) for each in judged)]
+        half = Z * math.sqrt(math.fsum(variances)) / len(judged)
+        return max(0.0, self.accuracy - half), min(1.0, self.accuracy + half)
+
+    def counts(self) -> dict[str, int]:
+        """Over all sets."""
+        names = ("n_pairs", "n_right", "n_wrong", "n_ties", "n_unknown")
+        return {name: sum(getattr(each, name) for each in self.sets) for name in names}
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        interval = self.interval
+        return {
+            "name": self.name,
+            **self.counts(),
+            "accuracy": self.accuracy,
+            "interval": list(interval) if interval else None,
+        }
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Every model's judgements by set."""
+
+    models: tuple[str, ...]
+    sets: tuple[tuple[PairSet, ...], ...]  # by model
+
+    def by_set(self, model: int) -> list[PairAccuracy]:
+        """Each set alone."""
+        return [PairAccuracy(each.name, (each,)) for each in self.sets[model]]
+
+    def by_term(self, model: int) -> list[PairAccuracy]:
+        """The means over the sets of each term; none where the pairs name no terms."""
+        terms = sorted({each.term for each in self.sets[model]} - {""})
+        return [
+            PairAccuracy(term, tuple(each for each in self.sets[model] if each.term == term))
+            for term in terms
+        ]
+
+    def total(self, model: int) -> PairAccuracy:
+        """The mean over all sets."""
+        return PairAccuracy(ALL, self.sets[model])
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            name: {
+                "total": self.total(k).to_dict(),
+                "by_term": [each.to_dict() for each in self.by_term(k)],
+                "by_set": [each.to_dict() for each in self.by_set(k)],
+            }
+            for k, name in enumerate(self.models)
+        }
+
+
+@keywords(PairOptions)
+def minimal_pairs(options: PairOptions) -> PairResult:
+    """How often models prefer the better sentence of a pair, every sentence standing alone.
+
+    With an open vocabulary unknown words are spelled, and no pair is set apart for them.
+
+    Raises:
+        ConfigError: no files, no such columns, no such model; an open vocabulary and no speller.
+        DataError: a file, a table or a run that is not what was expected.
+    """
+    items = read_items(options.files, format=options.format, encoding=options.encoding)
+    columns = _columns(items, options.pair_columns)
+    opened = opened_models(options)
+    return PairResult(
+        opened.names,
+        tuple(
+            tuple(
+                _judged(
+                    model,
+                    items,
+                    columns=columns,
+                    rules=opened.rules(model),
+                    is_spelled=options.open_vocabulary,
+                )
+            )
+            for model in opened.models
+        ),
+    )
+
+
+def _columns(items: Items, names: str) -> tuple[str, str]:
+    if items.is_text:
+        raise ConfigError("--pairs: found a text; expected a table with two columns of sentences")
+    columns = names.split(",")
+    if len(columns) != 2:
+        raise ConfigError(f"--pair-columns {names!r}: expected two names with a comma between")
+    good, bad = (items.require(name, option="--pair-columns") for name in columns)
+    return good, bad
+
+
+def _judged(
+    model: RunBits | NgramBits,
+    items: Items,
+    *,
+    columns: tuple[str, str],
+    rules: Normalisation | None,
+    is_spelled: bool,
+) -> Iterable[PairSet]:
+    """The sets, in the order in which they come up."""
+    pairs = [
+        tuple(_tokens(item.text(column), rules, where=item.where) for column in columns)
+        for item in items.items
+    ]
+    distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
+    found = zip(distinct, model.bits(distinct, is_carried=False, entropy=False), strict=True)
+    bits = {
+        sentence: (math.fsum(each.surprisals), dict(zip(sentence, each.known, strict=True)))
+        for sentence, each in found
+    }
+    tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for item, (good, bad) in zip(items.items, pairs, strict=True):
+        known = {**bits[good][1], **bits[bad][1]}
+        name, term = (item.values.get(key) or "" for key in (UID, TERM))
+        tally = tallies[name or item.file, term]
+        if not is_spelled and not all(known[word] for word in differing(good, bad)):
+            tally["n_unknown"] += 1
+        elif bits[good][0] == bits[bad][0]:
+            tally["n_ties"] += 1
+        else:
+            tally["n_right" if bits[good][0] < bits[bad][0] else "n_wrong"] += 1
+    for (name, term), tally in tallies.items():
+        kinds = ("n_right", "n_wrong", "n_ties", "n_unknown")
+        yield PairSet(name, term, *(tally[kind] for kind in kinds))
+
+
+def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:
+    """The words that one sentence has more often than the other; none where only order differs."""
+    one, other = Counter(good), Counter(bad)
+    return [*(one - other), *(other - one)]
+
+
+def _tokens(text: str, rules: Normalisation | None, *, where: str) -> tuple[str, ...]:
+    found = split_words(text if rules is None else rules(text))
+    return tuple(without_marks(found, where=where))
+
+
+def _share(pairs: PairSet) -> float:
+    return pairs.n_right / pairs.n_judged
+
+
+def _wilson(n_right: int, n: int) -> tuple[float, float]:
+    p, spread = n_right / n, Z * Z / n
+    middle = (p + spread / 2) / (1 + spread)
+    half = Z * math.sqrt(p * (1 - p) / n + spread / (4 * n)) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,0 +1,116 @@
+"""The runs and n-gram models of one question, opened, named, and reading by the same rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.ngram.load import load_ngram
+from charlm.run.store import load_run
+from charlm.run.which import which_run
+from charlm.runtime import pick_device, pick_precision, set_threads
+from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
+from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import START_WORD
+from charlm.text.vocabulary.vocabulary import Inventory
+
+PACKED = (".gz", ".bz2", ".xz")
+
+
+@dataclass(frozen=True)
+class OpenedModels:
+    """All models, runs first, and what they have in common."""
+
+    models: tuple[RunBits | NgramBits, ...]
+    is_raw: bool
+
+    @property
+    def runs(self) -> list[RunBits]:
+        return [model for model in self.models if isinstance(model, RunBits)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(model.name for model in self.models)
+
+    def rules(self, model: RunBits | NgramBits) -> Normalisation | None:
+        """The text rules that a model reads by; an n-gram model's are the first run's."""
+        if self.is_raw or not self.runs:
+            return None
+        return (model if isinstance(model, RunBits) else self.runs[0]).inventory.normalisation
+
+    def counts(self, model: RunBits | NgramBits) -> Inventory | None:
+        """Where the counts of its words stand: of an n-gram model in a run of the same words."""
+        if isinstance(model, RunBits):
+            return model.inventory
+        return next((r.inventory for r in self.runs if r.vocabulary == model.vocabulary), None)
+
+    @property
+    def read_alike(self) -> bool:
+        """Whether all have the same words and the same tokens of them."""
+        rules = {self.rules(model) for model in self.models}
+        return len(rules) == 1 and len({model.vocabulary for model in self.models}) == 1
+
+
+def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModels:
+    """The models that are asked.
+
+    Raises:
+        ConfigError: no model, two of one name, no speller for an open vocabulary, or no such
+            device; entropies of KenLM's binary.
+        DataError: a run or a file that is not what was expected.
+    """
+    set_threads(options.threads)
+    device = pick_device(options.device)
+    precision = pick_precision(options.precision, device)
+    paths = [Path(path) for path in options.model]
+    if not paths and not options.lm:
+        paths = [which_run(None)]
+    names = _names(paths, [Path(path) for path in options.lm])
+    runs = [
+        RunBits(
+            load_run(path, device=device),
+            name=name,
+            precision=precision,
+            spells=options.open_vocabulary,
+        )
+        for path, name in zip(paths, names, strict=False)
+    ]
+    lms = [
+        _opened_lm(path, name=name, options=options, runs=runs, entropy=entropy)
+        for path, name in zip(options.lm, names[len(runs) :], strict=True)
+    ]
+    return OpenedModels((*runs, *lms), options.raw)
+
+
+def _opened_lm(
+    path: str | Path, *, name: str, options: ItemOptions, runs: Sequence[RunBits], entropy: bool
+) -> NgramBits:
+    # Only ours gives whole distributions.
+    model = load_ngram(path, engine="charlm" if entropy else "auto", encoding=options.encoding)
+    words = getattr(model, "words", None) or ()  # KenLM's binary does not tell
+    vocabulary = frozenset(words) - {START_WORD}
+    speller = None
+    if options.open_vocabulary:
+        speller = next((run.speller for run in runs if run.vocabulary == vocabulary), None)
+        if speller is None:
+            raise ConfigError(
+                f"--open-vocabulary: {path} has no speller, nor the words of a run that has; "
+                "expected a run of the same words by --model; estimate it with --vocab RUN"
+            )
+    return NgramBits(model, name=name, words=tuple(vocabulary), speller=speller)
+
+
+def _names(runs: Sequence[Path], lms: Sequence[Path]) -> list[str]:
+    """The last folder of each run, and the file's name of each n-gram model without its suffix."""
+    names = [path.resolve().name for path in runs]
+    for path in lms:
+        bare = path.with_suffix("") if path.suffix in PACKED else path
+        names.append(bare.stem if bare.suffix in (".arpa", ".bin", ".lm") else bare.name)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"two models are called {twice!r}; expected names that tell columns apart; give one a "
+            "link of another name"
+        )
+    return names

@@ -1,0 +1,94 @@
+"""The options of `charlm surprisal`, for tables of words and for minimal pairs."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charlm.options import Device, Encoding, Opt, Precision, Threads
+
+TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
+
+
+@dataclass(frozen=True)
+class ItemOptions:
+    """Which items are read, under which models, and where."""
+
+    files: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "Texts, a sentence a line, or tables (.csv, .tsv, .jsonl), plain or packed; - is "
+            "standard input.",
+            metavar="FILE",
+            cli_type=list[Path] | None,
+            is_argument=True,
+        ),
+    ] = ()
+    _: KW_ONLY
+    model: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "Run directory; may come again. Where there is no --lm either: $CHARLM_MODEL, else "
+            "the newest finished in exp/.",
+            metavar="RUN",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    lm: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "N-gram model, an ARPA file or KenLM's binary; may come again. It reads the text by "
+            "the rules of the first run.",
+            metavar="FILE",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    format: Annotated[
+        TableFormat, Opt("What the files are; auto goes by their names, and takes - for text.")
+    ] = "auto"
+    open_vocabulary: Annotated[
+        bool,
+        Opt(
+            "Words outside the vocabulary spelled by the run's speller (charlm train --speller), "
+            "instead of <unk>."
+        ),
+    ] = False
+    raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
+    encoding: Encoding = "utf-8"
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurprisalOptions(ItemOptions):
+    """What is told of every word."""
+
+    column: Annotated[
+        str | None,
+        Opt("Column of a table that holds the sentence; 'sentence' or 'text' if not given."),
+    ] = None
+    context: Annotated[
+        str,
+        Opt(
+            "What a sentence follows: nothing (none), all of its file before it (document), or "
+            "what has the same value in a column of that name.",
+            metavar="none|document|COLUMN",
+        ),
+    ] = "none"
+    entropy: Annotated[
+        bool, Opt("Also the entropy, in bits, of what is expected before each word.")
+    ] = False
+    previous: Annotated[
+        int, Opt("Also the values of the N words before.", least=0, most=20, metavar="N")
+    ] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(ItemOptions):
+    """Where the two sentences of a pair stand."""
+
+    pair_columns: Annotated[
+        str,
+        Opt("With --pairs: columns of the better and of the worse sentence.", metavar="GOOD,BAD"),
+    ] = "sentence_good,sentence_bad"

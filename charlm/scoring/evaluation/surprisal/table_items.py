@@ -1,0 +1,195 @@
+"""Items of an experiment: sentences, and what else stands beside them in a table.
+
+A text has a sentence a line and no columns. CSV and TSV are read by Python's parser: a field in
+quotes may hold separators, line ends and doubled quotes. Tables of other makers hold lone quotes
+as characters, so a .tsv that is not whole under these rules is read without any.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import TEXT, LineRules, read_lines
+
+SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
+PACKED = (".gz", ".bz2", ".xz")
+SENTENCE_COLUMNS = ("sentence", "text")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of a table, or a line of a text."""
+
+    where: str  # FILE:LINE, for messages
+    file: str
+    values: dict[str, str | None]  # by column; None: missing
+
+    def text(self, column: str) -> str:
+        """The sentence in a column, on one line.
+
+        Raises:
+            DataError: there is none.
+        """
+        value = self.values.get(column)
+        if value is None:
+            raise DataError(f"{self.where}: nothing in column {column!r}; expected a sentence")
+        return " ".join(value.splitlines()) if "\n" in value or "\r" in value else value
+
+
+@dataclass(frozen=True)
+class Items:
+    """All items of some files, and the columns that any of them has; a text's is `sentence`."""
+
+    items: tuple[Item, ...]
+    columns: tuple[str, ...]
+    is_text: bool
+
+    def require(self, column: str, *, option: str) -> str:
+        """The name of a column that is there.
+
+        Raises:
+            ConfigError: it is not.
+        """
+        if column not in self.columns:
+            raise ConfigError(
+                f"{option} {column!r}: expected one of the columns {', '.join(self.columns)}"
+            )
+        return column
+
+    def sentence_column(self, column: str | None) -> str:
+        """The column of the sentences: the one that was said, else by its usual names.
+
+        Raises:
+            ConfigError: there is no such.
+        """
+        if column is not None:
+            if self.is_text:
+                raise ConfigError(
+                    f"--column {column!r}: a text has no columns; expected a table, or --format "
+                    "csv, tsv or jsonl"
+                )
+            return self.require(column, option="--column")
+        found = [name for name in SENTENCE_COLUMNS if name in self.columns]
+        if not found:
+            raise ConfigError(
+                f"no column is called sentence or text; expected --column, one of "
+                f"{', '.join(self.columns)}"
+            )
+        return found[0]
+
+
+def read_items(
+    files: Sequence[str | Path], *, format: TableFormat = "auto", encoding: str = "utf-8"
+) -> Items:
+    """The items of all files, in order.
+
+    Raises:
+        ConfigError: no files.
+        DataError: no such file, a broken table, nothing in them, or texts beside tables.
+    """
+    if not files:
+        raise ConfigError("no files; expected texts or tables, or - for standard input")
+    rules = replace(TEXT, encoding=encoding)
+    formats = {_format_of(path) if format == "auto" else format for path in files}
+    if len(formats & {"text"}) and len(formats) > 1:
+        raise ConfigError("files: found texts beside tables; expected either; use --format")
+    items: list[Item] = []
+    for path in files:
+        reader = READERS[_format_of(path) if format == "auto" else format]
+        items += reader(path, rules)
+    if not items:
+        names = ", ".join(map(display_name, files))
+        raise DataError(f"{names}: no sentence in it; expected one a line, or a table of them")
+    columns = tuple(dict.fromkeys(name for item in items for name in item.values))
+    return Items(tuple(items), columns, is_text=formats == {"text"})
+
+
+def _format_of(path: str | Path) -> TableFormat:
+    name = Path(path)
+    if name.suffix in PACKED:
+        name = name.with_suffix("")
+    return SUFFIXES.get(name.suffix, "text")
+
+
+def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
+    name = display_name(path)
+    for number, line in read_lines(path, rules=rules):
+        yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line})
+
+
+def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
+    name = display_name(path)
+    lines = (line + "\n" for _, line in read_lines(path, rules=rules))
+    reader = csv.reader(lines, strict=True)
+    try:
+        yield from _table_items(((reader.line_num, row) for row in reader), name)
+    except csv.Error as error:
+        raise DataError(
+            f"{name}:{reader.line_num}: {error}; expected fields between commas, those with "
+            "quotes, commas or line ends in quotes, and their quotes doubled"
+        ) from None
+
+
+def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
+    name = display_name(path)
+    lines = [line for _, line in read_lines(path, rules=rules)]
+    reader = csv.reader((line + "\n" for line in lines), delimiter="\t", strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error:
+        rows = []
+    plain = [(n, line.split("\t")) for n, line in enumerate(lines, 1) if line]
+    # Lone quotes may pair up by chance; then lines run together though each would do alone.
+    is_whole = _n_widths(rows) == 1 and (len(rows) == len(plain) or _n_widths(plain) > 1)
+    return list(_table_items(iter(rows if is_whole else plain), name))
+
+
+def _n_widths(rows: Sequence[tuple[int, list[str]]]) -> int:
+    return len({len(row) for _, row in rows if row})
+
+
+def _table_items(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Item]:
+    """Items of rows with the lines they end on, the first row naming the columns."""
+    header: list[str] | None = None
+    for number, row in rows:
+        if not row:  # a blank line
+            continue
+        if header is None:
+            header = row
+            twice = next((column for column in header if header.count(column) > 1), None)
+            if twice is not None:
+                raise DataError(f"{name}:{number}: two columns {twice!r}; expected a name for each")
+            continue
+        if len(row) != len(header):
+            raise DataError(
+                f"{name}:{number}: {len(row)} fields; expected {len(header)}, as in the header"
+            )
+        yield Item(f"{name}:{number}", name, dict(zip(header, row, strict=True)))
+
+
+def _json_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
+    name = display_name(path)
+    for number, line in read_lines(path, rules=rules):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise DataError(f"{name}:{number}: found {line[:40]!r}; expected a JSON object")
+        yield Item(f"{name}:{number}", name, {key: _cell(each) for key, each in value.items()})
+
+
+def _cell(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+READERS = {"text": _text_items, "csv": _csv_items, "tsv": _tsv_items, "jsonl": _json_items}

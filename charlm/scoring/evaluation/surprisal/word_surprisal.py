@@ -1,0 +1,218 @@
+"""Asking models for the surprisal of every written word of some sentences.
+
+A sentence stands alone, or goes on from those before it: all of its file, or those that share the
+value of a column. An n-gram model remembers nothing and starts each anew.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from charlm.errors import ConfigError
+from charlm.options import keywords
+from charlm.scoring.evaluation.surprisal.opened_models import OpenedModels, opened_models
+from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
+from charlm.scoring.evaluation.surprisal.surprisal_table import (
+    OWN,
+    ScoredItem,
+    SentenceUnderModel,
+    SurprisalTable,
+    WordUnderModel,
+)
+from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
+from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits, SentenceBits
+from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
+from charlm.text.corpus.tokens import END, UNK, share
+from charlm.text.vocabulary.vocabulary import Inventory
+
+NONE, DOCUMENT = "none", "document"
+BILLION = 1e9
+GIVEN = "given_"  # before the name of a user's column that is one of ours
+
+
+@keywords(SurprisalOptions)
+def surprisal(options: SurprisalOptions) -> SurprisalTable:
+    """The surprisal of every written word, and what regressions ask beside it.
+
+    `result.header` and `result.rows()` are the table. The surprisals of a sentence's words and of
+    its end, which stands in the items, sum to what `charlm eval` gives the sentence.
+
+    Raises:
+        ConfigError: no files, no such column, no such model; an open vocabulary and no speller.
+        DataError: a file, a table or a run that is not what was expected.
+    """
+    items = read_items(options.files, format=options.format, encoding=options.encoding)
+    column = items.sentence_column(options.column)
+    groups = _groups(items, context=options.context)
+    opened = opened_models(options, entropy=options.entropy)
+    texts = [(item.text(column), item.where) for item in items.items]
+    by_model = []
+    for model in opened.models:
+        splitter = WordSplitter(opened.rules(model))
+        sentences = [splitter(text, where=where) for text, where in texts]
+        bits = _bits(model, sentences, groups=groups, options=options)
+        lexicon = _Lexicon(opened.counts(model))
+        by_model.append(
+            [_under_model(*pair, lexicon=lexicon) for pair in zip(sentences, bits, strict=True)]
+        )
+    renamed = _renamed(items, column)
+    table = SurprisalTable(
+        models=opened.names,
+        columns=tuple(renamed.values()),
+        items=tuple(
+            ScoredItem(
+                number,
+                tuple(item.values.get(name) for name in renamed),
+                sentence.words,
+                under_models,
+            )
+            for number, (item, sentence, under_models) in enumerate(
+                zip(items.items, sentences, zip(*by_model, strict=True), strict=True), 1
+            )
+        ),
+        notes=tuple(f"column {a!r} is called {b!r} here" for a, b in renamed.items() if a != b),
+        read_alike=opened.read_alike,
+        has_entropy=options.entropy,
+        n_previous=options.previous,
+    )
+    return replace(table, notes=(*table.notes, *_notes(table, opened, options=options)))
+
+
+def _groups(items: Items, *, context: str) -> list[list[int]]:
+    """Which items go together, by number, in their order."""
+    if context == NONE:
+        return [list(range(len(items.items)))]
+    if context != DOCUMENT:
+        if items.is_text:
+            raise ConfigError(
+                f"--context {context!r}: a text has no columns; expected none or document"
+            )
+        items.require(context, option="--context")
+    groups: dict[str | None, list[int]] = {}
+    for number, item in enumerate(items.items):
+        key = item.file if context == DOCUMENT else item.values.get(context)
+        groups.setdefault(key, []).append(number)
+    return list(groups.values())
+
+
+def _bits(
+    model: RunBits | NgramBits,
+    sentences: Sequence[WrittenSentence],
+    *,
+    groups: Sequence[Sequence[int]],
+    options: SurprisalOptions,
+) -> list[SentenceBits]:
+    """What a model makes of the sentences, in their order."""
+    found: dict[int, SentenceBits] = {}
+    for group in groups:
+        bits = model.bits(
+            [sentences[number].tokens for number in group],
+            is_carried=options.context != NONE,
+            entropy=options.entropy,
+        )
+        found.update(zip(group, bits, strict=True))
+    return [found[number] for number in range(len(sentences))]
+
+
+class _Lexicon:
+    """How often words occur in the training text."""
+
+    def __init__(self, inventory: Inventory | None) -> None:
+        self.inventory = inventory
+        if inventory is not None:
+            n_tokens = sum(inventory.counts) - inventory.counts[END]
+            n_types = inventory.n_words - UNK
+            self._billionths = (n_tokens + n_types) / BILLION
+
+    def count(self, tokens: Sequence[str]) -> int | None:
+        """Of the rarest token; 0 outside the vocabulary."""
+        if self.inventory is None or not tokens:
+            return None
+        ids, counts = self.inventory.word_ids, self.inventory.counts
+        return min(counts[ids[each]] if ids.get(each, UNK) > UNK else 0 for each in tokens)
+
+    def zipf(self, count: int | None) -> float | None:
+        """log10 of occurrences in a billion words (van Heuven et al., 2014)."""
+        return None if count is None else math.log10((count + 1) / self._billionths)
+
+
+def _under_model(
+    sentence: WrittenSentence, bits: SentenceBits, *, lexicon: _Lexicon
+) -> SentenceUnderModel:
+    words = []
+    for first, last in sentence.spans():
+        tokens = sentence.tokens[first:last]
+        count = lexicon.count(tokens)
+        words.append(
+            WordUnderModel(
+                tokens=tokens,
+                known=all(bits.known[first:last]) if tokens else None,
+                count=count,
+                zipf=lexicon.zipf(count),
+                surprisal=_finite(math.fsum(bits.surprisals[first:last])) if tokens else None,
+                entropy=_entropy(bits, first) if tokens else None,
+            )
+        )
+    end = len(sentence.tokens)
+    return SentenceUnderModel(tuple(words), _finite(bits.surprisals[end]), _entropy(bits, end))
+
+
+def _entropy(bits: SentenceBits, place: int) -> float | None:
+    return None if bits.entropies is None else _finite(bits.entropies[place])
+
+
+def _finite(value: float) -> float | None:
+    """A number, or None for what has no probability."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _renamed(items: Items, column: str) -> dict[str, str]:
+    """What the user's columns are called in the table, but for that of the sentences."""
+    others = [name for name in items.columns if name != column]
+    return {name: f"{GIVEN}{name}" if _is_ours(name) else name for name in others}
+
+
+def _is_ours(name: str) -> bool:
+    return any(name == own or name.startswith(f"{own}_") for own in (*OWN, "entropy"))
+
+
+def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOptions) -> list[str]:
+    """What to mind, in sentences."""
+    notes = []
+    for k, model in enumerate(opened.models):
+        words = list(chain.from_iterable(item.by_model[k].words for item in table.items))
+        notes += _notes_on_words(words, name=model.name, is_spelled=options.open_vocabulary)
+        is_alone = options.context == NONE
+        if isinstance(model, RunBits) and is_alone and not model.learned_single_sentences:
+            notes.append(
+                f"{model.name} was trained with its state carried over sentence ends, and scores "
+                "single sentences worse (12 % on PTB); train with batching.reset=0.5, or let "
+                "sentences go on by --context document"
+            )
+        if isinstance(model, NgramBits) and not is_alone:
+            notes.append(f"{model.name} is an n-gram model: every sentence starts anew")
+    return notes
+
+
+def _notes_on_words(words: Sequence[WordUnderModel], *, name: str, is_spelled: bool) -> list[str]:
+    notes = []
+    n_unknown = sum(word.known is False for word in words)
+    if n_unknown:
+        meaning = (
+            "their surprisal is that of <unk> and of their spelling"
+            if is_spelled
+            else "their surprisal is that of <unk>, of no word, and does not compare; leave them "
+            "out by the column known, or spell them (--open-vocabulary)"
+        )
+        notes.append(
+            f"{name}: {n_unknown} of {len(words)} words ({share(n_unknown, len(words)):.1%}) are "
+            f"unknown: {meaning}"
+        )
+    n_without = sum(not word.tokens for word in words)
+    if n_without:
+        notes.append(f"{name}: the text rules leave nothing of {n_without} words: NA")
+    n_impossible = sum(word.surprisal is None for word in words) - n_without
+    if n_impossible:
+        notes.append(f"{name}: {n_impossible} words have no probability at all: NA")
+    return notes

@@ -1,0 +1,114 @@
+"""`charlm surprisal` as a user meets it: tables that other programs read as they are."""
+
+import csv
+import io
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.surprisal import surprisal
+
+ODD = ['"', "#", "NA", "null", "say", '"no"', "'", "\\", "a,b", "\u00a0"]
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?|NA")
+
+
+@pytest.fixture
+def run(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A trained run under exp/ of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    return Path("exp/first")
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["surprisal", "--device", "cpu", *arguments])
+
+
+def test_odd_words_come_back_as_they_were_written(run: Path) -> None:
+    Path("a.txt").write_text("the cat\n" + " ".join(ODD) + "\n")
+    result = ask("a.txt", "--entropy", "--previous", "1")
+    assert (result.exit_code, result.stderr.split("\n")[0]) == (0, f"model: {run}")
+    header, *rows = csv.reader(io.StringIO(result.stdout, newline=""), "excel-tab", strict=True)
+    assert [row[header.index("word")] for row in rows] == ["the", "cat", *ODD]
+    assert len({len(row) for row in rows}) == 1
+    for name in ("item", "position", "surprisal", "entropy", "surprisal_prev1", "zipf"):
+        assert all(NUMBER.fullmatch(row[header.index(name)]) for row in rows), name
+    assert {row[header.index("known")] for row in rows} == {"TRUE", "FALSE"}
+    assert [row[header.index("surprisal_prev1")] for row in rows].count("NA") == 2
+    assert "nan" not in result.stdout
+
+
+def test_the_whole_table_of_one_word(run: Path) -> None:
+    Path("a.csv").write_text('cond,sentence\n"x ""y""","cat"\n')
+    result = ask("a.csv", "--model", str(run))
+    (item,) = charlm.surprisal("a.csv", model=run, device="cpu").items
+    word = item.by_model[0].words[0]
+    assert result.stdout == (
+        "item\tcond\tposition\tword\ttokens\tknown\tlength\tcount\tzipf\tsurprisal\n"
+        f'1\t"x ""y"""\t1\tcat\t1\tTRUE\t3\t4\t{word.zipf:.12g}\t{word.surprisal:.12g}\n'
+    )
+
+
+def test_the_layout_of_lm_zoo(run: Path) -> None:
+    Path("a.txt").write_text("the cat\na dog\n")
+    header, *rows = ask("a.txt", "--layout", "lm-zoo").stdout.splitlines()
+    assert header == "sentence_id\ttoken_id\ttoken\tsurprisal"
+    assert [row.split("\t")[:3] for row in rows] == [
+        ["1", "1", "the"],
+        ["1", "2", "cat"],
+        ["2", "1", "a"],
+        ["2", "2", "dog"],
+    ]
+    refused = ask("a.txt", "--layout", "lm-zoo", "--model", str(run), "--lm", "x.arpa")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+
+
+def test_json_is_what_the_library_returns(run: Path) -> None:
+    Path("a.txt").write_text("the zebra\n")
+    value = json.loads(ask("a.txt", "--json", "--entropy").stdout)
+    table = charlm.surprisal("a.txt", model=run, device="cpu", entropy=True)
+    assert value == table.to_dict()
+    assert list(value) == ["models", "notes", "columns", "rows", "ends"]
+    assert value["rows"][1][:5] == [1, 2, "zebra", 1, False]
+
+
+def test_what_there_is_to_mind_goes_to_stderr(run: Path) -> None:
+    Path("a.txt").write_text("the zebra\n")
+    result = ask("a.txt", "--model", str(run))
+    assert "note: first: 1 of 2 words (50.0%) are unknown" in result.stderr
+    assert "note" not in result.stdout
+
+
+def test_pairs_are_judged_in_a_table_and_as_json(run: Path) -> None:
+    pairs = [("the cat sat", "cat the sat"), ("a dog", "a zebra")]
+    keys = ("sentence_good", "sentence_bad", "UID", "linguistics_term")
+    Path("p.jsonl").write_text(
+        "".join(json.dumps(dict(zip(keys, (*p, "u", "t"), strict=True))) + "\n" for p in pairs)
+    )
+    lines = ask("p.jsonl", "--pairs").stdout.splitlines()
+    assert lines[0] == "model  by    name  pairs  right  ties  unknown  accuracy  95 %"
+    assert [line.split()[1:4] for line in lines[1:]] == [
+        ["set", "u", "2"],
+        ["term", "t", "2"],
+        ["-", "all", "2"],
+    ]
+    value = json.loads(ask("p.jsonl", "--pairs", "--json").stdout)
+    assert value == charlm.minimal_pairs("p.jsonl", model=run, device="cpu").to_dict()
+    idle = ask("p.jsonl", "--pairs", "--entropy")
+    assert idle.exit_code == 1
+    assert "--entropy: says nothing with --pairs" in idle.stderr
+
+
+def test_the_example_in_the_help_works(run: Path) -> None:
+    Path("items.csv").write_text("sentence,cond\nthe cat sat,1\n")
+    example = (surprisal.__doc__ or "").rpartition("\b")[2].strip()
+    result = CliRunner().invoke(app, shlex.split(example)[1:])
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 4

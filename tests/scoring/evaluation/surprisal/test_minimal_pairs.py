@@ -1,0 +1,111 @@
+"""Minimal pairs: right only if strictly better, what says nothing apart, means over sets."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import charlm
+from charlm.errors import ConfigError
+from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairSet, differing
+
+UNIGRAMS = """\\data\\
+ngram 1=6
+
+\\1-grams:
+-9 <unk>
+-9 <s>
+-1 </s>
+-1 good
+-2 bad
+-1 too
+
+\\end\\
+"""
+PAIRS = [
+    ("good", "bad", "one", "x"),  # right
+    ("bad", "good", "one", "x"),  # wrong
+    ("good too", "too good", "one", "x"),  # a tie: order says nothing here
+    ("good", "zz", "two", "x"),  # unknown
+    ("good zz", "bad zz", "two", "x"),  # right: both have the unknown word
+    ("good", "bad", "three", "y"),  # right
+]
+
+
+@pytest.fixture
+def arpa(tmp_path: Path) -> Path:
+    path = tmp_path / "uni.arpa"
+    path.write_text(UNIGRAMS)
+    return path
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    names = ("sentence_good", "sentence_bad", "UID", "linguistics_term")
+    path.write_text("".join(json.dumps(dict(zip(names, p, strict=True))) + "\n" for p in PAIRS))
+    return path
+
+
+def test_each_kind_of_judgement_is_counted_apart(arpa: Path, pairs: Path) -> None:
+    result = charlm.minimal_pairs(pairs, lm=[arpa])
+    assert result.sets == (
+        (
+            PairSet("one", "x", 1, 1, 1, 0),
+            PairSet("two", "x", 1, 0, 0, 1),
+            PairSet("three", "y", 1, 0, 0, 0),
+        ),
+    )
+    assert result.total(0).accuracy == pytest.approx((1 / 3 + 1 + 1) / 3)
+    assert [(each.name, each.accuracy) for each in result.by_term(0)] == [
+        ("x", pytest.approx((1 / 3 + 1) / 2)),
+        ("y", 1.0),
+    ]
+    assert result.to_dict()["uni"]["total"]["n_unknown"] == 1  # type: ignore[index]
+
+
+def test_a_run_prefers_what_it_scores_higher(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    sentences = [("a b c", "c b a"), ("h h", "g g"), ("a", "b d e")]
+    path.write_text("good,bad\n" + "".join(",".join(pair) + "\n" for pair in sentences))
+    result = charlm.minimal_pairs(path, model=[run], pair_columns="good,bad", device="cpu")
+    model = charlm.load(run, device="cpu")
+    n_right = sum(model.score(a).log10_prob > model.score(b).log10_prob for a, b in sentences)
+    assert (result.total(0).counts()["n_right"], result.by_term(0)) == (n_right, [])
+
+
+def test_an_open_vocabulary_judges_unknown_words(spelled_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sentence_good,sentence_bad\na zz,a zzzz\n")
+    (closed,) = charlm.minimal_pairs(path, model=[spelled_run], device="cpu").sets[0]
+    (opened,) = charlm.minimal_pairs(
+        path, model=[spelled_run], device="cpu", open_vocabulary=True
+    ).sets[0]
+    assert (closed.n_unknown, opened.n_unknown, opened.n_judged) == (1, 0, 1)
+
+
+def test_intervals_by_hand() -> None:
+    half, sure = PairSet("a", "", 50, 50, 0, 0), PairSet("b", "", 100, 0, 0, 7)
+    wide = 1.959964 * math.sqrt(0.25 / 100) / 2
+    assert PairAccuracy("", (half, sure)).interval == pytest.approx((0.75 - wide, 0.75 + wide))
+    low, high = PairAccuracy("", (sure,)).interval or (0, 0)
+    assert (low, high) == (pytest.approx(100 / (100 + 1.959964**2)), pytest.approx(1.0))
+    none = PairAccuracy("", (PairSet("c", "", 0, 0, 0, 3),))
+    assert (none.accuracy, none.interval) == (None, None)
+
+
+def test_words_differ_by_their_number() -> None:
+    assert differing(["a", "b", "a"], ["b", "a", "c"]) == ["a", "c"]
+    assert differing(["a", "b"], ["b", "a"]) == []
+
+
+def test_pairs_need_two_columns(arpa: Path, pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--pair-columns 'x': expected one of the columns"):
+        charlm.minimal_pairs(pairs, lm=[arpa], pair_columns="x,y")
+    with pytest.raises(ConfigError, match="--pair-columns 'x': expected two names with a comma"):
+        charlm.minimal_pairs(pairs, lm=[arpa], pair_columns="x")
+    text = tmp_path / "a.txt"
+    text.write_text("a\n")
+    with pytest.raises(ConfigError, match="--pairs: found a text; expected a table"):
+        charlm.minimal_pairs(text, lm=[arpa])

@@ -1,0 +1,231 @@
+"""The surprisal of written words: sums that are eval's, entropies, contexts, and what is noted."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import charlm
+from charlm.errors import ConfigError, DataError
+from charlm.scoring.evaluation.surprisal.surprisal_table import SurprisalTable
+from charlm.text.perplexity.perplexity import ScoredSentence
+
+Measure = Callable[..., SurprisalTable]
+
+ODD = [
+    "a.",
+    "B",
+    "...",
+    "\u0301",
+    "e\u0301",
+    "👩\u200d🔬",
+    "<unk>",
+    "\u00a0",
+    "zz",
+    "c",
+    "\u200b",
+    '"',
+]
+lines = st.lists(st.lists(st.sampled_from(ODD), max_size=5).map(" ".join), min_size=1, max_size=5)
+
+
+@pytest.fixture
+def measure() -> Measure:
+    def found(text: Path | str, *models: Path, **options: object) -> SurprisalTable:
+        return charlm.surprisal(text, model=models, device="cpu", **options)  # type: ignore[arg-type]
+
+    return found
+
+
+def text_of(tmp_path: Path, *rows: str, name: str = "text.txt") -> Path:
+    path = tmp_path / name
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def totals(table: SurprisalTable, model: int = 0) -> list[float]:
+    """The bits of each sentence, its end included."""
+    scored = [item.by_model[model] for item in table.items]
+    return [
+        math.fsum([*(word.surprisal or 0.0 for word in each.words), each.end or 0.0])
+        for each in scored
+    ]
+
+
+@settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=15,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(rows=lines)
+@pytest.mark.parametrize(("context", "state"), [("none", "sentence"), ("document", "carried")])
+def test_words_and_ends_sum_to_what_eval_gives(
+    cutting_run: Path, tmp_path: Path, measure: Measure, context: str, state: str, rows: list[str]
+) -> None:
+    path = text_of(tmp_path, *rows)
+    heard: list[ScoredSentence] = []
+    charlm.evaluate(
+        cutting_run,
+        files=path,
+        state=state,
+        device="cpu",
+        on_sentence=heard.append,  # type: ignore[arg-type]
+    )
+    table = measure(path, cutting_run, context=context)
+    expected = [-math.fsum(each.log10_probs) * math.log2(10) for each in heard]
+    assert totals(table) == pytest.approx(expected, abs=1e-9)
+    written = [word for row in rows for word in row.split(" ") if word]
+    assert [row[2] for row in table.rows()] == written
+
+
+def test_entropies_are_those_of_the_distributions(
+    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+) -> None:
+    arpa = arpa_of(run)
+    table = measure(text_of(tmp_path, "a b zz", ""), run, lm=[arpa], entropy=True)
+    for k, model in enumerate([charlm.load(run, device="cpu"), charlm.load(arpa)]):
+        state, expected = model.start(), list[float]()
+        for word in ["a", "b", "zz", None]:
+            log_probs = model.distribution(state)[0]
+            expected.append(-float(np.sum(np.exp(log_probs) * log_probs)) / math.log(2))
+            state = model.step(state, [word]).state if word else state
+        found = table.items[0].by_model[k]
+        entropies = [*(word.entropy for word in found.words), found.end_entropy]
+        assert entropies == pytest.approx(expected, abs=1e-5)
+        assert table.items[1].by_model[k].end_entropy == pytest.approx(expected[0], abs=1e-5)
+
+
+def test_models_of_the_same_words_share_what_is_not_their_own(
+    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+) -> None:
+    arpa = arpa_of(run)
+    table = measure(text_of(tmp_path, "a zz"), run, lm=[arpa], previous=1)
+    assert table.header == (
+        *("item", "position", "word", "tokens", "known", "length", "count", "zipf"),
+        *("surprisal_run-random", "surprisal_kn", "known_prev1", "length_prev1", "zipf_prev1"),
+        *("surprisal_run-random_prev1", "surprisal_kn_prev1"),
+    )
+    first, second = table.rows()
+    score = charlm.load(arpa).score("a zz")
+    bits = [-x * math.log2(10) for x in score.log10_probs]
+    assert [first[9], second[9]] == pytest.approx(bits[:2])
+    assert first[3:6] == (1, True, 1)
+    assert second[3:7] == (1, False, 2, 0)
+    assert first[10:] == (None,) * 5
+    assert second[10:] == (*first[4:6], *first[7:10])
+
+
+def test_models_of_other_words_have_columns_of_their_own(
+    run: Path, tiny_run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    table = measure(text_of(tmp_path, "a cat"), run, tiny_run)
+    assert table.header[3:6] == ("tokens_run-random", "tokens_tiny", "known_run-random")
+    assert [row[5:7] for row in table.rows()] == [(True, True), (False, True)]
+
+
+def test_zipf_by_hand(corpus_dir: Path, tiny_run: Path, tmp_path: Path, measure: Measure) -> None:
+    inventory = charlm.load(tiny_run, device="cpu")._run.inventory
+    table = measure(text_of(tmp_path, "cat zebra"), tiny_run)
+    n_tokens = len((corpus_dir / "train.txt").read_text().split())
+    n_types = len(inventory.words) - 1  # `<unk>` is one of them
+    cat, zebra = table.items[0].by_model[0].words
+    assert (cat.count, zebra.count) == (4, 0)
+    assert cat.zipf == pytest.approx(math.log10(5 / ((n_tokens + n_types) / 1e9)))
+    assert zebra.zipf == pytest.approx(math.log10(1 / ((n_tokens + n_types) / 1e9)))
+
+
+def test_a_context_of_its_own_for_each_value_of_a_column(
+    run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    rows = [("a b", "x"), ("c d", "y"), ("b", "x"), ("h", "y")]
+    table = text_of(tmp_path, "text\tstory", *map("\t".join, rows), name="a.tsv")
+    by_story = totals(measure(table, run, context="story"))
+    for story, places in (("x", [0, 2]), ("y", [1, 3])):
+        alone = text_of(tmp_path, *(text for text, own in rows if own == story), name="one.txt")
+        expected = totals(measure(alone, run, context="document"))
+        assert [by_story[k] for k in places] == pytest.approx(expected, abs=1e-5)
+    assert by_story != pytest.approx(totals(measure(table, run)), abs=1e-3)
+
+
+def test_an_open_vocabulary_spells_what_is_unknown(
+    spelled_run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+) -> None:
+    arpa = arpa_of(spelled_run)
+    path = text_of(tmp_path, "a zz <unk>")
+    table = measure(path, spelled_run, lm=[arpa], open_vocabulary=True)
+    for k, model in enumerate(
+        [
+            charlm.load(spelled_run, device="cpu", open_vocabulary=True),
+            charlm.load(arpa, open_vocabulary=spelled_run),
+        ]
+    ):
+        expected = -model.score("a zz <unk>").log10_prob * math.log2(10)
+        assert totals(table, k) == pytest.approx([expected], abs=1e-5)
+    with pytest.raises(ConfigError, match=r"has no speller, nor the words of a run that has"):
+        charlm.surprisal(path, lm=[arpa], open_vocabulary=True)
+
+
+def test_what_there_is_to_mind_is_noted(
+    run: Path, tmp_path: Path, measure: Measure, arpa_of: Callable[[Path], Path]
+) -> None:
+    notes = measure(text_of(tmp_path, "a zz <unk>"), run).notes
+    assert notes[0].startswith("run-random: 2 of 3 words (66.7%) are unknown: their surprisal is")
+    assert "trained with its state carried over sentence ends" in notes[1]
+    path = text_of(tmp_path, "a b")
+    (note,) = measure(path, run, lm=[arpa_of(run)], context="document").notes
+    assert note == "kn is an n-gram model: every sentence starts anew"
+
+
+def test_a_run_for_sentences_needs_no_note(
+    sentence_run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    assert measure(text_of(tmp_path, "a b"), sentence_run).notes == ()
+
+
+def test_what_has_no_probability_is_missing_and_no_nan(tmp_path: Path, measure: Measure) -> None:
+    arpa = tmp_path / "a.arpa"
+    arpa.write_text("\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <s>\n-1 </s>\n-1 a\n\n\\end\\\n")
+    table = measure(text_of(tmp_path, "a b"), lm=[arpa], entropy=True)
+    first, second = table.rows()
+    assert first[8:] == pytest.approx((math.log2(10), 0.2 * math.log2(10)))
+    assert second[4:9] == (False, 1, None, None, None)
+    assert table.notes[-1] == "a: 1 words have no probability at all: NA"
+
+
+def test_names_that_are_ours_are_left_to_us(run: Path, tmp_path: Path, measure: Measure) -> None:
+    table = measure(text_of(tmp_path, "item,text", "x,a", name="a.csv"), run)
+    assert table.header[:4] == ("item", "given_item", "position", "word")
+    assert next(table.rows())[:4] == (1, "x", 1, "a")
+    assert table.notes[0] == "column 'item' is called 'given_item' here"
+
+
+def test_models_need_names_of_their_own(run: Path, tmp_path: Path, measure: Measure) -> None:
+    with pytest.raises(ConfigError, match="two models are called 'run-random'"):
+        measure(text_of(tmp_path, "a"), run, run)
+
+
+def test_a_broken_model_is_one_line(
+    saved_run: Callable[..., Path], tmp_path: Path, measure: Measure
+) -> None:
+    with pytest.raises(DataError, match="the model is broken: log probabilities are NaN or inf"):
+        measure(text_of(tmp_path, "b"), saved_run("beyond"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"context": "story"}, "--context 'story': a text has no columns"),
+        ({"previous": -1}, "--previous -1: expected 0 to 20"),
+    ],
+)
+def test_options_that_make_no_sense(
+    run: Path, tmp_path: Path, measure: Measure, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        measure(text_of(tmp_path, "a"), run, **options)

@@ -62,7 +62,7 @@ class Espnet1Format(JsonFormat):
             )
             for i, (each, where) in enumerate(found)
         ]
-        references = (optional_words(each, "text", where) for each, where in found)
+        references = (optional_words(each, "text", place=where) for each, where in found)
         reference = next((words for words in references if words is not None), None)
         return Block(required_key(record), candidates, reference)
 

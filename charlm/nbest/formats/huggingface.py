@@ -35,7 +35,7 @@ class HuggingFaceFormat(ArraysFormat):
 
     def reference(self, record: Record) -> tuple[str, ...] | None:
         """The member `reference`."""
-        return optional_words(record.value, self.reference_key, record.place)
+        return optional_words(record.value, self.reference_key, place=record.place)
 
     def texts(self, record: Record) -> Texts:
         """The sequences.

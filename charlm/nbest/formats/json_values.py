@@ -151,7 +151,7 @@ def words_in(value: Json, where: str) -> tuple[str, ...]:
     return plain_words(string(value, where), where)
 
 
-def optional_words(value: JsonObject, name: str, place: str) -> tuple[str, ...] | None:
+def optional_words(value: JsonObject, name: str, *, place: str) -> tuple[str, ...] | None:
     """The words of a member, a reference say; None where it is missing."""
     return None if value.get(name) is None else words_in(value[name], f"{place}: {name!r}")
 

@@ -98,7 +98,7 @@ class JsonlFormat(JsonFormat, FramedFormat):
         for i, (each, where) in enumerate(objects_in(record, "hyps", member="text", what="some")):
             words, rank = words_in(each.get("text"), f"{where}: 'text'"), _rank(each, where)
             candidates.append(Candidate(("hyps", i), words, _features(each, where), rank))
-        reference = optional_words(value, "ref", place)
+        reference = optional_words(value, "ref", place=place)
         return Block(_id(value, place), candidates, reference, _recording(value, place))
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
@@ -155,7 +155,7 @@ def _flat(line: Line) -> Row | Loose:
         Record(value, place, after="", encoding=encoding_of(line.text, line)),
         rank=_rank(value, place),
         recording=_recording(value, place),
-        reference=optional_words(value, "ref", place),
+        reference=optional_words(value, "ref", place=place),
     )
 
 

@@ -56,4 +56,4 @@ class MlmScoringFormat(JsonFormat):
             words = words_in(value.get("text"), f"{where}: 'text'")
             scores = scores_of(value, "score", where=where)
             candidates.append(Candidate((name, None), words, scores, int(matched[1])))
-        return Block(key, candidates, optional_words(record.value, "ref", record.place))
+        return Block(key, candidates, optional_words(record.value, "ref", place=record.place))

@@ -70,3 +70,13 @@ def test_a_table_of_words_says_that_a_row_looks_like_csv(tiny_run: Path, tmp_pat
             read(path, model=tiny_run)
     with pytest.raises(DataError, match=hint):
         read_classes(str(path))
+
+
+def test_lines_that_only_look_like_csv_are_sentences_where_the_user_says_so(
+    table: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="give --format text if its lines are sentences"):
+        charlm.score(table, model=tiny_run)
+    out = tmp_path / "scores"
+    charlm.score(table, model=tiny_run, format="text", out=out)
+    assert len(out.read_text().splitlines()) == len(table.read_text().splitlines())

@@ -49,7 +49,10 @@ FORMATS: dict[str, type[Format]] = {
     "tsv": TsvFormat,
     "text": TextFormat,
 }
-LISTS = "lists or sentences; save it with TABs between the fields, without quotes (tsv)"
+LISTS = (
+    "lists or sentences; save it with TABs between the fields, without quotes (tsv), or give "
+    "--format text if its lines are sentences"
+)
 
 
 class Reading(NamedTuple):

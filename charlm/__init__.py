@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from charlm.insight.info import info
     from charlm.insight.report.make import report
     from charlm.insight.vectors.neighbours import neighbours
-    from charlm.nbest.scorer import FunctionScorer
+    from charlm.nbest.scorers import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
     from charlm.scoring.evaluation.evaluate import evaluate
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from charlm.scoring.export.export import export
     from charlm.scoring.likelihood.sampling import sample
     from charlm.scoring.rescoring.score import score
+    from charlm.scoring.rescoring.serve import serve
+    from charlm.scoring.rescoring.tune import tune
     from charlm.text.corpus.prepare import prep
     from charlm.text.vocabulary.build_vocabulary import vocab
     from charlm.training.train import train
@@ -52,8 +54,10 @@ __all__ = [
     "report",
     "sample",
     "score",
+    "serve",
     "surprisal",
     "train",
+    "tune",
     "vocab",
 ]
 
@@ -61,7 +65,7 @@ _HOMES = {
     "CharlmError": "charlm.errors",
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
-    "FunctionScorer": "charlm.nbest.scorer",
+    "FunctionScorer": "charlm.nbest.scorers",
     "Model": "charlm.api",
     "NgramLanguageModel": "charlm.api",
     "SentenceScore": "charlm.api",
@@ -79,8 +83,10 @@ _HOMES = {
     "report": "charlm.insight.report.make",
     "sample": "charlm.scoring.likelihood.sampling",
     "score": "charlm.scoring.rescoring.score",
+    "serve": "charlm.scoring.rescoring.serve",
     "surprisal": "charlm.scoring.evaluation.surprisal.word_surprisal",
     "train": "charlm.training.train",
+    "tune": "charlm.scoring.rescoring.tune",
     "vocab": "charlm.text.vocabulary.build_vocabulary",
     "__version__": "charlm.version",
 }

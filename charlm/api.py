@@ -19,7 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in, vectors_in
 from charlm.insight.vectors.nn_options import NeighboursOptions
-from charlm.nbest.scorer import NgramScorer
+from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import is_kenlm_binary

@@ -147,6 +147,12 @@ def check_range(value: object, *, opt: Opt, name: str) -> None:
         raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")
 
 
+def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """`a,b` or a list of names."""
+    split = names.split(",") if isinstance(names, str) else names
+    return tuple(name.strip() for name in split if name.strip())
+
+
 def require_seed(seed: int) -> None:
     """Raises ConfigError for what no generator takes as a seed."""
     check_range(seed, opt=get_args(Seed)[1], name="seed")

@@ -46,9 +46,7 @@ MAX_POSITIONAL = 2
 MAX_PARAMETERS = 8
 # Commands whose options are still to become a dataclass of fields.
 NOT_YET = {
-    "score.py:score",
     "train.py:train",
-    "tuning.py:tune",
 }
 # One file a command, or a part's or a format's published name, in folders that list such files.
 LISTED = {"cli", "bench", "presets", "encoders", "contexts", "outputs", "formats", "pictures"}

@@ -16,7 +16,7 @@ from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import NbestList
-from charlm.options import keywords
+from charlm.options import as_names, keywords
 from charlm.run.store import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
@@ -24,7 +24,6 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
-from charlm.scoring.rescoring.score_job import as_names
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids

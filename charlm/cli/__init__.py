@@ -23,8 +23,10 @@ from charlm.cli.prep import prep
 from charlm.cli.report import report
 from charlm.cli.sample import sample
 from charlm.cli.score import score
+from charlm.cli.serve import serve
 from charlm.cli.surprisal import surprisal
 from charlm.cli.train import train
+from charlm.cli.tune import tune
 from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_torch
 from charlm.version import __version__
@@ -73,6 +75,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "mix": mix,
     "score": score,
     "surprisal": surprisal,
+    "tune": tune,
+    "serve": serve,
     "sample": sample,
     "export": export,
 }

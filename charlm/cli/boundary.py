@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli import output
-from charlm.errors import CharlmError
+from charlm.errors import CharlmError, ConfigError
 
 FAILED = 1
 INTERRUPTED = 130
@@ -27,6 +27,16 @@ PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
 TWICE = "found twice; expected once: the first would be dropped"
 # Of a RuntimeError; torch has a class for a GPU's memory only, and loading it here costs seconds.
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
+
+
+# Options that have become commands, by the command that had them: what to call now.
+MOVED = {
+    "score": {
+        "--tune": "charlm tune DEV --refs REFS --out weights.json finds weights, and charlm score "
+        "LIST --weights weights.json takes them",
+        "--serve": "charlm serve answers JSON lines",
+    }
+}
 
 
 class Commands(TyperGroup):
@@ -63,7 +73,11 @@ class Command(TyperCommand):
 
         Raises:
             BadParameter: what Typer refuses, or an option that comes twice.
+            ConfigError: an option that has become a command.
         """
+        for gone, instead in MOVED.get(self.name or "", {}).items():
+            if any(word.partition("=")[0] == gone for word in args):
+                raise ConfigError(f"{gone}: is a command of its own now: {instead}")
         _, _, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
         for option in found:
             if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:

@@ -1,4 +1,4 @@
-"""How `charlm score` tells what it did: rates in per cent, weights, and what was odd in the lists.
+"""How `charlm score`, `tune` and `serve` tell what they did: rates in per cent, weights, oddities.
 
 It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
 """
@@ -12,53 +12,74 @@ if TYPE_CHECKING:
     from charlm.nbest.metrics.rates_report import Rate, RateReport
     from charlm.nbest.tuning.tuning import Tuned
     from charlm.scoring.rescoring.explain import Explanation
-    from charlm.scoring.rescoring.result import ScoreResult
+    from charlm.scoring.rescoring.result import (
+        RescoringResult,
+        ScoreResult,
+        ServeResult,
+        TuneResult,
+    )
 
 Emit = Callable[[str], None]
 
 
-def tell(result: "ScoreResult", emit: Emit) -> None:
-    """All of it, a line each, and tables."""
-    if result.tuned is not None:
-        _tell_tuned(result.tuned, emit)
-    if result.source:
-        for line in (*_read(result), *_lists(result), *_lattices(result)):
-            emit(line)
-    for line in _scorers(result):
-        emit(line)
-    if result.counts.n_choices:
-        for line in _weights(result):
-            emit(line)
+def tell_scored(result: "ScoreResult", emit: Emit) -> None:
+    """All of it, a line each, and a table of rates."""
+    _tell(result, emit, duplicates=result.dedup)
     if result.report is not None:
         _tell_rates(result.report, emit)
 
 
-def warnings(result: "ScoreResult") -> list[str]:
-    """What was put right in the lists, or passed over: a line for each kind."""
-    lines = []
-    for where, notices in (("", result.notices), (" of --tune", result.dev_notices)):
-        if notices.n_marked:
-            lines.append(
-                f"warning: <s> or </s> at the ends of {notices.n_marked} hypotheses{where}: left "
-                "out, every sentence is scored with its end"
-            )
-        lines += [
+def tell_served(result: "ServeResult", emit: Emit) -> None:
+    """What was answered, and by what."""
+    if result.n_errors:
+        emit(f"lines answered by an error: {result.n_errors}")
+    _tell(result, emit, duplicates=result.dedup)
+
+
+def tell_tuned(result: "TuneResult", emit: Emit) -> None:
+    """The lists, a table of weights, and what they are worth."""
+    for line in (*_read(result), *_lattices(result)):
+        emit(line)
+    _tell_tuned(result.tuned, emit)
+    for line in _scorers(result):
+        emit(line)
+
+
+def _tell(result: "RescoringResult", emit: Emit, *, duplicates: str) -> None:
+    for line in (
+        *_read(result),
+        *_lists(result, duplicates=duplicates),
+        *_lattices(result),
+        *_scorers(result),
+        *_written(result),
+        *_weights(result),
+    ):
+        emit(line)
+
+
+def warn(result: "RescoringResult") -> None:
+    """Say what was put right in the lists, or passed over: a line for each kind."""
+    notices = result.notices
+    if notices.n_marked:
+        output.say(
+            f"warning: <s> or </s> at the ends of {notices.n_marked} hypotheses: left out, every "
+            "sentence is scored with its end"
+        )
+    for place in notices.headings:
+        output.say(
             f"warning: {place} looks like a header, and was read as a hypothesis; call its columns "
             "id and text, or begin the line with #"
-            for place in notices.headings
-        ]
-        lines += [
-            f"warning: {filling.feature}{where}: {filling.cause} in {n} hypotheses, which got "
+        )
+    for filling, n in notices.filled.items():
+        output.say(
+            f"warning: {filling.feature}: {filling.cause} in {n} hypotheses, which got "
             f"{filling.value}"
-            for filling, n in notices.filled.items()
-        ]
-        lines += [
-            f"warning: {what}{where}: {n}, passed over" for what, n in notices.passed_over.items()
-        ]
-    return lines
+        )
+    for what, n in notices.passed_over.items():
+        output.say(f"warning: {what}: {n}, passed over")
 
 
-def _read(result: "ScoreResult") -> list[str]:
+def _read(result: "RescoringResult") -> list[str]:
     """What was read, and what the models knew of it."""
     counts, text = result.counts, result.text
     is_text = result.format == "text"
@@ -67,9 +88,7 @@ def _read(result: "ScoreResult") -> list[str]:
         f"{'sentences' if is_text else 'lists'}: {what}, {text.n_words} words; "
         f"format {result.format}; {result.seconds:.1f} s"
     ]
-    if result.n_errors:
-        lines.append(f"lines answered by an error: {result.n_errors}")
-    if text.n_words:
+    if text.n_words and result.scorers:
         lines.append(
             f"words: {_share(text.n_changed, text.n_words)} changed by the model's text rules, "
             f"{_share(text.n_unknown, text.n_read)} unknown to the model"
@@ -89,7 +108,7 @@ def _read(result: "ScoreResult") -> list[str]:
     return lines
 
 
-def _lists(result: "ScoreResult") -> list[str]:
+def _lists(result: "RescoringResult", *, duplicates: str) -> list[str]:
     """What there was to choose from; nothing of plain sentences."""
     counts, lines = result.counts, []
     if counts.n_recordings:
@@ -100,7 +119,7 @@ def _lists(result: "ScoreResult") -> list[str]:
         together = {
             "sum": ", ranked by the sum over them",
             "max": ", ranked by the best of them",
-        }.get(result.dedup, "")
+        }.get(duplicates, "")
         lines.append(
             f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
         )
@@ -110,7 +129,7 @@ def _lists(result: "ScoreResult") -> list[str]:
     return lines
 
 
-def _lattices(result: "ScoreResult") -> list[str]:
+def _lattices(result: "RescoringResult") -> list[str]:
     found = result.lattices
     if found is None:
         return []
@@ -131,14 +150,11 @@ def _lattices(result: "ScoreResult") -> list[str]:
     return lines
 
 
-def _scorers(result: "ScoreResult") -> list[str]:
+def _scorers(result: "RescoringResult") -> list[str]:
     lines = [f"{name}: {source}" for name, source in result.scorers.items()]
     if result.mixture:
         mixed = ", ".join(f"{name} {weight:.4f}" for name, weight in result.mixture.items())
         lines.append(f"mixture, word by word: {mixed}")
-    elif len(result.scorers) > 1 and not (result.lattices and result.lattices.scales):
-        first = next(iter(result.scorers))
-        lines.append(f"written as `charlm`: {first}; --write nbest holds all, and their total")
     if result.deviation is not None:
         far = result.deviation
         lines.append(
@@ -148,20 +164,32 @@ def _scorers(result: "ScoreResult") -> list[str]:
     return lines
 
 
-def _weights(result: "ScoreResult") -> list[str]:
-    if result.weights is None:
+def _written(result: "RescoringResult") -> list[str]:
+    """Whose score it is that is written, where that is not plain."""
+    first, *others = result.scorers or [""]
+    if others and not result.mixture and not (result.lattices and result.lattices.scales):
+        return [f"written as `charlm`: {first}; --write nbest holds all, and their total"]
+    if not first and not result.lattices:
+        return ["no model: no score is added to the lists"]
+    return []
+
+
+def _weights(result: "RescoringResult") -> list[str]:
+    if result.weights is None or not result.counts.n_choices:
         return []
     values = {name: value for name, value in result.weights.values.items() if value}
     lines = [f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"]
     idle = [name for name in result.ignored if name not in ("words", "oov")]
-    if idle and set(values) <= set(result.scorers):
+    if not (values or result.scorers):
+        lines = ["weights: none: lists keep their order; --weight sets one, charlm tune finds some"]
+    elif idle and set(values) <= set(result.scorers):
         lines.append(
             f"ranked by {', '.join(values) or 'nothing'} alone: {', '.join(idle)} of the list "
-            "count nothing; --tune finds weights, --weight sets one"
+            "count nothing; charlm tune finds weights, --weight sets one"
         )
     elif result.ignored:
-        lines.append(f"without a weight: {', '.join(result.ignored)}; --tune finds some")
-    if "graph" in result.counts.features:
+        lines.append(f"without a weight: {', '.join(result.ignored)}; charlm tune finds some")
+    if "graph" in result.counts.features and result.scorers:
         lines.append(
             "graph: language model, transitions and lexicon of the lists together, which the new "
             "scores come on top of; --old-lm takes the old model out"

@@ -6,13 +6,10 @@ where totals are log-probabilities: under weights of the size that they have in 
 """
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
-from charlm.nbest.hypotheses import Rescored
-
-Dedup = Literal["none", "sum", "max"]
+from charlm.nbest.hypotheses import Dedup, Rescored
 
 
 def merged(item: Rescored, dedup: Dedup) -> Rescored:

@@ -7,7 +7,9 @@ the list; what a model reads is a normalised copy.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+Dedup = Literal["none", "sum", "max"]  # what hypotheses with the same words count together
 LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would overflow
 
 

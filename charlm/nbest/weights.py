@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.duplicates import Dedup, merged
+from charlm.nbest.duplicates import merged
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
-from charlm.nbest.hypotheses import LARGEST, NbestList, Rescored
+from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
 from charlm.settings import shown
 from charlm.text.io.files import read_json, write_json
 
@@ -85,14 +85,16 @@ def rescored(
     """The list ranked by its totals; ties go by `am`, then as the list has them.
 
     `scores` are what a writer adds to the list as the feature `charlm`. `dedup` says what the total
-    of hypotheses with the same words is.
+    of hypotheses with the same words is. Where nothing has a weight, the list's order stays.
 
     Raises:
         ConfigError: a weight for a feature that this list has not.
     """
     require_known(list(weights.values), table.names, place=nbest.hypotheses[0].place)
+    if not weights.values and dedup == "none":
+        return Rescored(nbest, tuple(scores))
     totals_H = total(table, weights)
-    ties = tie_order(table)
+    ties = tie_order(table) if weights.values else np.arange(len(totals_H))
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
     plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
     return plain if dedup == "none" else merged(plain, dedup)
@@ -140,10 +142,10 @@ def load_weights(path: str | Path) -> Weights:
         DataError: no such file, or not one of weights.
     """
     if not Path(path).is_file():
-        raise DataError(f"{path}: no such file; expected weights, as --tune writes them")
+        raise DataError(f"{path}: no such file; expected weights, as charlm tune writes them")
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path}: not a file of weights; expected one that --tune wrote")
+        raise DataError(f"{path}: not a file of weights; expected one that charlm tune wrote")
     values = content.get("weights")
     if not isinstance(values, dict) or not all(map(_is_number, values.values())):
         raise DataError(f"{path}: weights are {shown(values)}; expected an object of numbers")
@@ -164,7 +166,8 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
         error = float(tuned["error"])
         return Origin(tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
     raise DataError(
-        f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as --tune writes it"
+        f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as charlm tune "
+        "writes it"
     )
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Weights found on one half of some lists, and the error rate of the other half.
 #
-#   bash recipes/rescoring/run.sh LISTS REFS [options of charlm score]
+#   bash recipes/rescoring/run.sh LISTS REFS [options of charlm tune and charlm score]
 #
 # LISTS has an id and a TAB at the start of every line, REFS too (both may be gz). Every second
 # recording (an id less its last part; the id where that is the same for all) is tuned on. OUT (a
-# new folder) keeps the halves, the weights and the rescored lists.
+# new folder) keeps the halves, the weights and the rescored lists. TUNE holds options of charlm
+# tune alone, as "--tuned am,nn --folds 0".
 set -euo pipefail
 lists=${1:?"lists with an id at the start of every line"}
 refs=${2:?"references with an id at the start of every line"}
@@ -54,6 +55,8 @@ run() {
   "$@"
 }
 
-run charlm score "$out/test.lists.tsv" --tune "$out/dev.lists.tsv" --refs "$out/dev.refs.txt" \
-  --test-refs "$out/test.refs.txt" --weights "$out/weights.json" --write ranked \
-  --out "$out/test.ranked.tsv" "$@"
+# shellcheck disable=SC2086  # words, or none
+run charlm tune "$out/dev.lists.tsv" --refs "$out/dev.refs.txt" --out "$out/weights.json" \
+  ${TUNE:-} "$@"
+run charlm score "$out/test.lists.tsv" --weights "$out/weights.json" --refs "$out/test.refs.txt" \
+  --write ranked --out "$out/test.ranked.tsv" "$@"

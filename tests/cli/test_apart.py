@@ -45,8 +45,9 @@ def refused(*args: str) -> str:
         (["ngram", "--lm", "b", "a", "--out", "a"], "a", "files"),
         (["score", "a", "--refs", "b", "--model", "r", "--out", "b"], "b", "refs"),
         (["score", "a", "--lm", "kn=b", "--out", "b"], "b", "lm"),
-        (["score", "a", "--tune", "b", "--weights", "b"], "b", "tune"),
-        (["score", "a", "--tune", "b", "--weights", "a"], "a", "lists"),
+        (["score", "a", "--weights", "b", "--out", "b"], "b", "weights"),
+        (["tune", "b", "--refs", "a", "--out", "b"], "b", "lists"),
+        (["tune", "b", "--refs", "a", "--out", "a"], "a", "refs"),
         (["mix", "r", "a", "--text", "b", "--out", "b"], "b", "text"),
         (["report", "r", "--out", "a", "--data-out", "a"], "a", "data_out"),
         (

@@ -31,6 +31,8 @@ FUNCTIONS = {
     "compare-kn": "compare_kn",
     "mix": "mix",
     "score": "score",
+    "tune": "tune",
+    "serve": "serve",
     "sample": "sample",
     "export": "export",
 }
@@ -44,7 +46,7 @@ RENAMED = {
     **dict.fromkeys(("analogies", "similarity", "normalise"), "files"),
 }
 # What only a caller can bring, or what comes and goes another way from the command line.
-OWN = {"score": {"scorer", "format", "out"}}
+OWN = {"score": {"scorer", "format", "out"}, "tune": {"scorer", "format"}, "serve": {"scorer"}}
 # Further functions of a command that can be asked several things.
 FURTHER = {
     "nn": (

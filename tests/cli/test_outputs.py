@@ -18,7 +18,7 @@ WRITERS = [
     ["mix", "run", "run", "--data", "corpus", "--split", "test", "--weights", "0.5,0.5", "--out"],
     ["export", "--model", "run", "--data", "corpus", "--tokens", "50", "--order", "2", "--arpa"],
     ["score", "lists.tsv", "--model", "run", "--out"],
-    ["score", "--tune", "lists.tsv", "--refs", "refs.tsv", "--model", "run", "--weights"],
+    ["tune", "lists.tsv", "--refs", "refs.tsv", "--model", "run", "--out"],
     ["nn", "--model", "run", "--vectors"],
     ["report", "run", "--out"],
 ]
@@ -143,7 +143,6 @@ def test_prep_takes_a_link_in_its_folder_for_a_corpus() -> None:
 @pytest.mark.parametrize(
     ("args", "options"),
     [
-        (["score", "lists.tsv", "--tune", "dev.tsv", "--refs", "refs.tsv"], ["--out", "--weights"]),
         (["report", "run", "--picture", "curves"], ["--out", "--data-out"]),
     ],
 )

@@ -50,7 +50,7 @@ sharing: 2.00 tokens a prefix
 another hypothesis is the best one now: 1 lists
 nn: exp/first
 weights: am -1
-without a weight: nn, words, oov; --tune finds some
+without a weight: nn, words, oov; charlm tune finds some
 """
 RATES = """\
              rate  sub  del  ins  of
@@ -154,24 +154,31 @@ def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) ->
 def test_a_ranking_by_the_new_scores_alone_is_pointed_out(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
     assert result.stderr.splitlines()[-1] == (
-        "ranked by nn alone: am of the list count nothing; --tune finds weights, --weight sets one"
+        "ranked by nn alone: am of the list count nothing; charlm tune finds weights, --weight "
+        "sets one"
     )
 
 
-def test_tuning_tells_its_weights_and_whether_it_pays(at_home: Path) -> None:
-    dev = "".join(f"{i}\t-1\ta dog\n{i}\t-{i % 2}\tthe cat\n" for i in range(8))
-    Path("dev.tsv").write_text(dev)
-    Path("dev.refs").write_text("".join(f"{i} {['a dog', 'the cat'][i // 4]}\n" for i in range(8)))
-    options = ["--tune", "dev.tsv", "--refs", "dev.refs", "--weights", "w.json", "--folds", "4"]
-    result = ask(*options, "--model", "exp/first", "--tuned", "c2,nn")
-    assert (result.exit_code, result.stderr) == (0, "")
+def test_without_a_model_it_is_told_what_ranks(at_home: Path) -> None:
+    said = "no model: no score is added to the lists"
+    result = ask("lists.tsv", "--weight", "am=-1")
+    assert (result.exit_code, result.stdout) == (0, LISTS)
+    assert timeless(result.stderr).splitlines() == [
+        "lists: 2, 5 hypotheses, 9 words; format tsv; T s",
+        "empty hypotheses: 1, scored as the end of a sentence",
+        "texts that their list had before: 1, scored once",
+        "another hypothesis is the best one now: 1 lists",
+        said,
+        "weights: am -1",
+        "without a weight: words, oov; charlm tune finds some",
+    ]
+    result = ask("lists.tsv", "--refs", "refs", "--write", "none")
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["feature", "weight", "flat", "from", "to"]
-    assert lines[1].split()[0] == "c2"
-    assert lines[3].startswith("tuned on 8 lists: 50.00 % first, ")
-    assert any(line.startswith("tuning does not pay: lists that it has not seen") for line in lines)
-    assert lines[-1] == "nn: exp/first"
-    assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
+    assert lines[4:6] == [
+        said,
+        "weights: none: lists keep their order; --weight sets one, charlm tune finds some",
+    ]
+    assert "lists: 0 better, 0 worse, 2 in all" in lines
 
 
 def test_why_is_a_table(at_home: Path) -> None:
@@ -214,12 +221,20 @@ def test_the_example_in_the_help_works(at_home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 1, "charlm: found neither LIST nor --tune; expected lists to score; name a file\n"),
+        ([], 1, "charlm: found no LIST; expected lists to score; name a file\n"),
         (
             ["lists.tsv"],
             1,
-            "charlm: found neither --model nor --lm; expected a model that scores the list\n",
+            "charlm: found neither --model nor --lm, and no weights or --refs; expected a model "
+            "that scores the list, or weights of its own features; name one\n",
         ),
+        (
+            ["lists.tsv", "--tune", "dev.tsv", "--refs", "r", "--weights", "w.json"],
+            1,
+            "charlm: --tune: is a command of its own now: charlm tune DEV --refs REFS --out "
+            "weights.json finds weights, and charlm score LIST --weights weights.json takes them\n",
+        ),
+        (["--serve"], 1, "charlm: --serve: is a command of its own now: charlm serve answers JSON"),
         (["none.tsv", "--model", "exp/first"], 1, "charlm: none.tsv: "),
         (
             ["lists.tsv", "--model", "exp/first", "--weight", "ab=1"],
@@ -255,21 +270,6 @@ def start(*arguments: str) -> "subprocess.Popen[str]":
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
     )
-
-
-def test_a_service_answers_at_once_goes_on_after_an_error_and_ends_by_ctrl_c(
-    at_home: Path,
-) -> None:
-    process = start("--serve")
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for line, key in (('{"id": "u", "text": "the cat"}', "charlm"), ("[", "error")):
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
-        assert key in json.loads(process.stdout.readline())
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=300)
-    assert (process.returncode, errors) == (130, "charlm: interrupted\n")
 
 
 NESTED = '{"id": "u", "hyps": [{"text": "the cat"}]}\n'

@@ -1,4 +1,4 @@
-"""`charlm eval` and `charlm score` as one of several processes: one of them talks."""
+"""`charlm eval`, `score`, `tune` and `serve` as one of several processes: one of them talks."""
 
 from typing import Any
 
@@ -9,11 +9,13 @@ from charlm.cli import app
 from charlm.errors import DataError, ProcessError
 from charlm.runtime import LOST
 from charlm.scoring.evaluation import evaluate
-from charlm.scoring.rescoring import score
+from charlm.scoring.rescoring import score, serve, tune
 
 COMMANDS = {
     "eval": ["eval", "--model", "run", "--data", "corpus", "--json"],
     "score": ["score", "lists", "--model", "run", "--write", "none"],
+    "tune": ["tune", "lists", "--refs", "refs", "--model", "run"],
+    "serve": ["serve", "--model", "run"],
 }
 
 
@@ -26,7 +28,8 @@ def run_as(
     for name, number in (("RANK", rank), ("WORLD_SIZE", 2), ("LOCAL_RANK", rank)):
         monkeypatch.setenv(name, str(number))
     monkeypatch.setattr(evaluate, "evaluate", do)
-    monkeypatch.setattr(score, "score", do)
+    for module, name in ((score, "score"), (tune, "tune"), (serve, "serve")):
+        monkeypatch.setattr(module, name, do)
     monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
     done = CliRunner().invoke(app, command)
     return done.exit_code, done.stdout, done.stderr

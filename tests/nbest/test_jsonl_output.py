@@ -12,7 +12,7 @@ from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.jsonl_output import write_nbest
-from charlm.nbest.scorer import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer
 
 FOUND = (
     Hypothesis(("we", "é"), {"am": -2.5, "lm": 1.0}, "f:1"),

@@ -9,7 +9,7 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable
 from charlm.nbest.fingerprint import Fingerprint
-from charlm.nbest.hypotheses import Hypothesis, NbestList
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, rescored, total
 
 TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
@@ -23,7 +23,7 @@ def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -
 
 
 def test_of_equal_totals_the_larger_am_comes_first() -> None:
-    assert rescored(NBEST, TABLE, weights=Weights({})).order == (1, 2, 0)
+    assert rescored(NBEST, TABLE, weights=Weights({"nn": 0.0})).order == (1, 2, 0)
     tied = FeatureTable(("nn", "am"), np.array([[1.0, -3.0], [1.0, -1.0], [2.0, -9.0]]))
     assert rescored(NBEST, tied, weights=Weights({"nn": 1.0})).order == (2, 1, 0)
     without = FeatureTable(("nn", "ac"), tied.values_HF)
@@ -37,7 +37,13 @@ def test_equal_totals_keep_the_order_of_the_list() -> None:
     assert result.scores == (-1.0, -2.0, -3.0)
     assert result.best.words == ("b",)
     without_am = FeatureTable(("lm", "nn"), TABLE.values_HF)
-    assert rescored(NBEST, without_am, weights=Weights({})).order == (0, 1, 2)
+    assert rescored(NBEST, without_am, weights=Weights({"nn": 0.0})).order == (0, 1, 2)
+
+
+def test_where_nothing_has_a_weight_the_order_of_the_list_stays() -> None:
+    assert rescored(NBEST, TABLE, weights=Weights({})) == Rescored(NBEST)
+    same = NbestList("u", (NBEST.hypotheses[1], *NBEST.hypotheses[:2]))
+    assert rescored(same, TABLE, weights=Weights({}), dedup="max").ranking == (0, 2, 1)
 
 
 def test_ties_keep_their_order_in_a_long_list() -> None:
@@ -89,7 +95,7 @@ def test_an_override_that_is_no_name_and_number_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[]", "not a file of weights; expected one that --tune wrote"),
+        ("[]", "not a file of weights; expected one that charlm tune wrote"),
         ('{"format": 2, "weights": {}}', "not a file of weights"),
         ('{"format": 1}', "weights are None; expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": "1"}}', "expected an object of numbers"),

@@ -125,18 +125,14 @@ def test_references_that_are_wrong_are_noticed_before_anything_is_scored_or_writ
     assert not out.exists()
 
 
-@pytest.mark.parametrize("which", ["refs", "test_refs"])
-def test_both_files_of_references_are_looked_at_before_the_tuning(
-    lists: Path, tmp_path: Path, scorer: charlm.FunctionScorer, asked: Counting, which: str
+def test_references_are_looked_at_before_a_tuning(
+    lists: Path, tmp_path: Path, scorer: charlm.FunctionScorer, asked: Counting
 ) -> None:
-    (tmp_path / "good").write_text("u a b\nv d\n")
     (tmp_path / "bad").write_text("u a b\nw d\n")
-    files = {"refs": tmp_path / "good", "test_refs": tmp_path / "good", which: tmp_path / "bad"}
-    weights = tmp_path / "weights"
     with pytest.raises(charlm.DataError, match=r"bad: no reference for 1 of 2 lists \('v'\)"):
-        charlm.score(lists, tune=lists, scorer=scorer, weights=weights, **files)
+        charlm.tune(lists, refs=tmp_path / "bad", scorer=scorer, out=tmp_path / "weights")
     assert asked.n_sentences == 0
-    assert not weights.exists()
+    assert not (tmp_path / "weights").exists()
 
 
 def test_a_weight_that_a_tuning_would_drop_is_refused_before_anything_is_scored(
@@ -147,9 +143,7 @@ def test_a_weight_that_a_tuning_would_drop_is_refused_before_anything_is_scored(
     with pytest.raises(
         charlm.ConfigError, match="--weight am: --tuned own,words leaves it out, and"
     ):
-        charlm.score(
-            lists, tune=lists, refs=refs, scorer=scorer, tuned="own,words", weight=["am=1"]
-        )
+        charlm.tune(lists, refs=refs, scorer=scorer, tuned="own,words", weight=["am=1"])
     assert asked.n_sentences == 0
 
 
@@ -234,11 +228,12 @@ def test_what_is_missing_is_counted_for_both_sets_of_lists(
     (test / "text").write_text("u-1 a </s>\nu-2 b\n")
     (test / "acwt").write_text("x-1 5\n")
     (tmp_path / "test-refs").write_text("u b\ny c\n")
-    result = charlm.score(
-        tune=dev, refs=tmp_path / "refs", scorer=scorer, weights=tmp_path / "w", allow_missing=True
+    tuned = charlm.tune(
+        dev, refs=tmp_path / "refs", scorer=scorer, out=tmp_path / "w", allow_missing=True
     )
-    assert result.dev_notices.n_marked == 1
-    assert result.dev_notices.passed_over == {
+    assert tuned.notices.n_marked == 1
+    assert tuned.n_without_reference == 1
+    assert tuned.notices.passed_over == {
         "lists without a reference": 1,
         "references without a list": 1,
     }

@@ -19,6 +19,7 @@ from charlm.nbest.metrics.significance import groups_of
 from charlm.nbest.references import References
 from charlm.nbest.tuning.line_search import Space, minimise, profile
 from charlm.nbest.tuning.problem import Problem
+from charlm.nbest.tuning.search_options import SearchOptions
 from charlm.nbest.weights import Origin, Weights
 from charlm.version import __version__
 
@@ -76,34 +77,29 @@ class Tuned:
         }
 
 
-def tune(
+def tune_weights(
     lists: Sequence[NbestList],
     tables: Sequence[FeatureTable],
     *,
     references: References,
     metric: Metric,
-    features: Sequence[str] | None = None,
-    fixed: str | None = None,
     start: Mapping[str, float] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
-    restarts: int = 20,
-    folds: int = 5,
-    seed: int = 0,
+    options: SearchOptions | None = None,
 ) -> Tuned:
-    """The weights of `features` (all, if none is said) with the lowest error rate on these lists.
+    """The weights of features with the lowest error rate on these lists.
 
-    `fixed` keeps its weight at the start's, or 1; it is the first feature that varies, if not said.
-    Other weights start at 0 or where `start` says. `folds` 0: no cross-validation.
+    The first feature that varies keeps its weight at the start's, or 1. Other weights start at 0 or
+    where `start` says.
 
     Raises:
         ConfigError: a feature that is not there, a range without its start, a number below 0.
         DataError: no lists, a list without reference or hypothesis, nothing that varies.
     """
-    _require_numbers(restarts=restarts, folds=folds, seed=seed)
+    options = options or SearchOptions()
     if not lists:
         raise DataError("tuning: no lists; expected some, with references")
     require_same_names(lists, tables)
-    names = _names(features, tables[0].names, reads=metric.reads)
+    names = _names(options.tuned_names, tables[0].names, reads=metric.reads)
     statistics = metric.statistics(lists, references)
     orders = [tie_order(table) for table in tables]  # the first row of the best is to win
     problem = Problem.of(
@@ -111,12 +107,14 @@ def tune(
         [each_HK[order] for each_HK, order in zip(statistics, orders, strict=True)],
         rates=metric.errors,
     )
-    start_F, space = _start(problem, names, fixed=fixed, start=start or {}, ranges=ranges or {})
-    search = _Search(start_F, space, restarts=restarts, seed=seed)
+    ranges = parse_ranges(options.ranges)
+    start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
+    search = _Search(start_F, space, options)
     weights_F, n_searches = search.run(problem)
-    fold_sums = _left_out(problem, search, groups=groups_of(lists)[0], folds=folds)
+    fold_sums = _left_out(problem, search, groups=groups_of(lists)[0], folds=options.folds)
     error = problem.error(weights_F)
-    origin = Origin(metric.signature, error, seed, __version__, fingerprint(lists, references))
+    prints = fingerprint(lists, references)
+    origin = Origin(metric.signature, error, options.seed, __version__, prints)
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
         details=_details(problem, weights_F, names=names, space=space),
@@ -128,17 +126,15 @@ def tune(
         error=error,
         held_out_error=_rate(metric, np.sum(fold_sums, axis=0)) if fold_sums else None,
         fold_errors=tuple(_rate(metric, sums_K) for sums_K in fold_sums),
-        restarts=restarts,
+        restarts=options.restarts,
         n_searches=n_searches,
-        seed=seed,
+        seed=options.seed,
     )
 
 
-def _names(
-    asked: Sequence[str] | None, known: Sequence[str], *, reads: Sequence[str]
-) -> tuple[str, ...]:
+def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) -> tuple[str, ...]:
     """The features to weigh, each once: none that was made from the references."""
-    for name in asked or ():
+    for name in asked:
         if name in reads:
             raise ConfigError(f"feature {name!r}: made from the references; expected others")
     return tuple(name for name in dict.fromkeys(asked or known) if name not in reads)
@@ -166,8 +162,8 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
 class _Search:
     """One way to search, for all lists and for parts of them."""
 
-    def __init__(self, start_F: Floats, space: Space, *, restarts: int, seed: int) -> None:
-        self.start_F, self.space, self.restarts, self.seed = start_F, space, restarts, seed
+    def __init__(self, start_F: Floats, space: Space, options: SearchOptions) -> None:
+        self.start_F, self.space, self.options = start_F, space, options
 
     def run(self, problem: Problem) -> tuple[Floats, int]:
         """The weights, of few digits, and the number of searches along lines."""
@@ -175,8 +171,8 @@ class _Search:
             problem,
             self.start_F,
             space=self.space,
-            restarts=self.restarts,
-            generator=np.random.default_rng(self.seed),
+            restarts=self.options.restarts,
+            generator=np.random.default_rng(self.options.seed),
         )
         rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])
         is_as_good = problem.error(rounded_F) <= found.error
@@ -187,23 +183,17 @@ def _start(
     problem: Problem,
     names: Sequence[str],
     *,
-    fixed: str | None,
     start: Mapping[str, float],
     ranges: Mapping[str, tuple[float, float]],
 ) -> tuple[Floats, Space]:
-    require_known([*start, *ranges, *([fixed] if fixed else [])], names)
+    require_known([*start, *ranges], names)
     spreads_F = problem.spreads()
     if not spreads_F.any():
         raise DataError(
             f"tuning: {', '.join(names)}: none differs between the hypotheses of a list; "
             "expected lists of several hypotheses and a feature that does"
         )
-    anchor = names.index(fixed) if fixed else int(np.flatnonzero(spreads_F)[0])
-    if not spreads_F[anchor]:
-        raise ConfigError(
-            f"fixed weight {fixed!r}: the feature is the same for all hypotheses of every list; "
-            "expected one that differs"
-        )
+    anchor = int(np.flatnonzero(spreads_F)[0])
     if names[anchor] in ranges:
         raise ConfigError(
             f"--range {names[anchor]}: its weight sets the scale and is not looked for; expected a "
@@ -232,7 +222,7 @@ def _left_out(
     folds = min(folds, len(numbers))
     if folds < 2:
         return []
-    drawn = np.random.default_rng(search.seed).permutation(len(numbers)) % folds
+    drawn = np.random.default_rng(search.options.seed).permutation(len(numbers)) % folds
     fold_L = drawn[[numbers[group] for group in groups]]
     sums = []
     for fold in range(folds):
@@ -268,11 +258,3 @@ def _details(
 
 def _rate(metric: Metric, sums_K: Ints) -> float:
     return float(metric.errors(sums_K[None])[0])
-
-
-def _require_numbers(*, restarts: int, folds: int, seed: int) -> None:
-    if restarts < 0 or folds < 0 or folds == 1 or seed < 0:
-        raise ConfigError(
-            f"tuning: restarts {restarts}, folds {folds}, seed {seed}; expected 0 or more, "
-            "and folds not 1"
-        )

@@ -15,7 +15,7 @@ from typing import ClassVar, cast
 from charlm.errors import ConfigError
 from charlm.model.contract import State
 from charlm.nbest.format import Format, Piece, Sample, Source
-from charlm.nbest.hypotheses import NbestList, Rescored
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lattices.best_paths import best_paths
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import (
@@ -28,7 +28,7 @@ from charlm.nbest.lattices.histories import (
     ScorerHistories,
 )
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
+from charlm.nbest.lattices.lattice_options import GRAPH, OLD, REST, LatticeOptions
 from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.new_scores import require_acoustic
@@ -36,24 +36,16 @@ from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-from charlm.scoring.rescoring.first_best import with_first
 from charlm.scoring.rescoring.hypothesis_text import Known
-from charlm.scoring.rescoring.memory import Memory
 from charlm.scoring.rescoring.neural_histories import NeuralHistories
+from charlm.scoring.rescoring.pipeline import Memory
 from charlm.scoring.rescoring.scorers.build_scorers import DividedSearch, Scorers, known_by
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.scoring.rescoring.scorers.open_scorer import spelled
 from charlm.text.io.lines import split_words
 
-
-@dataclass(frozen=True)
-class LatticeWishes:
-    """What the options say of lattices alone."""
-
-    beam: float = 16.0
-    recombine: int = 4
-    n_best: int = 100
-    words_txt: str | Path | None = None
+# Without models no history matters: one word of it is the least that the search can do with.
+OWN = LatticeOptions(beam=0.0, recombine=1, n_best=1)
 
 
 @dataclass
@@ -130,7 +122,7 @@ class LatticeLists(Format):
     ) -> Iterator[NbestList]:
         for found in rescore_with(lattices, models, options=self.options, at_once=self.at_once):
             self.counts.count(found)
-            yield replace(with_first(found, models), original=found)
+            yield replace(_with_first(found, models), original=found)
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The expanded lattices with their new scores.
@@ -153,14 +145,12 @@ def lattice_lists(
     form: str,
     scorers: Scorers,
     *,
-    wishes: LatticeWishes,
-    weights: Mapping[str, float],
-    overrides: Mapping[str, float],
-    old_lm: Scorer | None,
-    one_by_one: bool,
+    options: LatticeOptions,
+    words_txt: str | Path | None = None,
+    one_by_one: bool = False,
     memory: Memory | None = None,
 ) -> LatticeLists:
-    """Lattices of a format as lists; `overrides` lie over the weights, or over a lattice's own.
+    """Lattices of a format as lists, searched with `options`; words are read as the scorers do.
 
     `memory` is of the parts of the scorers.
 
@@ -172,21 +162,12 @@ def lattice_lists(
             raise ConfigError(
                 f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
             )
-    options = LatticeOptions(
-        weights=weights,
-        overrides=overrides,
-        beam=wishes.beam,
-        recombine=wishes.recombine,
-        n_best=wishes.n_best,
-        tokens=_tokens_of(scorers),
-        is_known=scorers.is_known,
-    )
     return LatticeLists(
         form,
-        partial(_histories, scorers, old_lm),
-        options,
+        partial(_histories, scorers),
+        replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known),
         1 if one_by_one else LATTICES_AT_ONCE,
-        wishes.words_txt,
+        words_txt,
         memory,
         scorers.search,
     )
@@ -204,6 +185,60 @@ def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
         return False
     (first,) = best_paths(found.expanded, 1)
     return first.words != item.best.words
+
+
+def _with_first(found: RescoredLattice, models: Mapping[str, Histories]) -> NbestList:
+    """The paths of a rescored lattice, what was best before it in front of them, for reports.
+
+    The search hands paths on in the order of the new scores. HTK's lattices name the scales that
+    they were decoded with. Kaldi's do not: there it is what the graph score puts first at the
+    scales that the lattice is written for, with the weight of all language models that speak for a
+    path.
+    """
+    options = replace(OWN, labels=found.expanded.options.labels, weights=_own_weights(found))
+    (own,) = rescore_with([found.lattice], {}, options=options)
+    others = found.nbest.hypotheses
+    if not own.nbest.hypotheses:
+        return found.nbest
+    first = own.nbest.hypotheses[0]
+    same = [each for each in others if each.words == first.words]
+    if not same:
+        same = [_asked(first, models, options=found.expanded.options)]
+    rest = [each for each in others if each.words != first.words]
+    return replace(found.nbest, hypotheses=(*same, *rest))
+
+
+def _own_weights(found: RescoredLattice) -> dict[str, float]:
+    """None where the lattice has scales of its own."""
+    weighing = found.expanded.weighing
+    am = weighing.weights.get("am", 0.0)
+    if GRAPH not in found.lattice.names or not am:
+        return {}
+    return {"am": am, GRAPH: weighing.scale}
+
+
+def _asked(
+    hypothesis: Hypothesis, models: Mapping[str, Histories], *, options: LatticeOptions
+) -> Hypothesis:
+    """The hypothesis with what the models make of it."""
+    read = [token for word in hypothesis.words for token in options.read(word)]
+    features = dict(hypothesis.features)
+    for name, model in models.items():
+        requests = _requests(hypothesis.words if name == OLD else read)
+        features[name] = float(model.log_probs(requests).sum())
+    if OLD in models:
+        features[REST] = features.pop(GRAPH) - features[OLD]
+    return replace(hypothesis, features=features)
+
+
+def _requests(words: Sequence[str]) -> list[Request]:
+    """Each word after those before it, and the end."""
+    requests: list[Request] = []
+    history = History()
+    for word in words:
+        requests.append((history, word))
+        history = history.then(word)
+    return [*requests, (history, END_WORD)]
 
 
 class SpelledHistories:
@@ -234,9 +269,7 @@ class SpelledHistories:
         self.histories.keep(histories)
 
 
-def _histories(
-    scorers: Scorers, old_lm: Scorer | None, states: Sequence[object]
-) -> dict[str, Histories]:
+def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Histories]:
     """The models after what each part of the scorers remembers; no states: after nothing."""
     named = {
         part.name: _history_of(part, state)
@@ -251,8 +284,8 @@ def _histories(
             name: SpelledHistories(each, scorers.vocabulary, is_known=knows[name], name=name)
             for name, each in named.items()
         }
-    if old_lm is not None:
-        named[OLD] = ScorerHistories(old_lm)
+    if scorers.old_lm is not None:
+        named[OLD] = ScorerHistories(scorers.old_lm)
     return named
 
 

@@ -1,20 +1,78 @@
-"""Lists to tables of features: hypotheses read by the text's rules, and scored by every scorer.
+"""Lists on their way through: read as models read them, scored, weighed, counted.
 
-Many lists are scored in one go, since they share prefixes and fill batches. Lattices come scored:
-of them the words are counted here, and nothing else.
+Many lists are scored in one go, since they share prefixes and fill batches. With a memory they are
+taken in turn, since what follows a list hangs on which of its hypotheses was chosen. Lattices come
+scored: of them the words are counted here, and nothing else. Weights are known before the first
+list goes on: a ranking must not depend on what comes later.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from charlm.errors import ConfigError
 from charlm.nbest.features import FeatureTable, feature_table
-from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.hypotheses import Dedup, NbestList, Rescored
 from charlm.nbest.lattices.lattice_options import GRAPH, REST
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
-from charlm.nbest.scorer import Scorer, WordLogProbs
+from charlm.nbest.repairs import Notices, filled
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
+from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
-from charlm.scoring.rescoring.memory import Memory
+
+SAMPLE = 256  # texts that are kept to measure on
+
+
+def recording_by(pattern: str) -> Callable[[NbestList], str]:
+    """The recording of a list: what its format says, else the pattern's first group in its id.
+
+    Raises:
+        ConfigError: no regular expression, or one without a group.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"--recordings {pattern!r}: {error}; expected a pattern") from None
+    if not compiled.groups:
+        raise ConfigError(f"--recordings {pattern!r}: no group; expected one, as ^(.*)-")
+
+    def recording_of(nbest: NbestList) -> str:
+        found = compiled.search(nbest.id)
+        return nbest.recording or (found and found.group(1)) or nbest.id
+
+    return recording_of
+
+
+class Memory:
+    """The memories of scorers, from list to list of a recording.
+
+    A recording is known from the id of a list before anything of it is scored: lattices are
+    searched with the memory already there.
+    """
+
+    def __init__(
+        self, scorers: Sequence[Scorer], *, recording_of: Callable[[NbestList], str]
+    ) -> None:
+        self.states: list[object] = [None] * len(scorers)
+        self.n_recordings = 0
+        self._scorers, self._recording_of = scorers, recording_of
+        self._recording: str | None = None  # the one that goes on
+
+    def enter(self, nbest: NbestList) -> None:
+        """A list comes: if it is of another recording than the last, nothing was said before."""
+        recording = self._recording_of(nbest)
+        if recording != self._recording:
+            self._recording = recording
+            self.n_recordings += 1
+            self.states = [None] * len(self._scorers)
+
+    def remember(self, text: Words) -> None:
+        """This is what was said: the next list of the recording follows it."""
+        self.states = [
+            scorer.remember(text, memory=state)
+            for scorer, state in zip(self._scorers, self.states, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -31,8 +89,7 @@ class Rescorer:
     """Adds the features of scorers to lists; the first scorer says which words are known.
 
     `old_lm` is the model that a list was made with: Kaldi's graph score has it in it, and has it
-    taken out here, so that it becomes a feature of its own. Lists that need no scorers come with
-    `is_known`.
+    taken out here, so that it becomes a feature of its own. Without scorers `is_known` says it.
     """
 
     def __init__(
@@ -102,7 +159,7 @@ class Rescorer:
             scorer.name: [each.log_prob for each in own]
             for scorer, own in zip(self.scorers, scores, strict=True)
         }
-        if self.old_lm is not None and self.scorers:
+        if self.old_lm is not None:
             old = self.old_lm.score([hypothesis.words for hypothesis in nbest.hypotheses])
             added[OLD_LM] = [each.log_prob for each in old]
             nbest = _without_old(nbest, added[OLD_LM])
@@ -121,6 +178,99 @@ def _without_old(nbest: NbestList, old: Sequence[float]) -> NbestList:
         features[REST] = hypothesis.features[GRAPH] - log_prob
         hypotheses.append(replace(hypothesis, features=features))
     return replace(nbest, hypotheses=tuple(hypotheses))
+
+
+@dataclass
+class ListCounts:
+    """Lists that have come through."""
+
+    n_lists: int = 0
+    n_choices: int = 0  # lists of several hypotheses
+    n_recordings: int = 0  # that they followed each other in; 0: each list is on its own
+    n_empty: int = 0  # hypotheses without a word
+    n_duplicates: int = 0  # texts that their list had before
+    n_moved: int = 0  # lists whose first hypothesis is another one now
+    features: tuple[str, ...] = ()  # of the last list
+    # The first texts, as models read them.
+    texts: list[tuple[str, ...]] = field(default_factory=list)
+
+    def count(self, scored: ScoredList, result: Rescored) -> None:
+        """One list more."""
+        texts = [hypothesis.words for hypothesis in scored.nbest.hypotheses]
+        self.n_lists += 1
+        self.n_choices += len(texts) > 1
+        self.n_empty += texts.count(())
+        self.n_duplicates += len(texts) - len(set(texts))
+        self.n_moved += texts[result.ranking[0]] != texts[0]
+        self.features = scored.table.names
+        self.texts += scored.texts[: SAMPLE - len(self.texts)]
+
+
+class OnList(Protocol):
+    """Hears of each list that has come through."""
+
+    def __call__(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> object: ...
+
+
+@dataclass
+class Pipeline:
+    """Scores, weighs and counts lists as they come."""
+
+    rescorer: Rescorer
+    choose_weights: Callable[[ScoredList], Weights]  # asked of the first list
+    names: tuple[str, ...]  # of the scores that writers add to a list; the first is `charlm`
+    on_list: OnList | None = None
+    own_weights: bool = False  # each list has its own: they are asked of every one
+    dedup: Dedup = "none"  # what hypotheses with the same words count together
+    allow_missing: bool = False  # what a hypothesis lacks and others of its list have
+    at_once: int = 4096
+    weights: Weights | None = None  # those chosen
+    counts: ListCounts = field(default_factory=ListCounts)
+    notices: Notices = field(default_factory=Notices)
+
+    def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
+        """Each list, rescored, in their order."""
+        if self.rescorer.memory is not None:
+            for nbest in lists:
+                yield self.one(nbest)
+            return
+        for batch in in_batches(map(self._whole, lists), at_once=self.at_once):
+            for scored in self.rescorer.score(batch):
+                yield self._finished(scored)
+
+    def one(self, nbest: NbestList) -> Rescored:
+        """The next list. With a memory it follows those of its recording before it, by the
+        hypotheses chosen there; a recording ends where another begins.
+        """
+        memory = self.rescorer.memory
+        if memory is not None:
+            memory.enter(nbest)
+            self.counts.n_recordings = memory.n_recordings
+        (scored,) = self.rescorer.score([self._whole(nbest)])
+        result = self._finished(scored)
+        if memory is not None:
+            memory.remember(scored.texts[result.ranking[0]])
+        return result
+
+    def _whole(self, nbest: NbestList) -> NbestList:
+        return filled(nbest, notices=self.notices) if self.allow_missing else nbest
+
+    def _finished(self, scored: ScoredList) -> Rescored:
+        if self.weights is None or self.own_weights:
+            self.weights = self.choose_weights(scored)
+        columns = scored.table.take(self.names).values_HF.T.tolist()
+        scores = columns[0] if columns else ()
+        result = rescored(
+            scored.nbest, scored.table, weights=self.weights, scores=scores, dedup=self.dedup
+        )
+        if len(self.names) > 1:
+            models = dict(zip(self.names, map(tuple, columns), strict=True))
+            result = replace(result, models=models)
+        self.counts.count(scored, result)
+        self.notices.look(scored.nbest)
+        if self.on_list is not None:
+            self.on_list(scored, result, weights=self.weights)
+        return result
 
 
 def in_batches(lists: Iterable[NbestList], *, at_once: int) -> Iterator[list[NbestList]]:

@@ -1,4 +1,4 @@
-"""`charlm score --serve`: JSON lines in, JSON lines out, the models kept loaded.
+"""`charlm serve`: JSON lines in, JSON lines out, the models kept loaded.
 
 Each line is answered before the next one is read. A line that is wrong is answered, too, by
 `{"error": …}`, and nothing else comes of it: a program on the other side must neither wait for an
@@ -7,8 +7,9 @@ answer nor see its model gone.
 
 import io
 import json
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
 from charlm.nbest.best_layouts import write_best
@@ -16,10 +17,48 @@ from charlm.nbest.format import Piece, Source
 from charlm.nbest.formats import format_of
 from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
-from charlm.scoring.rescoring.list_pass import Pass
-from charlm.scoring.rescoring.score_job import SAME_FORMAT, Write
+from charlm.nbest.repairs import Notices
+from charlm.options import keywords
+from charlm.scoring.rescoring.pipeline import Pipeline
+from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
+from charlm.scoring.rescoring.result import ServeResult, what_was_done
+from charlm.scoring.rescoring.run import pipeline_of
+from charlm.scoring.rescoring.score_options import SAME_FORMAT
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.scoring.rescoring.serve_options import ServeOptions
 
 JSONL = "jsonl"
+
+
+@keywords(ServeOptions)
+def serve(options: ServeOptions) -> ServeResult:
+    """Answer the JSON lines of standard input, each before the next is read, until it ends.
+
+    A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis; a wrong one is answered by
+    `{"error": …}`.
+
+    Raises:
+        ConfigError: options that contradict each other, or do not fit the models.
+        DataError: standard input is packed, and broken; a broken run or model.
+        ProcessError: another process ended, and with it every further answer.
+    """
+    began = time.perf_counter()
+
+    def run(scorers: Scorers) -> ServeResult:
+        assert options.out is not None  # it has been checked
+        form, notices = format_of(JSONL), Notices()
+        pipeline = pipeline_of(
+            options, scorers, form=form, weights=options.weights, notices=notices
+        )
+        pipeline = replace(pipeline, dedup=options.dedup)
+        rules = options.line_rules
+        source = Source("-", on_nan=options.on_nan, rules=rules, notices=notices)
+        server = Server(pipeline, source, options.layout)
+        server.answer(options.out)
+        done = what_was_done(pipeline, form, scorers=scorers, source="-", began=began)
+        return ServeResult(**done, dedup=options.dedup, n_errors=server.n_errors)
+
+    return run_with_scorers(options, run, check=options.check)
 
 
 class _OneLine(Lines):
@@ -34,9 +73,9 @@ class _OneLine(Lines):
 class Server:
     """Answers to lines of standard input."""
 
-    way: Pass
+    pipeline: Pipeline
     source: Source
-    layout: Write
+    layout: str
     n_errors: int = 0
 
     def answer(self, write: Callable[[str], object]) -> None:
@@ -68,7 +107,7 @@ class Server:
         )
         form = format_of(JSONL)
         for nbest in form.read(source):
-            result = iter([self.way.one(nbest)])
+            result = iter([self.pipeline.one(nbest)])
             pieces: Iterator[Piece]
             if self.layout in SAME_FORMAT:
                 pieces = form.write(result, reranked=self.layout == "ranked")

@@ -10,7 +10,7 @@ import pytest
 from charlm.nbest.format import Source
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_reading import read_lattices
-from charlm.nbest.scorer import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer
 
 COMPACT = (
     "utt-A \n"

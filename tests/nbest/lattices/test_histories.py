@@ -6,7 +6,7 @@ from charlm.nbest.lattices.histories import ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.nbest.scorer import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer
 
 Read = Callable[..., list[Lattice]]
 

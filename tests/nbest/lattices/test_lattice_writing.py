@@ -12,7 +12,7 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.lattice_writing import decoder_scales, rescored_text
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.nbest.scorer import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer
 
 Read = Callable[..., list[Lattice]]
 Make = Callable[..., str]

@@ -14,7 +14,8 @@ from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.bleu import CountedBleu
 from charlm.nbest.metrics.error_rates import WordErrorRate
-from charlm.nbest.tuning.tuning import Tuned, parse_ranges, tune
+from charlm.nbest.tuning.search_options import SearchOptions
+from charlm.nbest.tuning.tuning import Tuned, parse_ranges, tune_weights
 from charlm.nbest.weights import Weights, load_weights, rescored
 
 Lists = list[NbestList]
@@ -42,13 +43,16 @@ def tables_of(lists: Lists) -> list[FeatureTable]:
     return [feature_table(nbest) for nbest in lists]
 
 
-def tuned_on(lists: Lists, references: References, **options: object) -> Tuned:
-    return tune(
+def tuned_on(
+    lists: Lists, references: References, *, start: dict[str, float] | None = None, **said: object
+) -> Tuned:
+    return tune_weights(
         lists,
         tables_of(lists),
         references=references,
         metric=WordErrorRate(),
-        **{"restarts": 2, "folds": 0, **options},  # type: ignore[arg-type]
+        start=start,
+        options=SearchOptions(**{"restarts": 2, "folds": 0, **said}),  # type: ignore[arg-type]
     )
 
 
@@ -75,7 +79,7 @@ def test_ties_go_as_they_do_in_the_ranking_and_the_first_stays_the_first() -> No
         for text, am, lm in (("low", -2.0, 1.0), ("high", -1.0, 1.0), ("worst", 0.0, 0.0))
     )
     lists, references = [NbestList("u", hypotheses)], {"u": ("high",)}
-    found = tuned_on(lists, references, features=["lm"])
+    found = tuned_on(lists, references, tuned="lm")
     (best,) = (
         rescored(nbest, table, weights=found.weights).best.words
         for nbest, table in zip(lists, tables_of(lists), strict=True)
@@ -158,7 +162,7 @@ def test_lists_of_one_recording_are_held_out_together() -> None:
 
 def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_border() -> None:
     lists, references = hidden()
-    result = tuned_on(lists, references, ranges={"lm": (-1.0, 2.0)})
+    result = tuned_on(lists, references, ranges=["lm=-1:2"])
     by_name = {each.feature: each for each in result.details}
     assert [name for name, each in by_name.items() if each.is_fixed] == ["am"]
     assert [n for n, e in by_name.items() if not e.has_effect] == ["flat", "words", "oov"]
@@ -169,13 +173,13 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
 
 def test_a_feature_that_is_named_twice_has_one_weight() -> None:
     lists, references = hidden()
-    once = tuned_on(lists, references, features=["am", "lm"])
-    assert tuned_on(lists, references, features=["am", "lm", "am", "lm"]).weights == once.weights
+    once = tuned_on(lists, references, tuned=["am", "lm"])
+    assert tuned_on(lists, references, tuned="am,lm,am,lm").weights == once.weights
 
 
-def test_another_feature_can_be_fixed_and_starts_be_given() -> None:
+def test_the_feature_that_is_named_first_sets_the_scale_and_starts_can_be_given() -> None:
     lists, references = hidden()
-    result = tuned_on(lists, references, fixed="lm", start={"lm": 6.0, "am": 0.1})
+    result = tuned_on(lists, references, tuned="flat,lm,am", start={"lm": 6.0, "am": 0.1})
     assert result.weights.values["lm"] == 6.0
     assert result.weights.values["am"] == pytest.approx(2.0, abs=0.3)
 
@@ -186,14 +190,12 @@ def test_units_of_a_feature_do_not_matter() -> None:
         FeatureTable(("am", "lm"), table.take(["am", "lm"]).values_HF * [1.0, 1e-3])
         for table in tables_of(lists)
     ]
-    result = tune(
+    result = tune_weights(
         lists,
         tables,
         references=references,
         metric=WordErrorRate(),
-        ranges={"lm": (-1e6, 1e6)},
-        restarts=0,
-        folds=0,
+        options=SearchOptions(ranges=["lm=-1e6:1e6"], restarts=0, folds=0),
     )
     assert result.error == 0.0
     assert result.weights.values["lm"] == pytest.approx(3000, abs=300)
@@ -225,16 +227,11 @@ def test_a_list_that_is_alone_cannot_be_left_out() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"features": ["am", "nn"]}, ConfigError, "weight 'nn': no such feature; this list has am"),
-        ({"fixed": "kn"}, ConfigError, "weight 'kn': no such feature"),
+        ({"tuned": "am,nn"}, ConfigError, "weight 'nn': no such feature; this list has am"),
         ({"start": {"kn": 1.0}}, ConfigError, "weight 'kn': no such feature"),
-        ({"fixed": "flat"}, ConfigError, "fixed weight 'flat': the feature is the same for all"),
-        ({"features": ["flat"]}, DataError, "tuning: flat: none differs between the hypotheses"),
-        ({"start": {"lm": 9.0}, "ranges": {"lm": (0, 5)}}, ConfigError, "weight 'lm': starts at 9"),
-        ({"ranges": {"am": (0, 5)}}, ConfigError, "--range am: its weight sets the scale and is"),
-        ({"restarts": -1}, ConfigError, "tuning: restarts -1, folds 0, seed 0; expected 0 or more"),
-        ({"folds": 1}, ConfigError, "and folds not 1"),
-        ({"seed": -1}, ConfigError, "seed -1; expected 0 or more"),
+        ({"tuned": "flat"}, DataError, "tuning: flat: none differs between the hypotheses"),
+        ({"start": {"lm": 9.0}, "ranges": ["lm=0:5"]}, ConfigError, "weight 'lm': starts at 9"),
+        ({"ranges": ["am=0:5"]}, ConfigError, "--range am: its weight sets the scale and is"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused_in_one_line(
@@ -251,18 +248,18 @@ def test_counts_made_from_the_references_are_no_features() -> None:
     rows = [{**dict(zip(names, (5, 5 - n, 3, 2, 1), strict=True)), "am": -n} for n in range(3)]
     nbest = NbestList("s", tuple(Hypothesis((), row, "x:1") for row in rows))
 
-    def tuned(features: tuple[str, ...] | None) -> Tuned:
-        return tune(
+    def tuned(names: str) -> Tuned:
+        return tune_weights(
             [nbest],
             [feature_table(nbest)],
             references={"s": ("5",)},
             metric=CountedBleu(),
-            features=features,
+            options=SearchOptions(tuned=names),
         )
 
-    assert list(tuned(None).weights.values) == ["am", "words", "oov"]
+    assert list(tuned("").weights.values) == ["am", "words", "oov"]
     with pytest.raises(ConfigError, match=r"^feature 'match1': made from the references; expected"):
-        tuned(("am", "match1"))
+        tuned("am,match1")
 
 
 def test_no_lists_are_refused() -> None:

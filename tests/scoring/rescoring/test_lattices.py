@@ -213,14 +213,27 @@ def test_tuning_weighs_the_features_of_lattices(
 ) -> None:
     refs = tmp_path / "refs"
     refs.write_text("utt-A b zz zz\nutt-B a\n")
-    result = charlm.score(
-        tune=lattices, refs=refs, model=lower_run, weights=tmp_path / "w", folds=0, beam=0
-    )
-    assert result.tuned is not None
+    options = {"refs": refs, "model": lower_run, "out": tmp_path / "w"}
+    result = charlm.tune(lattices, folds=0, beam=0, **options)
     assert result.tuned.error == 0.0
     best, *_ = hypotheses(lattices, model=lower_run, weights=tmp_path / "w", n_best=1)
     assert best["text"] == "b zz zz"
     assert not np.isnan(best["scores"]["charlm_total"])  # type: ignore[index]
+
+
+def test_without_a_model_paths_are_ranked_by_their_own_scales(
+    lattices: Path, tmp_path: Path
+) -> None:
+    # Costs of acoustic + graph: A 32, b 32; noise 10.5, zz 12.25; c 21, zz 19.5.
+    found = hypotheses(lattices, weight=["am=1"], beam=0)
+    assert found[0]["text"] in ("A [noise] zz", "b [noise] zz")
+    scores = found[0]["scores"]
+    assert scores["am"] + scores["graph"] == scores["charlm_total"] == -62.5  # type: ignore[index]
+    assert scores.keys() == {"am", "graph", "charlm_total"}  # type: ignore[union-attr]
+    assert len(found) == HYPOTHESES
+    (tmp_path / "refs").write_text("utt-A b zz c\nutt-B a\n")
+    result = charlm.tune(lattices, refs=tmp_path / "refs", folds=0, beam=0)
+    assert result.tuned.error == 0.0
 
 
 @pytest.mark.parametrize("n_best", [1, 100])

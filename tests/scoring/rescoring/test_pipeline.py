@@ -1,17 +1,28 @@
-"""Features that scorers add to lists, and the old model that is taken out of Kaldi's score."""
+"""Lists on their way: features of scorers, the old model in Kaldi's score, recordings, counts."""
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from charlm.errors import ConfigError
-from charlm.nbest.hypotheses import Hypothesis, NbestList
-from charlm.nbest.scorer import FunctionScorer, NgramScorer, Words
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+from charlm.nbest.repairs import WORST, Filling
+from charlm.nbest.scorer import WordLogProbs, Words
+from charlm.nbest.scorers import FunctionScorer, NgramScorer
+from charlm.nbest.weights import Weights
 from charlm.ngram.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
-from charlm.scoring.rescoring.pipeline import Rescorer, in_batches
+from charlm.scoring.rescoring.pipeline import (
+    SAMPLE,
+    Memory,
+    Pipeline,
+    Rescorer,
+    in_batches,
+    recording_by,
+)
 from charlm.text.corpus.normalisation import Normalisation
 
 ARPA = """\
@@ -41,9 +52,9 @@ def counted(sentences: Sequence[Words]) -> list[list[float]]:
 SCORER = FunctionScorer(counted, name="nn")
 
 
-def listed(*texts: str, id: str = "u", **features: float) -> NbestList:
+def listed(*texts: str, id: str = "u", recording: str = "", **features: float) -> NbestList:
     found = [Hypothesis(tuple(text.split()), features, f"f:{i}") for i, text in enumerate(texts, 1)]
-    return NbestList(id, tuple(found))
+    return NbestList(id, tuple(found), recording=recording)
 
 
 @pytest.fixture
@@ -115,3 +126,177 @@ def test_batches_hold_whole_lists_of_so_many_hypotheses_or_more() -> None:
 
     assert ids(3) == [["2", "1"], ["3"], ["1"]]
     assert ids(0) == [["2"], ["1"], ["3"], ["1"]]
+
+
+class Remembering:
+    """A scorer that notes what each sentence followed; more words are better."""
+
+    name = "nn"
+
+    def __init__(self) -> None:
+        self.followed: list[object] = []
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        self.followed.append(memory)
+        return [WordLogProbs(np.ones(len(w) + 1), np.ones(len(w), bool)) for w in sentences]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        return (*(memory or ()), " ".join(sentence))  # type: ignore[misc]
+
+
+def a_pipeline(scorer: Remembering, *, memory: Memory | None = None, **said: object) -> Pipeline:
+    return Pipeline(
+        Rescorer([scorer], text=HypothesisText(None), memory=memory),
+        lambda scored: Weights({"nn": 1.0}),
+        ("nn",),
+        **said,  # type: ignore[arg-type]
+    )
+
+
+def test_a_list_follows_the_winners_of_its_recording_and_no_other() -> None:
+    scorer = Remembering()
+    pipeline = a_pipeline(scorer, memory=Memory([scorer], recording_of=recording_by(r"^(.*)-")))
+    lists = [
+        listed("a", "b c", id="x-1"),
+        listed("d", id="x-2"),
+        listed("e", id="y-1"),
+        listed("f", id="x-3"),
+    ]
+    assert [result.best.words for result in pipeline.run(lists)][0] == ("b", "c")
+    assert scorer.followed == [None, ("b c",), None, None]
+    assert pipeline.counts.n_recordings == 3
+
+
+def test_without_a_memory_lists_are_scored_together() -> None:
+    scorer = Remembering()
+    pipeline = a_pipeline(scorer, at_once=3)
+    assert (
+        len(
+            list(
+                pipeline.run(
+                    [listed("a", "b", id="x-1"), listed("d", id="x-2"), listed("e", id="x-3")]
+                )
+            )
+        )
+        == 3
+    )
+    assert scorer.followed == [None, None]
+    assert pipeline.counts.n_recordings == 0
+
+
+def test_counts_are_of_lists_and_of_what_is_odd_in_them() -> None:
+    pipeline = a_pipeline(Remembering())
+    list(pipeline.run([listed("a", "b c", "a", "", id="u"), listed("d", id="v")]))
+    counts = pipeline.counts
+    assert (counts.n_lists, counts.n_choices, counts.n_moved) == (2, 1, 1)
+    assert (counts.n_empty, counts.n_duplicates) == (1, 1)
+    assert counts.texts == [("a",), ("b", "c"), ("a",), (), ("d",)]
+
+
+def test_hypotheses_that_lost_marks_are_counted() -> None:
+    pipeline = a_pipeline(Remembering())
+    marked = NbestList("v", (Hypothesis(Unmarked(("a",)), {}, "f:1"),) * 2)
+    list(pipeline.run([listed("a", id="u"), marked]))
+    assert pipeline.notices.n_marked == 2
+
+
+def test_a_feature_that_some_hypotheses_lack_is_filled_in_where_it_may_be_missing() -> None:
+    features = [{"am": -1.0, "lm": -4.0}, {"am": -2.0}, {"am": -3.0, "lm": -9.0}]
+    nbest = NbestList("u", tuple(Hypothesis(("a",), each, "f:1") for each in features))
+    found = []
+    pipeline = a_pipeline(Remembering(), allow_missing=True)
+    pipeline.on_list = lambda scored, _, *, weights: found.append(
+        scored.table.take(["lm"]).values_HF.tolist()
+    )
+    list(pipeline.run([nbest]))
+    assert found == [[[-4.0], [-9.0], [-9.0]]]
+    assert pipeline.notices.filled == {Filling("lm", "missing", WORST): 1}
+    with pytest.raises(DataError, match="no feature 'lm'.*; --allow-missing takes the worst of th"):
+        list(a_pipeline(Remembering()).run([nbest]))
+
+
+def test_the_same_words_count_together_where_they_are_to() -> None:
+    # Each text scores its words and 1 for its end, so that the totals are 2, 3, 2, 2.
+    lists = [listed("a", "b c", "a", "d", id="u"), listed("a", "b", "a", id="v")]
+    plain, by_sum = (
+        list(a_pipeline(Remembering(), dedup=how).run(lists)) for how in ("none", "sum")
+    )
+    assert [each.ranking for each in plain] == [(1, 0, 2, 3), (0, 1, 2)]
+    assert [each.ranking for each in by_sum] == [(1, 0, 2, 3), (0, 2, 1)]
+    assert by_sum[0].totals == pytest.approx((2 + math.log(2), 3, 2 + math.log(2), 2))
+
+
+def test_no_more_than_a_sample_of_texts_is_kept() -> None:
+    pipeline = a_pipeline(Remembering())
+    list(pipeline.run(listed("a", "b", id=str(number)) for number in range(SAMPLE)))
+    assert len(pipeline.counts.texts) == SAMPLE
+
+
+def test_weights_are_asked_of_every_list_only_where_each_has_its_own() -> None:
+    asked: list[str] = []
+    for own in (False, True):
+        pipeline = a_pipeline(Remembering(), own_weights=own)
+        pipeline.choose_weights = lambda scored: (
+            asked.append(scored.nbest.id) or Weights({"nn": 1.0})
+        )
+        list(pipeline.run([listed("a", id="u"), listed("a", id="v")]))
+    assert asked == ["u", "u", "v"]
+
+
+class Collecting:
+    """A scorer that remembers all sentences."""
+
+    name = "nn"
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        return []
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        return (*(memory or ()), *sentence)  # type: ignore[misc]
+
+
+def test_every_scorer_remembers_what_was_said_in_the_recording_and_nothing_else() -> None:
+    memory = Memory([Collecting(), Collecting()], recording_of=recording_by("^(.)"))
+    seen = []
+    for key in ("x1", "x2", "x3", "y1"):
+        memory.enter(listed("a", id=key))
+        memory.enter(listed("a", id=key))  # as a lattice that was searched comes again as a list
+        seen.append(memory.states)
+        memory.remember([key])
+    assert seen == [[None, None], [("x1",)] * 2, [("x1", "x2")] * 2, [None, None]]
+    assert memory.n_recordings == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "id", "recording"),
+    [
+        (r"^(.*)[-_][^-_]*$", "116-288045-0000", "116-288045"),
+        (r"^(.*)[-_][^-_]*$", "utt", "utt"),
+        (r"^(x)?", "utt", "utt"),
+    ],
+)
+def test_a_recording_is_the_first_group_of_an_id(pattern: str, id: str, recording: str) -> None:
+    assert recording_by(pattern)(listed("a", id=id)) == recording
+
+
+def test_a_recording_that_a_format_names_is_taken() -> None:
+    assert recording_by("^(.)")(listed("a", id="utt", recording="tape")) == "tape"
+
+
+def test_a_pattern_has_to_be_one_with_a_group() -> None:
+    with pytest.raises(ConfigError, match=r"--recordings '\(': .*; expected a pattern"):
+        recording_by("(")
+    with pytest.raises(ConfigError, match=r"--recordings '\^\.': no group; expected one, as "):
+        recording_by("^.")
+
+
+def test_without_scorers_a_lists_own_features_rank_it_or_else_its_order() -> None:
+    nbest = listed("a", "b", am=-3.0)
+    nbest = NbestList("u", (*nbest.hypotheses, *listed("c", am=-1.0).hypotheses))
+    found = []
+    for weights in ({"am": 1.0}, {}):
+        rescorer = Rescorer([], text=HypothesisText(None))
+        pipeline = Pipeline(rescorer, lambda scored, values=weights: Weights(values), ())
+        (result,) = pipeline.run([nbest])
+        found.append((result.ranking, result.totals, result.scores, result.models))
+    assert found == [((2, 0, 1), (-3.0, -3.0, -1.0), (), {}), ((0, 1, 2), (), (), {})]

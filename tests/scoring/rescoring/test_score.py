@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import charlm
-from charlm.nbest.scorer import FunctionScorer, Words
-from charlm.nbest.weights import load_weights
+from charlm.nbest.scorer import Words
+from charlm.nbest.scorers import FunctionScorer
 from charlm.run.store import load_run
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.text.corpus.normalisation import Normalisation
@@ -191,50 +191,17 @@ def test_with_a_memory_a_list_follows_the_chosen_ones_of_its_recording(
     assert charlm.score(path, **options).counts.n_recordings == 2
 
 
-def test_tuning_through_score_is_tuning_by_hand(run: Path, tmp_path: Path) -> None:
-    dev, refs, out = (tmp_path / name for name in ("dev.tsv", "refs", "weights.json"))
-    dev.write_text("u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n")
-    refs.write_text("u a c\nv h\nw c\n")
-    result = charlm.score(tune=dev, refs=refs, model=run, weights=out, folds=0, tuned="c2,nn")
-    assert result.tuned is not None
-    assert load_weights(out).values == result.tuned.weights.values
-    nn = {text: alone(run, text.split()) for text in ("a b", "a c", "h", "h g", "c", "d e")}
-    grid = np.linspace(-100, 100, 20_001)
-    errors = np.zeros(len(grid), int)
-    for names, ams, costs in (
-        (["a b", "a c"], [-1, -2], [1, 0]),
-        (["h", "h g"], [-3, -1], [0, 1]),
-        (["c", "d e"], [-1, -1], [0, 2]),
-    ):
-        totals = [am + grid * nn[name] for am, name in zip(ams, names, strict=True)]
-        errors += np.where(totals[1] > totals[0], costs[1], costs[0])
-    assert result.tuned.error == pytest.approx(errors.min() / 4)
-
-
 def test_weights_are_not_reported_on_the_lists_of_their_tuning(
     run: Path, lists: Path, tmp_path: Path
 ) -> None:
     refs, weights = tmp_path / "refs", tmp_path / "weights.json"
     refs.write_text("u a b\nv h\n")
-    charlm.score(tune=lists, refs=refs, model=run, weights=weights, folds=0)
+    charlm.tune(lists, refs=refs, model=run, out=weights, folds=0)
     with pytest.raises(charlm.ConfigError, match=r"weights\.json: tuned on lists that are reporte"):
         charlm.score(lists, refs=refs, model=run, weights=weights)
     told = charlm.score(lists, refs=refs, model=run, weights=weights, allow_test_tuning=True)
     assert told.report is not None
     assert told.report.n_lists == 2
-
-
-def test_overrides_are_where_a_tuning_begins_and_not_what_it_ends_with(
-    run: Path, lists: Path, tmp_path: Path
-) -> None:
-    refs = tmp_path / "refs"
-    refs.write_text("u a b\nv h\n")
-    options = {"tune": lists, "refs": refs, "model": run, "weight": ["nn=.125"], "folds": 0}
-    result = charlm.score(lists, tuned="am,nn", restarts=3, **options)
-    assert result.tuned is not None
-    assert result.weights is not None
-    assert result.weights.values == result.tuned.weights.values
-    assert result.tuned.restarts == 3
 
 
 def test_lists_without_a_reference_are_left_out_if_they_may_be(
@@ -297,3 +264,33 @@ def test_lists_of_a_folder_go_to_a_folder(run: Path, tmp_path: Path) -> None:
     assert found == pytest.approx([-alone(run, ["a", "b"]), -alone(run, ["a"])], abs=1e-4)
     charlm.score(folder, model=run, out=tmp_path / "best", write="text")
     assert (tmp_path / "best").read_text().count("\n") == 1
+
+
+def test_without_a_model_a_lists_own_features_rank_it(lists: Path) -> None:
+    best = written(lists, weight=["am=1", "words=-2"], write="tsv")
+    totals: dict[str, list[tuple[float, str]]] = {}
+    for id, am, text in rows(LISTS)[1:]:
+        totals.setdefault(id, []).append((float(am) - 2 * len(text.split()), text))
+    assert [(row[0], float(row[3]), row[4]) for row in best[1:]] == [
+        (id, *max(found)) for id, found in totals.items()
+    ]
+    assert [row[2] for row in best[1:]] == ["NA", "NA"]  # no model, no score
+
+
+def test_without_a_model_and_weights_lists_keep_their_order(lists: Path, tmp_path: Path) -> None:
+    (tmp_path / "refs").write_text("u a b\nv h\n")
+    result = charlm.score(lists, refs=tmp_path / "refs")
+    assert result.report is not None
+    assert result.report.rescored == result.report.first
+    assert (result.counts.n_moved, result.scorers, result.sharing) == (0, {}, None)
+    assert written(lists, write="ranked") == rows(LISTS)
+    found = [json.loads("\t".join(row)) for row in written(lists, write="nbest")]
+    assert [[hyp["scores"] for hyp in each["hyps"]] for each in found] == [
+        [{"am": float(am)} for id, am, _ in rows(LISTS)[1:] if id == each["id"]] for each in found
+    ]
+
+
+def test_sentences_have_nothing_to_be_ranked_by_but_models(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a b\n")
+    with pytest.raises(charlm.ConfigError, match=r"a\.txt: sentences have no features of th"):
+        charlm.score(tmp_path / "a.txt", weight=["words=1"])

@@ -32,7 +32,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, run: Path) -> Ask:
     def served(content: bytes, **options: object) -> list[dict[str, object]]:
         monkeypatch.setattr("sys.stdin", stdin(content))
         pieces: list[str] = []
-        charlm.score(serve=True, model=run, out=pieces.append, **options)
+        charlm.serve(model=run, out=pieces.append, **options)
         lines = "".join(pieces)
         assert lines.count("\n") == len(pieces)
         return [json.loads(line) for line in lines.splitlines()]
@@ -116,7 +116,7 @@ def test_lines_of_a_recording_follow_each_other_past_a_bad_one(ask: Ask) -> None
 
 def test_errors_are_counted(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
     monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{{\n".encode()))
-    result = charlm.score(serve=True, model=run, out=lambda text: None)
+    result = charlm.serve(model=run, out=lambda text: None)
     assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")
 
 
@@ -128,7 +128,7 @@ def test_a_broken_packed_stream_ends_the_service(
     broken = gzip.compress(f"{GOOD}\n".encode() * 3)[:-12]
     monkeypatch.setattr("sys.stdin", stdin(broken))
     with pytest.raises(charlm.DataError, match="standard input"):
-        charlm.score(serve=True, model=run, out=lambda text: None)
+        charlm.serve(model=run, out=lambda text: None)
 
 
 def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,35 @@ def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{GOOD}\n".encode()))
     pieces: list[str] = []
-    way = SimpleNamespace(one=lost)
+    pipeline = SimpleNamespace(one=lost)
     with pytest.raises(ProcessError, match="^gone$"):
-        Server(way, Source("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
+        Server(pipeline, Source("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
     assert pieces == []
+
+
+def test_without_a_model_lines_are_ranked_by_their_own_features(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", stdin(GOOD.encode()))
+    pieces: list[str] = []
+    charlm.serve(weight=["am=-1"], write="jsonl", out=pieces.append)
+    (answer,) = map(json.loads, pieces)
+    assert answer == {"id": "u", "rank": 2, "text": "c", "total": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lm": "m"}, "out: found None; expected a function that is given each answer"),
+        ({"out": print}, "found neither --model nor --lm, and no weights; expected a model that "),
+        (
+            {"out": print, "lm": "m", "write": "jsonl", "sort": True},
+            "--sort: --write jsonl has no list to sort; expected one of scored, ranked, nbest; ",
+        ),
+        ({"out": print, "write": "trn"}, "write: found 'trn'; expected one of 'scored', 'ranked',"),
+    ],
+)
+def test_what_cannot_be_served_is_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(charlm.ConfigError) as caught:
+        charlm.serve(**options)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(message)

@@ -1,4 +1,4 @@
-"""The scorers that a command line asks for: runs, n-gram models, and mixtures of them.
+"""The scorers that options ask for: runs, n-gram models, and mixtures of them; or none at all.
 
 The first run says how text is normalised; a mixture works word by word, so that all of its models
 must read the same words. Names are those that weights go by: nn, nn2, … and kn, kn2, …
@@ -7,59 +7,35 @@ must read the same words. Names are those that weights go by: nn, nn2, … and k
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.scorer import MixedScorer, NgramScorer, Scorer
+from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.scorer import Scorer
+from charlm.nbest.scorers import MixedScorer, NgramScorer
 from charlm.ngram.load import load_ngram
 from charlm.run.store import LoadedRun, load_run
 from charlm.runtime import pick_device, pick_precision
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
-from charlm.scoring.likelihood.form_cache import MAX_BYTES, FormCache
+from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.open_vocabulary import MOST_REMEMBERED, OpenVocabulary
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.hypothesis_text import Known
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.scoring.rescoring.scorers.same_words import SameWords
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import TEXT, UTF8
+from charlm.text.io.lines import MIB, TEXT
 
 NEURAL, NGRAM = "nn", "kn"
 
-Precision = Literal["auto", "fp32", "bf16"]
 DividedSearch = Callable[..., Iterator[NbestList]]  # of a LatticeLists and its lattices
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What scorers are to be made, as the options say it."""
-
-    models: Sequence[str | Path]  # run directories
-    lms: Sequence[str | Path] = ()  # ARPA files, KenLM's binaries
-    own: Scorer | None = None  # a scorer of the caller's
-    mix: str | Path | None = None  # a text that the weights of one mixture of them all suit
-    mix_weights: str | Sequence[float] | None = None
-    open_vocabulary: bool = False
-    unnormalised: bool = False
-    lower: bool = False  # lower case whatever the runs' rules say
-    raw: bool = False
-    device: str = "auto"
-    precision: str = "fp32"
-    form_bytes: int = MAX_BYTES
-    encoding: str = UTF8  # of ARPA files, and of the text that weights suit
-
-    @property
-    def is_mixture(self) -> bool:
-        """Whether all models are to be one, word by word."""
-        return self.mix is not None or self.mix_weights is not None
 
 
 @dataclass(frozen=True)
@@ -73,68 +49,92 @@ class Scorers:
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
     named: dict[str, str]  # what each name stands for
     vocabulary: OpenVocabulary | None  # of unknown words; None: they stay `<unk>`
+    old_lm: Scorer | None = None  # that lists were made with
     search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the features that they give."""
+        return tuple(each.name for each in self.scorers)
+
     @cached_property
-    def is_known(self) -> Known:
-        """Whether the first scorer's vocabulary has a word; the caller's own is not asked."""
-        return known_by(self.parts[0])
+    def is_known(self) -> Known | None:
+        """Whether the first scorer's vocabulary has a word; None where there are no scorers."""
+        return known_by(self.parts[0]) if self.parts else None
 
 
-def make_scorers(wanted: Wanted) -> Scorers:
+def build_scorers(options: RescoringOptions) -> Scorers:
     """The scorers, loaded.
 
     Raises:
-        ConfigError: none at all, options that do not go together, models that do not.
+        ConfigError: options that do not go together, models that do not.
         DataError: a run or a model that is not what was expected.
     """
-    _check(wanted)
-    runs = [load_run(path, device=pick_device(wanted.device)) for path in wanted.models]
-    normalisation = None if wanted.raw or not runs else _one_normalisation(runs)
-    if wanted.lower:
+    _check(options)
+    runs = [load_run(path, device=pick_device(options.device)) for path in options.model]
+    normalisation = None if options.raw or not runs else _one_normalisation(runs)
+    if options.lower:
         normalisation = replace(normalisation or Normalisation(unicode="none"), lower=True)
     neural = tuple(
-        _neural(run, wanted, name=name)
+        _neural(run, options, name=name)
         for run, name in zip(runs, _names(NEURAL, len(runs)), strict=True)
     )
     ngrams: list[Scorer] = [
-        NgramScorer(load_ngram(path, encoding=wanted.encoding), name=name)
-        for path, name in zip(wanted.lms, _names(NGRAM, len(wanted.lms)), strict=True)
+        NgramScorer(load_ngram(path, encoding=options.encoding), name=name)
+        for path, name in zip(options.lm, _names(NGRAM, len(options.lm)), strict=True)
     ]
-    if wanted.is_mixture:
+    if _is_mixture(options):
         ngrams = _guarded(runs, neural, ngrams)
-    own = [] if wanted.own is None else [wanted.own]
+    own = [] if options.scorer is None else [options.scorer]
     parts: list[Scorer] = [*neural, *ngrams, *own]
     _require_names([each.name for each in parts])
-    sources = [str(path) for path in (*wanted.models, *wanted.lms)]
+    sources = [str(path) for path in (*options.model, *options.lm)]
     sources += ["a scorer of the caller's"] * len(own)
-    named = {each.name: source for each, source in zip(parts, sources, strict=True)}
-    weights = _mixture(parts, wanted, normalisation=normalisation)
+    weights = _mixture(parts, options, normalisation=normalisation)
     mixture = dict(zip([each.name for each in parts], weights, strict=True)) if weights else {}
     scorers: list[Scorer] = parts
     if weights:
         scorers = [MixedScorer(parts, weights, name=parts[0].name)]
-    vocabulary = OpenVocabulary.of_run(runs[0]) if wanted.open_vocabulary else None
+    vocabulary = OpenVocabulary.of_run(runs[0]) if options.open_vocabulary else None
     if vocabulary is not None:
         scorers = [OpenScorer(each, vocabulary) for each in scorers]
-    return Scorers(tuple(scorers), tuple(parts), neural, normalisation, mixture, named, vocabulary)
+    return Scorers(
+        scorers=tuple(scorers),
+        parts=tuple(parts),
+        neural=neural,
+        normalisation=normalisation,
+        mixture=mixture,
+        named={each.name: source for each, source in zip(parts, sources, strict=True)},
+        vocabulary=vocabulary,
+        old_lm=_old_lm(options),
+    )
 
 
-def _check(wanted: Wanted) -> None:
-    n_scorers = len(wanted.models) + len(wanted.lms) + (wanted.own is not None)
-    if not n_scorers:
-        raise ConfigError("found neither --model nor --lm; expected a model that scores the list")
-    if wanted.mix is not None and wanted.mix_weights is not None:
+def _is_mixture(options: RescoringOptions) -> bool:
+    """Whether all models are to be one, word by word."""
+    return options.mix is not None or options.mix_weights is not None
+
+
+def _check(options: RescoringOptions) -> None:
+    n_scorers = len(options.model) + len(options.lm) + (options.scorer is not None)
+    if options.mix is not None and options.mix_weights is not None:
         raise ConfigError("found --mix and --mix-weights; expected one of them; drop either")
-    if wanted.is_mixture and n_scorers < 2:
-        raise ConfigError("--mix: found one model; expected several; give --lm or another --model")
-    if wanted.open_vocabulary and not wanted.models:
+    if _is_mixture(options) and n_scorers < 2:
+        found = "one model" if n_scorers else "no model"
+        raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
+    if options.open_vocabulary and not options.model:
         raise ConfigError("--open-vocabulary: found no --model; expected a run with a speller")
-    if wanted.unnormalised and (wanted.is_mixture or not wanted.models):
+    if options.unnormalised and (_is_mixture(options) or not options.model):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
             "models have none; expected a --model alone; drop --unnormalised or --mix"
         )
+
+
+def _old_lm(options: RescoringOptions) -> Scorer | None:
+    if options.old_lm is None:
+        return None
+    return NgramScorer(load_ngram(options.old_lm, encoding=options.encoding), name=OLD_LM)
 
 
 def _names(stem: str, n: int) -> list[str]:
@@ -188,33 +188,33 @@ def _one_normalisation(runs: Sequence[LoadedRun]) -> Normalisation:
     return first
 
 
-def _neural(run: LoadedRun, wanted: Wanted, *, name: str) -> NeuralScorer:
-    if wanted.unnormalised and not run.model.output.has_scores:
+def _neural(run: LoadedRun, options: RescoringOptions, *, name: str) -> NeuralScorer:
+    if options.unnormalised and not run.model.output.has_scores:
         raise ConfigError(
             f"{run.path}: --unnormalised: its output has no scores of its own; expected a softmax; "
             "drop --unnormalised"
         )
     forms = FormCache(
-        run.model, run.inventory, oov_input=run.oov_input, max_bytes=wanted.form_bytes
+        run.model, run.inventory, oov_input=run.oov_input, max_bytes=options.memory * MIB
     )
-    precision = pick_precision(wanted.precision, forms.device)
-    walker = Walker(forms, unnormalised=wanted.unnormalised)
+    precision = pick_precision(options.precision, forms.device)
+    walker = Walker(forms, unnormalised=options.unnormalised)
     return NeuralScorer(walker, name=name, precision=precision)
 
 
 def _mixture(
-    parts: Sequence[Scorer], wanted: Wanted, *, normalisation: Normalisation | None
+    parts: Sequence[Scorer], options: RescoringOptions, *, normalisation: Normalisation | None
 ) -> list[float]:
     """Weights of one mixture of all; none where each is to be a feature."""
-    if wanted.mix_weights is not None:
-        return parsed_weights(wanted.mix_weights, n_streams=len(parts), option="--mix-weights")
-    if wanted.mix is None:
+    if options.mix_weights is not None:
+        return parsed_weights(options.mix_weights, n_streams=len(parts), option="--mix-weights")
+    if options.mix is None:
         return []
-    rules = replace(TEXT, encoding=wanted.encoding)
-    text = ReadText(wanted.mix, normalisation=normalisation, rules=rules)
+    rules = replace(TEXT, encoding=options.encoding)
+    text = ReadText(options.mix, normalisation=normalisation, rules=rules)
     sentences = list(text.sentences())
     if not sentences:
-        raise DataError(f"{display_name(wanted.mix)}: no sentence; expected one a line")
+        raise DataError(f"{display_name(options.mix)}: no sentence; expected one a line")
     streams = []
     for part in parts:
         log_probs = [each.log_probs for each in part.score(sentences)]

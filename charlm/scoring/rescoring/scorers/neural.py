@@ -10,7 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from charlm.model.contract import State
-from charlm.nbest.scorer import LogProbs, WordLogProbs, Words
+from charlm.nbest.scorer import WordLogProbs, Words
+from charlm.nbest.scorers import LogProbs
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import bounded_slices

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.nbest.scorer import LogProbs, Scorer, WordLogProbs, Words
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
+from charlm.nbest.scorers import LogProbs
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.corpus.tokens import UNK_WORD, form_of
 

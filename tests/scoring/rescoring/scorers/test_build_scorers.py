@@ -1,6 +1,6 @@
 """The scorers that options ask for: names, text rules, mixtures, and what does not go together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +8,18 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.scorer import FunctionScorer
-from charlm.scoring.rescoring.scorers.build_scorers import Wanted, make_scorers
+from charlm.nbest.scorers import FunctionScorer
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.text.corpus.normalisation import Normalisation
 
 OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 ARPA = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n-0.25\ta\n\n\\end\\\n"
+
+
+def build(models: Sequence[Path] = (), lms: Sequence[Path] = (), **said: object) -> Scorers:
+    return build_scorers(RescoringOptions(model=models, lm=lms, **said))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -25,7 +30,7 @@ def arpa(tmp_path: Path) -> Path:
 
 
 def test_names_say_the_kind_and_the_number(run: Path, arpa: Path) -> None:
-    made = make_scorers(Wanted([run, run], [arpa, arpa], own=OWN))
+    made = build([run, run], [arpa, arpa], scorer=OWN)
     assert list(made.named) == ["nn", "nn2", "kn", "kn2", "own"]
     assert made.named["nn2"] == str(run)
     assert [scorer.name for scorer in made.scorers] == list(made.named)
@@ -34,9 +39,10 @@ def test_names_say_the_kind_and_the_number(run: Path, arpa: Path) -> None:
 
 def test_the_first_scorer_says_what_is_known(run: Path, arpa: Path) -> None:
     words = ["a", "h", "zz"]
-    assert [make_scorers(Wanted([run], [arpa])).is_known(w) for w in words] == [True, True, False]
-    assert [make_scorers(Wanted([], [arpa])).is_known(w) for w in words] == [True, False, False]
-    assert [make_scorers(Wanted([], own=OWN)).is_known(w) for w in words] == [True, True, True]
+    assert [build([run], [arpa]).is_known(w) for w in words] == [True, True, False]
+    assert [build([], [arpa]).is_known(w) for w in words] == [True, False, False]
+    assert [build([], scorer=OWN).is_known(w) for w in words] == [True, True, True]
+    assert build().is_known is None
 
 
 def test_lower_case_comes_on_top_of_a_runs_rules_and_raw_takes_them_away(
@@ -44,7 +50,7 @@ def test_lower_case_comes_on_top_of_a_runs_rules_and_raw_takes_them_away(
 ) -> None:
     run = saved_run("zeros", normalisation=Normalisation(tokenise="simple"))
     found = [
-        make_scorers(Wanted([run], **options)).normalisation
+        build([run], **options).normalisation
         for options in ({}, {"lower": True}, {"raw": True}, {"raw": True, "lower": True})
     ]
     assert found == [
@@ -63,7 +69,7 @@ def test_a_mixture_is_one_scorer_with_the_weights_that_mix_finds(run: Path, tmp_
     text, lm = tmp_path / "dev.txt", tmp_path / "same.arpa"
     text.write_text("a b\na a a\nzz\n")
     lm.write_text(SAME)
-    made = make_scorers(Wanted([run], [lm], mix=text))
+    made = build([run], [lm], mix=text)
     (mixed,) = made.scorers
     assert list(made.mixture) == ["nn", "kn"]
     found = charlm.mix([run, lm], text=text, state="sentence")
@@ -79,7 +85,7 @@ def test_a_text_without_a_sentence_has_no_weights(run: Path, arpa: Path, tmp_pat
     text = tmp_path / "text"
     text.write_text("")
     with pytest.raises(DataError) as caught:
-        make_scorers(Wanted([run], [arpa], mix=text))
+        build([run], [arpa], mix=text)
     assert str(caught.value) == f"{text}: no sentence; expected one a line"
 
 
@@ -90,22 +96,22 @@ def test_models_of_other_words_do_not_mix(run: Path, arpa: Path, tmp_path: Path)
         "--mix: nn knows 'b' and kn does not; expected the same words of both; estimate an n-gram "
         "model with --vocab RUN, or weigh them as features, without --mix"
     )
-    for pair in (Wanted([run], [arpa], mix_weights="1,0"), Wanted([run], [arpa], mix=text)):
+    for said in ({"mix_weights": "1,0"}, {"mix": text}):
         text.write_text("a b\n")
         with pytest.raises(ConfigError) as caught:
-            make_scorers(pair).scorers[0].score([["a", "b"]])
-            make_scorers(pair).parts[1].score([["a", "b"]])
+            build([run], [arpa], **said).scorers[0].score([["a", "b"]])
+            build([run], [arpa], **said).parts[1].score([["a", "b"]])
         assert str(caught.value) == expected
     with pytest.raises(ConfigError, match="--mix: kn2 knows 'b' and kn does not"):
-        make_scorers(Wanted([], [arpa, lm], mix=text))
+        build([], [arpa, lm], mix=text)
     with pytest.raises(ConfigError, match=r"^--mix-weights 1,2: sum 3; expected numbers of 0"):
-        make_scorers(Wanted([run], [arpa], mix_weights="1,2"))
+        build([run], [arpa], mix_weights="1,2")
 
 
 def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run: Path) -> None:
     run = saved_run("zeros")
     with pytest.raises(ConfigError) as caught:
-        make_scorers(Wanted([run, tiny_run], mix_weights="0.5,0.5"))
+        build([run, tiny_run], mix_weights="0.5,0.5")
     assert str(caught.value) == (
         f"--mix: {tiny_run} has another vocabulary than {run}; expected the same words of both; "
         "train one with --vocab, or weigh them as features, without --mix"
@@ -115,23 +121,26 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"models": []}, "found neither --model nor --lm; expected a model that scores the list"),
+        (
+            {"models": [], "mix": "a"},
+            "--mix: found no model; expected several; give --lm or another --model",
+        ),
         (
             {"mix": "a", "mix_weights": "1"},
             "found --mix and --mix-weights; expected one of them; drop either",
         ),
         ({"mix": "a"}, "--mix: found one model; expected several; give --lm or another --model"),
         (
-            {"models": [], "own": OWN, "open_vocabulary": True},
+            {"models": [], "scorer": OWN, "open_vocabulary": True},
             "--open-vocabulary: found no --model; expected a run with a speller",
         ),
         (
-            {"models": [], "own": OWN, "unnormalised": True},
+            {"models": [], "scorer": OWN, "unnormalised": True},
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
             "models have none; expected a --model alone; drop --unnormalised or --mix",
         ),
         (
-            {"own": FunctionScorer(lambda s: [], name="nn")},
+            {"scorer": FunctionScorer(lambda s: [], name="nn")},
             "scorer 'nn': another goes by that name; expected a name of its own",
         ),
     ],
@@ -140,7 +149,7 @@ def test_what_does_not_go_together_is_one_line(
     run: Path, options: Mapping[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        make_scorers(Wanted(**{"models": [run], **options}))  # type: ignore[arg-type]
+        build(**{"models": [run], **options})  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 
@@ -148,29 +157,27 @@ def test_models_have_to_read_the_same_words(saved_run: Callable[..., Path]) -> N
     one = saved_run("zeros")
     other = saved_run("random", normalisation=Normalisation(lower=True))
     with pytest.raises(ConfigError) as caught:
-        make_scorers(Wanted([one, other]))
+        build([one, other])
     assert str(caught.value) == (
         f"{other}: other text rules than {one}; expected models that read the same words; score "
         "with one at a time, or --raw"
     )
-    assert len(make_scorers(Wanted([one, other], raw=True)).scorers) == 2
+    assert len(build([one, other], raw=True).scorers) == 2
 
 
 def test_an_output_without_scores_cannot_do_without_their_sum(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = make_scorers(Wanted([run], unnormalised=True))
+    made = build([run], unnormalised=True)
     assert isinstance(made.parts[0], NeuralScorer)
     output = type(made.parts[0].walker.model.output)
     monkeypatch.setattr(output, "has_scores", False)
     with pytest.raises(ConfigError, match="--unnormalised: its output has no scores of its own; e"):
-        make_scorers(Wanted([run], unnormalised=True))
+        build([run], unnormalised=True)
 
 
 def test_without_their_sum_scores_differ_by_it_alone(run: Path) -> None:
-    exact, rough = (
-        make_scorers(Wanted([run], unnormalised=which)).scorers[0] for which in (False, True)
-    )
+    exact, rough = (build([run], unnormalised=which).scorers[0] for which in (False, True))
     pair = [["a"], ["b"]]
     first, second = ([score.log_probs[0] for score in each.score(pair)] for each in (exact, rough))
     assert first != pytest.approx(second)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.scorer import FunctionScorer, MixedScorer, NgramScorer, Words
+from charlm.nbest.scorer import Words
+from charlm.nbest.scorers import FunctionScorer, MixedScorer, NgramScorer
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
 

@@ -10,11 +10,12 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
-from charlm.nbest.scorer import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer
 from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.likelihood.prefix_tree import PrefixTree
-from charlm.scoring.rescoring.divided import Task, Worker, divided, divided_scorers
-from charlm.scoring.rescoring.scorers.build_scorers import Scorers, Wanted, make_scorers
+from charlm.scoring.rescoring.ranks_at_work import Task, Worker, divided, divided_scorers
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 
 SENTENCES = [
     tuple(words.split()) for words in ("a b c", "", "b", "a b d", "a", "zz b", "a b c", "h")
@@ -72,8 +73,10 @@ class Beside(WorkerPool[Task, Any]):
 
 
 def pool_of(run: Path, n_processes: int) -> tuple[Scorers, Beside]:
-    loaded = [make_scorers(Wanted([run], device="cpu")) for _ in range(n_processes)]
-    return loaded[0], Beside([Worker(each, old_lm=None) for each in loaded])
+    loaded = [
+        build_scorers(RescoringOptions(model=[run], device="cpu")) for _ in range(n_processes)
+    ]
+    return loaded[0], Beside([Worker(each) for each in loaded])
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 3, 9])
@@ -104,7 +107,7 @@ def test_equal_sentences_are_scored_by_one_process_so_that_they_stay_tied(n_part
 
 @pytest.mark.parametrize("n_processes", [1, 2, 3])
 def test_several_processes_score_as_one_does_and_remember(n_processes: int, run: Path) -> None:
-    (alone,) = make_scorers(Wanted([run], device="cpu")).scorers
+    (alone,) = build_scorers(RescoringOptions(model=[run], device="cpu")).scorers
     own, pool = pool_of(run, n_processes)
     (scorer,) = divided_scorers(own, pool).scorers
     memory, memory_alone = None, None
@@ -126,12 +129,12 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
     """Lets `charlm.score` divide its work among three, and notes them."""
     pools: list[Beside] = []
 
-    def with_models(models: Any, run: Callable[..., Any], **_: object) -> Any:
-        loaded = [models.load() for _ in range(3)]
-        pools.append(Beside([Worker(scorers, old_lm=old) for scorers, old in loaded]))
-        return run(divided_scorers(loaded[0][0], pools[-1]), loaded[0][1])
+    def run_in_three(options: RescoringOptions, run: Callable[..., Any], **_: object) -> Any:
+        loaded = [build_scorers(options) for _ in range(3)]
+        pools.append(Beside([Worker(scorers) for scorers in loaded]))
+        return run(divided_scorers(loaded[0], pools[-1]))
 
-    monkeypatch.setattr("charlm.scoring.rescoring.score.with_models", with_models)
+    monkeypatch.setattr("charlm.scoring.rescoring.score.run_with_scorers", run_in_three)
     return pools
 
 

@@ -1,30 +1,86 @@
-"""Scorers that several processes have, and divide sentences and lattices among them.
+"""One process or several, each of which loads the models and answers a part of what is asked.
 
 The first process reads lists, weighs and writes as if it were alone; what it asks its scorers is
 cut in pieces that cost alike, and each process answers one. A sentence's score depends on it alone,
 so any cut will do: sentences are put in order, and those that begin alike stay together.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import torch
 
+from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.scorer import Scorer, WordLogProbs, Words
-from charlm.processes.group import WorkerPool, shared_out
+from charlm.nbest.scorer import WordLogProbs, Words
+from charlm.processes.command import First, run_command
+from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
 from charlm.scoring.rescoring.lattices import (
     LatticeCounts,
     LatticeLists,
-    LatticeWishes,
     lattice_lists,
     lattice_of,
 )
-from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
+
+Result = TypeVar("Result")
+
+
+def run_with_scorers(
+    options: RescoringOptions,
+    run: Callable[[Scorers], Result],
+    *,
+    check: Callable[[], None],
+) -> Result:
+    """What `run` makes of the scorers, loaded, whose work is divided among the processes.
+
+    `check` is called before anything is loaded. Under torchrun the first process does what its
+    options ask for, and the others what it tells them, whatever their own options are.
+
+    Raises:
+        ConfigError: a scorer of the caller's for several processes.
+    """
+
+    def lead(first: First[Group]) -> Result:
+        check()
+        if options.scorer is not None and first.size > 1:
+            raise ConfigError(
+                "found a scorer of the caller's and several processes, which have it not; expected "
+                "runs and n-gram models alone; score in one process"
+            )
+        scorers = build_scorers(replace(options, device=first.device))
+        if first.size == 1:
+            return run(scorers)
+        group = first.start_others()
+        group.from_first(lambda: _for_others(options, scorers))
+        pool = WorkerPool(group, Worker(scorers))
+        result = run(divided_scorers(scorers, pool))
+        pool.dismiss()
+        return result
+
+    return run_command(Group(work=SCORING), machine=options, lead=lead, follow=_follow)
+
+
+def _for_others(options: RescoringOptions, scorers: Scorers) -> RescoringOptions:
+    """What the others load: nothing is found out twice, and no function of the caller's is sent."""
+    changes: dict[str, Any] = {"out": None}
+    if scorers.mixture:
+        changes |= {"mix": None, "mix_weights": tuple(scorers.mixture.values())}
+    if scorers.neural:
+        changes["precision"] = scorers.neural[0].precision
+    return replace(options, **changes)
+
+
+def _follow(group: Group, options: RescoringOptions, *, device: torch.device) -> None:
+    """Score for the first process until it ends."""
+    scorers = build_scorers(replace(options, device=str(device)))
+    WorkerPool(group, Worker(scorers)).follow()
 
 
 class Sentences(NamedTuple):
@@ -47,7 +103,6 @@ class Search(NamedTuple):
     """Lattices to be searched."""
 
     form: str
-    wishes: LatticeWishes
     options: LatticeOptions  # less what cannot be sent
     lattices: Sequence[Lattice]
 
@@ -72,9 +127,8 @@ Task = Sentences | Remembered | Search
 class Worker:
     """Does such tasks by the scorers of this process."""
 
-    def __init__(self, scorers: Scorers, *, old_lm: Scorer | None) -> None:
+    def __init__(self, scorers: Scorers) -> None:
         self.scorers = scorers
-        self.old_lm = old_lm
         self._memories: list[object] = [None] * len(scorers.scorers)
 
     def __call__(self, task: Task) -> Any:
@@ -95,15 +149,7 @@ class Worker:
         return [(each.n_tokens, each.n_prefixes) for each in self.scorers.neural]
 
     def _searched(self, task: Search) -> Searched:
-        searched = lattice_lists(
-            task.form,
-            self.scorers,
-            wishes=task.wishes,
-            weights=task.options.weights,
-            overrides=task.options.overrides,
-            old_lm=self.old_lm,
-            one_by_one=False,
-        )
+        searched = lattice_lists(task.form, self.scorers, options=task.options)
         lists = [_with_options(each, LatticeOptions()) for each in searched.search(task.lattices)]
         return Searched(lists, searched.counts)
 
@@ -149,7 +195,8 @@ class DividedScorer:
 def divided(sentences: Sequence[Words], n_parts: int) -> list[list[int]]:
     """Which sentences each process scores, by number: as many distinct prefixes each.
 
-    Equal ones go to one process: company may move a score's last bit, and they are to be tied.
+    Equal ones go to one process: batch composition can change the last bit, and they are to be
+    tied.
     """
     order = sorted(range(len(sentences)), key=lambda i: tuple(sentences[i]))
     ordered = [sentences[i] for i in order]
@@ -188,14 +235,19 @@ def _searched_by(
 ) -> Iterator[NbestList]:
     """The lists of lattices in their order, so many of them at once that each process has some."""
     options = form.options
-    wishes = LatticeWishes(options.beam, options.recombine, options.n_best)
-    sent = LatticeOptions(weights=dict(options.weights), overrides=dict(options.overrides))
+    sent = LatticeOptions(
+        weights=dict(options.weights),
+        overrides=dict(options.overrides),
+        beam=options.beam,
+        recombine=options.recombine,
+        n_best=options.n_best,
+    )
     rest = iter(lattices)
     n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each is to come at once
     while some := list(islice(rest, n_at_once)):
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(
-            [Search(form.form, wishes, sent, [some[i] for i in part]) for part in owned]
+            [Search(form.form, sent, [some[i] for i in part]) for part in owned]
         )
         for answer in answers:
             form.counts.add(answer.counts)

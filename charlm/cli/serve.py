@@ -1,0 +1,33 @@
+"""`charlm serve`: JSON lines on stdin, each answered on stdout at once; the rest on stderr."""
+
+from dataclasses import replace
+
+import typer
+
+from charlm.cli import output, score_output
+from charlm.cli.command import command
+from charlm.cli.score import stdout_in
+from charlm.cli.voices import is_first, one_voice
+from charlm.scoring.rescoring.serve_options import ServeOptions
+
+
+@command(ServeOptions)
+def serve(options: ServeOptions, *, as_json: bool) -> None:
+    """Answer each JSON line of stdin at once, the models kept loaded; bad ones by an error.
+
+    A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,
+    {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it.
+
+    \b
+    charlm serve --model exp/first --write ranked
+    """
+    from charlm.scoring.rescoring.serve import serve as serve_lines
+
+    if as_json:
+        raise typer.BadParameter("--json: the answers are JSON lines already; drop it")
+    out = stdout_in(options.written_encoding, is_flushed=True)
+    with one_voice():
+        result = serve_lines(replace(options, out=out))
+    if is_first():
+        score_output.warn(result)
+        score_output.tell_served(result, output.say)

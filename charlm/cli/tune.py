@@ -1,0 +1,31 @@
+"""`charlm tune`: weights of features and models, found on lists with references."""
+
+from charlm.cli import output, score_output
+from charlm.cli.command import command
+from charlm.cli.voices import is_first, one_voice
+from charlm.scoring.rescoring.tune_options import TuneOptions
+
+
+@command(TuneOptions)
+def tune(options: TuneOptions, *, as_json: bool) -> None:
+    """Find the weights under which the best hypotheses of lists have the lowest error rate.
+
+    What is weighed are the lists' own features, the models' scores, and the numbers of words and of
+    unknown words. How far the weights can be trusted is told by cross-validation: the rate on the
+    lists of the tuning itself is too good, and `charlm score` reports none there.
+
+    \b
+    charlm tune dev.tsv --refs dev.refs --model exp/first --out weights.json
+    charlm score lists.tsv --model exp/first --weights weights.json --write ranked --out ranked.tsv
+    """
+    from charlm.scoring.rescoring.tune import tune as tune_on
+
+    with one_voice():
+        result = tune_on(options)
+    if not is_first():
+        return
+    score_output.warn(result)
+    if as_json:
+        output.write_json(result.to_dict())
+    else:
+        score_output.tell_tuned(result, output.write)

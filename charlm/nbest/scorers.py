@@ -1,0 +1,144 @@
+"""N-gram models, mixtures, and a user's own function as scorers."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.arguments import checked_call
+from charlm.errors import DataError
+from charlm.nbest.scorer import Scorer, WordLogProbs, Words
+from charlm.ngram.arpa_writing import LOG10_ZERO
+from charlm.ngram.load import NgramModel
+from charlm.ngram.word_ids import UNK
+
+LogProbs = npt.NDArray[np.float64]
+
+
+class NgramScorer:
+    """Kneser–Ney of ours, an ARPA file, or KenLM's binary.
+
+    Every sentence starts from `<s>`: an n-gram model remembers nothing of the sentence before. A
+    word to which it gives nothing, as a model without `<unk>` does to words that it does not know,
+    gets log10 −99, as a back-off file writes its zero.
+    """
+
+    def __init__(self, model: NgramModel, *, name: str = "kn") -> None:
+        self.model = model
+        self.name = name
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """The scores of each sentence, from `<s>`."""
+        scores = self.model.score([list(words) for words in sentences])
+        log10s = scores.log10_probs
+        log_probs = np.where(np.isneginf(log10s), LOG10_ZERO, log10s) * math.log(10)
+        ends = np.cumsum([len(words) + 1 for words in sentences])
+        known = scores.word_ids != UNK
+        return [
+            WordLogProbs(
+                log_probs[end - len(words) - 1 : end], known[end - len(words) - 1 : end - 1]
+            )
+            for words, end in zip(sentences, ends.tolist(), strict=True)
+        ]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """Nothing."""
+        return None
+
+
+class MixedScorer:
+    """Several scorers as one, word by word: Σ_k weight_k · P_k(word | words before), of sum 1.
+
+    A mixture of probabilities is one again, so its weights may be found by EM on any text; a
+    weighted sum of log-probabilities is not, and is what weights of features are for.
+    """
+
+    def __init__(self, scorers: Sequence[Scorer], weights: Sequence[float], *, name: str) -> None:
+        if len(scorers) != len(weights) or abs(math.fsum(weights) - 1) > 1e-6:
+            raise ValueError(f"weights {weights!r}: expected {len(scorers)}, of sum 1")
+        used = [pair for pair in zip(scorers, weights, strict=True) if pair[1] > 0]
+        self.scorers = [scorer for scorer, _ in used]
+        self.log_weights = np.log([weight for _, weight in used])
+        self.name = name
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """The mixture's scores; a word is known where the first scorer knows it."""
+        memories = self._memories(memory)
+        scores = [
+            scorer.score(sentences, memory=each)
+            for scorer, each in zip(self.scorers, memories, strict=True)
+        ]
+        return [
+            WordLogProbs(self._mixed([each.log_probs for each in of_one]), of_one[0].known)
+            for of_one in zip(*scores, strict=True)
+        ]
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """What each scorer remembers."""
+        memories = self._memories(memory)
+        return tuple(
+            scorer.remember(sentence, memory=each)
+            for scorer, each in zip(self.scorers, memories, strict=True)
+        )
+
+    def _memories(self, memory: object) -> tuple[object, ...]:
+        return memory if isinstance(memory, tuple) else (None,) * len(self.scorers)
+
+    def _mixed(self, log_probs: Sequence[LogProbs]) -> LogProbs:
+        mixed: LogProbs = np.logaddexp.reduce(np.stack(log_probs) + self.log_weights[:, None])
+        return mixed
+
+
+class FunctionScorer:
+    """A user's own function: sentences to a list of their words' log-probabilities, in nats.
+
+    Its lists have one number more than the sentence has words, or the DataError says which has not.
+    """
+
+    @checked_call
+    def __init__(
+        self, function: Callable[[Sequence[Words]], Sequence[Sequence[float]]], *, name: str = "own"
+    ) -> None:
+        self.function = function
+        self.name = name
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """What the function gives; it hears of no memory.
+
+        Raises:
+            DataError: a sentence without its numbers.
+        """
+        answers = self.function(sentences)
+        if not isinstance(answers, Sequence | np.ndarray) or isinstance(answers, str):
+            raise DataError(
+                f"scorer {self.name!r}: its function gives {type(answers).__name__}; expected a "
+                "list of lists, the log-probabilities of each sentence's words and of its end"
+            )
+        if len(answers) != len(sentences):
+            raise DataError(
+                f"scorer {self.name!r}: {len(answers)} answers to {len(sentences)} sentences; "
+                "expected one each"
+            )
+        results = []
+        for words, answer in zip(sentences, answers, strict=True):
+            log_probs = _numbers(answer)
+            if log_probs.shape != (len(words) + 1,) or np.isnan(log_probs).any():
+                raise DataError(
+                    f"scorer {self.name!r}: {answer!r:.60} for a sentence of "
+                    f"{len(words)} words; expected {len(words) + 1} numbers, the last of its end"
+                )
+            results.append(WordLogProbs(log_probs, np.ones(len(words), np.bool_)))
+        return results
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """Nothing."""
+        return None
+
+
+def _numbers(answer: object) -> LogProbs:
+    """What a function gave, as numbers; NaN where it gave none."""
+    try:
+        return np.array(answer, np.float64)
+    except (TypeError, ValueError):
+        return np.array([np.nan])

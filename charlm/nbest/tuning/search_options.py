@@ -1,0 +1,44 @@
+"""How weights are looked for: options of `charlm tune`, which the search takes as they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from charlm.options import Opt, Seed, as_names
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Which weights, between what, from how many starts."""
+
+    tuned: Annotated[
+        str | Sequence[str],
+        Opt(
+            "Features that are weighed, the first sets the scale; all if not given.",
+            "Search",
+            metavar="A,B,…",
+            cli_type=str,
+        ),
+    ] = ""
+    ranges: Annotated[
+        Sequence[str],
+        Opt(
+            "Between what a weight is looked for; may come again.",
+            "Search",
+            metavar="NAME=LOW:HIGH",
+            flags=("--range",),
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    restarts: Annotated[
+        int, Opt("Random starts, besides the first.", "Search", least=0, metavar="N")
+    ] = 20
+    folds: Annotated[
+        int, Opt("Parts of the cross-validation; 0 makes none.", "Search", least=0, metavar="N")
+    ] = 5
+    seed: Seed = 0
+
+    @property
+    def tuned_names(self) -> tuple[str, ...]:
+        """The features that are weighed; none: all."""
+        return as_names(self.tuned)

@@ -1,0 +1,283 @@
+"""What `charlm score`, `tune` and `serve` share: models, how lists are read, the machine.
+
+`ListOptions` are of the two that take lists from files; what is served are JSON lines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charlm.errors import ConfigError
+from charlm.nbest.format import OnNan
+from charlm.nbest.hypotheses import Dedup
+from charlm.nbest.metrics.metric_names import MetricName
+from charlm.nbest.scorer import Scorer
+from charlm.options import Device, Encoding, Gpus, Opt, Precision, Processes, Threads, as_names
+from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
+
+RECORDING = r"^(.*)[-_][^-_]*$"  # of an utterance's id: all but its last part
+
+Refs = Annotated[
+    str | Path | None,
+    Opt(
+        "References of the lists; own: as the lists have them.",
+        metavar="FILE",
+        cli_type=Path | None,
+    ),
+]
+WeightsFile = Annotated[
+    str | Path | None,
+    Opt("Weights of features, as tune writes them.", metavar="FILE", cli_type=Path | None),
+]
+Sort = Annotated[
+    bool, Opt("Best hypotheses first, as --write ranked; else as the list has them.", "Output")
+]
+Deduplication = Annotated[
+    Dedup,
+    Opt(
+        "Hypotheses with the same words: each for itself; or ranked together by log Σ exp of their "
+        "totals (sum), or the largest (max). The best of them stands for them with its own "
+        "features; the others' lines stay, behind it where ranked, and nbest leaves them out. tune "
+        "goes by the largest.",
+        "Output",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescoringOptions:
+    """Models, what their scores are weighed by, and what they run on."""
+
+    model: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "Run directory of a model; may come again. Without any model a list's own features "
+            "rank it.",
+            metavar="RUN",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    lm: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "n-gram model, ARPA or KenLM; may come again.",
+            metavar="FILE",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    scorer: Annotated[
+        Scorer | None, Opt("A model of the caller's own, beside the others.", is_for_python=True)
+    ] = None
+    weight: Annotated[
+        Sequence[str],
+        Opt(
+            "Weight of one feature, over --weights; where tune begins; may come again.",
+            metavar="NAME=NUMBER",
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    mix: Annotated[
+        str | Path | None,
+        Opt(
+            "Mix all models word by word, with the weights that suit this text best.",
+            "Models",
+            metavar="TEXT",
+            cli_type=Path | None,
+        ),
+    ] = None
+    mix_weights: Annotated[
+        str | Sequence[float] | None,
+        Opt(
+            "Mix all models word by word, with these weights.",
+            "Models",
+            metavar="A,B",
+            cli_type=str | None,
+        ),
+    ] = None
+    old_lm: Annotated[
+        str | Path | None,
+        Opt(
+            "n-gram model that the list was made with: it is taken out of Kaldi's graph score.",
+            "Models",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    open_vocabulary: Annotated[
+        bool, Opt("Unknown words by their spelling (train --speller).", "Models")
+    ] = False
+    unnormalised: Annotated[
+        bool,
+        Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models"),
+    ] = False
+    lower: Annotated[
+        bool, Opt("Lower-case what the models read, not what is written.", "Models")
+    ] = False
+    raw: Annotated[bool, Opt("Words as they stand, without the run's normalisation.", "Models")] = (
+        False
+    )
+    context: Annotated[
+        Literal["none", "previous"],
+        Opt("Every list on its own, or after the chosen ones of its recording.", "Models"),
+    ] = "none"
+    recordings: Annotated[
+        str,
+        Opt(
+            "Its first group is the recording that a list's id belongs to.",
+            "Models",
+            metavar="REGEX",
+        ),
+    ] = RECORDING
+    on_nan: Annotated[
+        OnNan,
+        Opt("A feature that is no finite number: refuse it, or take the list's worst.", "Lists"),
+    ] = "error"
+    allow_missing: Annotated[
+        bool,
+        Opt("Do without, or fill in, what one of several files lacks; told how many.", "Lists"),
+    ] = False
+    max_line: Annotated[
+        int,
+        Opt(
+            "Longest line of a list in MiB; JSON may have all of it on one.",
+            "Lists",
+            least=1,
+            metavar="MIB",
+        ),
+    ] = LONGEST // MIB
+    encoding: Encoding = UTF8
+    memory: Annotated[
+        int,
+        Opt(
+            "Most memory for vectors of words in MiB, per model and process.",
+            "Machine",
+            least=1,
+            metavar="MIB",
+        ),
+    ] = 1024
+    device: Device = "auto"
+    precision: Precision = "fp32"
+    threads: Threads = None
+    gpus: Gpus = None
+    processes: Processes = None
+
+    @property
+    def has_models(self) -> bool:
+        """Whether there is more than a list's own features."""
+        return bool(self.model or self.lm or self.scorer is not None)
+
+    @property
+    def line_rules(self) -> LineRules:
+        """How the lines of lists and references are read.
+
+        Raises:
+            ConfigError: an encoding that is none; no line could be read.
+        """
+        return replace(
+            LIST,
+            encoding=self.encoding,
+            longest=self.max_line * MIB,
+            shorten="if they are right, --max-line MIB lets longer ones pass",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(RescoringOptions):
+    """And how lists and lattices are read from files."""
+
+    metric: Annotated[
+        MetricName, Opt("Error rate; counted-bleu is for lists that hold counts of matches.")
+    ] = "wer"
+    format: Annotated[
+        str, Opt("Format of the lists; auto looks at them.", "Lists", metavar="NAME")
+    ] = "auto"
+    columns: Annotated[
+        str | Sequence[str],
+        Opt(
+            "Names of a table's columns: id, rank, text, features.",
+            "Lists",
+            metavar="A,B,…",
+            cli_type=str,
+        ),
+    ] = ""
+    features: Annotated[
+        Sequence[str] | Mapping[str, str | Path],
+        Opt(
+            "Further file of the lists, as Kaldi's am=acwt; may come again.",
+            "Lists",
+            metavar="NAME=FILE",
+            cli_type=list[str] | None,
+        ),
+    ] = ()
+    length_penalty: Annotated[
+        float,
+        Opt(
+            "The lists' scores were divided by length**P: multiply them back.",
+            "Lists",
+            metavar="P",
+        ),
+    ] = 0.0
+    beam: Annotated[
+        float, Opt("Paths so far below the best go; 0: none.", "Lattices", least=0, metavar="NATS")
+    ] = 16.0
+    recombine: Annotated[
+        int,
+        Opt(
+            "Paths with so many last words alike are one; 0: never.",
+            "Lattices",
+            least=0,
+            metavar="N",
+        ),
+    ] = 4
+    n_best: Annotated[
+        int,
+        Opt(
+            "Hypotheses that are taken, besides what was best.",
+            "Lattices",
+            least=1,
+            metavar="N",
+            flags=("-n", "--n-best"),
+        ),
+    ] = 100
+    words_txt: Annotated[
+        str | Path | None,
+        Opt(
+            "Kaldi's words.txt, where words are numbers.",
+            "Lattices",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    at_once: Annotated[
+        int,
+        Opt("Hypotheses that share a tree and memory.", "Machine", least=1, metavar="N"),
+    ] = 4096
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of a table's columns."""
+        return as_names(self.columns)
+
+    @property
+    def feature_files(self) -> dict[str, Path]:
+        """Further files of the lists, by the feature that each holds.
+
+        Raises:
+            ConfigError: not NAME=FILE, or a name twice.
+        """
+        if isinstance(self.features, Mapping):
+            return {name: Path(path) for name, path in self.features.items()}
+        files: dict[str, Path] = {}
+        for text in self.features:
+            name, _, path = text.partition("=")
+            if not name or not path or name in files:
+                raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
+            files[name] = Path(path)
+        return files
+
+
+def require_file_of_references(refs: str | Path | None) -> None:
+    """Raises ConfigError where references are to come through standard input."""
+    if str(refs) == "-":
+        raise ConfigError("--refs -: expected a file; only the lists may be standard input")

@@ -1,0 +1,238 @@
+"""How n-best lists and lattices are opened, scored and weighed; shared by scoring and tuning."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from charlm.errors import ConfigError
+from charlm.nbest.format import Format, Sample, Source
+from charlm.nbest.formats import detect, format_of
+from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.hypotheses import Dedup, NbestList
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice_options import KALDI_AM, REST, LatticeOptions
+from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.lattices.lattice_reading import FORMATS as LATTICES
+from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
+from charlm.nbest.list_lines import OpenSource, open_lines, opened
+from charlm.nbest.references import (
+    References,
+    own_references,
+    read_references,
+    require_references,
+)
+from charlm.nbest.repairs import Notices
+from charlm.nbest.scorer import Scorer
+from charlm.nbest.weights import Weights, parse_weights
+from charlm.scoring.rescoring.hypothesis_text import HypothesisText
+from charlm.scoring.rescoring.lattices import LatticeLists, lattice_lists, lattice_of
+from charlm.scoring.rescoring.pipeline import (
+    Memory,
+    OnList,
+    Pipeline,
+    Rescorer,
+    ScoredList,
+    recording_by,
+)
+from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.text.io.files import display_name
+
+OWN = "own"  # references: those that the lists hold themselves
+
+
+class ListRun:
+    """The lists of one command: opened, with their references, and scored by its models."""
+
+    def __init__(
+        self,
+        options: ListOptions,
+        scorers: Scorers,
+        *,
+        weights: str | Path | None = None,
+        one_by_one: bool = False,
+        dedup: Dedup = "none",
+    ) -> None:
+        """`weights` are in a file; `one_by_one`: each list is answered as soon as it has come."""
+        self.options, self.scorers = options, scorers
+        self.notices = Notices()  # of the lists that are opened
+        self._weights, self._one_by_one, self._dedup = weights, one_by_one, dedup
+
+    def open(self, path: str | Path, *, stack: ExitStack) -> tuple[Format, Iterator[NbestList]]:
+        """The lists at a path, as long as the stack is open; lattices are searched.
+
+        Raises:
+            ConfigError: options that do not fit the format.
+            DataError: no such file, or one of no format.
+        """
+        options = self.options
+        source, form = self._looked_at(self._source(path), stack=stack)
+        if form not in LATTICES:
+            found = format_of(form)
+            if isinstance(found, TextFormat) and not self.scorers.scorers:
+                raise ConfigError(
+                    f"{display_name(path)}: sentences have no features of their own; expected "
+                    "--model or --lm"
+                )
+            return found, found.read(source)
+        searched = lattice_lists(
+            form,
+            self.scorers,
+            options=LatticeOptions(
+                weights=parse_weights(self._weights).values,
+                overrides=parse_weights(None, options.weight).values,
+                beam=options.beam,
+                recombine=options.recombine,
+                n_best=options.n_best,
+            ),
+            words_txt=options.words_txt,
+            one_by_one=self._one_by_one,
+            memory=memory_of(options, self.scorers.parts),
+        )
+        return searched, searched.read(source)
+
+    def pipeline(self, form: Format, *, on_list: OnList) -> Pipeline:
+        """What lists of a format go through."""
+        pipeline = pipeline_of(
+            self.options, self.scorers, form=form, weights=self._weights, notices=self.notices
+        )
+        at_once = 0 if self._one_by_one else self.options.at_once
+        return replace(pipeline, on_list=on_list, dedup=self._dedup, at_once=at_once)
+
+    def _source(self, path: str | Path) -> Source:
+        options = self.options
+        return Source(
+            path,
+            features=options.feature_files,
+            columns=options.column_names,
+            on_nan=options.on_nan,
+            allow_missing=options.allow_missing,
+            length_penalty=options.length_penalty,
+            rules=options.line_rules,
+            notices=self.notices,
+        )
+
+    def _looked_at(self, source: Source, *, stack: ExitStack) -> tuple[Source, str]:
+        """The source and its format; a pipe whose format is said is not waited for."""
+        wanted = self.options.format
+        if wanted in LATTICES and str(source.path) == "-":
+            lines = stack.enter_context(open_lines("-", rules=source.rules))
+            return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted
+        if wanted != "auto":
+            return source, wanted
+        ready = stack.enter_context(opened(source))
+        assert ready.sample is not None  # it has just been taken
+        return ready, lattice_format(ready.sample) or detect(ready.sample).name
+
+    def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
+        """What was really said in lists.
+
+        Raises:
+            DataError: a list without a reference; as the reader of references.
+        """
+        if str(path) == OWN:
+            return own_references(lists)
+        return read_references(
+            path,
+            [nbest.id for nbest in lists],
+            allow_missing=self.options.allow_missing,
+            notices=self.notices,
+            rules=self.options.line_rules,
+        )
+
+    def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
+        """The references of lists that are read for their ids alone, before anything is scored.
+
+        None: the lists come through a pipe, and can be read but once.
+
+        Raises:
+            DataError: a list without a reference; as the readers of lists and of references.
+        """
+        if str(lists) == "-" or not (Path(lists).is_file() or Path(lists).is_dir()):
+            if str(path) != OWN:
+                require_references(path, rules=self.options.line_rules)
+            return None
+        with ExitStack() as stack:
+            unnoticed = replace(self._source(lists), notices=Notices())
+            source, form = self._looked_at(unnoticed, stack=stack)
+            found: Iterator[Lattice] | Iterator[NbestList]
+            if form in LATTICES:
+                found = read_lattices(source, form=form, words_txt=self.options.words_txt)
+            else:
+                found = format_of(form).read(source)
+            return self.references(path, [_without_hypotheses(each) for each in found])
+
+    def with_references(
+        self, lists: Iterator[NbestList], *, refs: str | Path
+    ) -> tuple[Iterator[NbestList], References]:
+        """Lists that can be read but once, all of them, so that their references are known first.
+
+        Not for lattices: to read their lists is to search them, one after what was chosen of
+        another.
+        """
+        found = list(lists)
+        return iter(found), self.references(refs, found)
+
+
+def pipeline_of(
+    options: RescoringOptions,
+    scorers: Scorers,
+    *,
+    form: Format,
+    weights: str | Path | None,
+    notices: Notices,
+) -> Pipeline:
+    """What lists of a format go through; `weights` are in a file, else the list's own."""
+    lattices = form if isinstance(form, LatticeLists) else None
+    for each in scorers.neural:
+        each.n_tokens = each.n_prefixes = 0  # of the lists alone, not of what mixes were made for
+
+    def choose(scored: ScoredList) -> Weights:
+        base = _own_weights(form, scored, scorers=scorers)
+        return parse_weights(weights, options.weight, known=scored.table.names, base=base)
+
+    # Plain sentences have no noise: they are scored as `charlm eval` scores them.
+    reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)
+    is_known = None if reads_all else scorers.is_known
+    rescorer = Rescorer(
+        () if lattices else scorers.scorers,
+        text=HypothesisText(scorers.normalisation, is_known=is_known),
+        old_lm=None if lattices else scorers.old_lm,
+        is_known=scorers.is_known,
+        memory=lattices.memory if lattices else memory_of(options, scorers.scorers),
+    )
+    return Pipeline(
+        rescorer,
+        choose,
+        scorers.names[:1] if lattices else scorers.names,
+        own_weights=lattices is not None and weights is None,
+        allow_missing=options.allow_missing,
+        notices=notices,
+    )
+
+
+def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> Memory | None:
+    """What scorers remember of a recording; None: each list is on its own."""
+    if options.context == "none":
+        return None
+    return Memory(scorers, recording_of=recording_by(options.recordings))
+
+
+def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mapping[str, float]:
+    """Those that lists of a format have where nobody says any."""
+    if isinstance(form, LatticeLists):
+        return lattice_of(scored.nbest).expanded.weighing.weights
+    names, new = scored.table.names, scorers.names
+    base = {name: value for name, value in form.weights.items() if name in names}
+    if scorers.old_lm is None:
+        return base | dict.fromkeys(new, 1.0)
+    # As for Kaldi's lattices: of the old model's weight the new ones have half.
+    base |= {"am": KALDI_AM} if "am" in names and "am" not in base else {}
+    base |= {REST: 1.0, OLD_LM: 1 / 2 if new else 1.0}
+    return base | {name: 1 / 2 / len(new) for name in new}
+
+
+def _without_hypotheses(found: Lattice | NbestList) -> NbestList:
+    reference = found.reference if isinstance(found, NbestList) else None
+    return NbestList(found.id, (), reference=reference)

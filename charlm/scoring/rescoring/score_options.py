@@ -1,0 +1,120 @@
+"""The options of `charlm score`, those of every rescoring aside, and how its output is laid out."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charlm.errors import ConfigError
+from charlm.options import Opt
+from charlm.scoring.rescoring.rescoring_options import (
+    Deduplication,
+    ListOptions,
+    Refs,
+    Sort,
+    WeightsFile,
+    require_file_of_references,
+)
+from charlm.text.io.lines import UTF8
+from charlm.text.io.paths import require_place
+
+Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
+SAME_FORMAT = ("scored", "ranked")
+LISTS = (*SAME_FORMAT, "nbest")  # all hypotheses of each list
+
+
+@dataclass(frozen=True)
+class ScoreOptions(ListOptions):
+    """Which lists are scored, by what weights, and what is written of them."""
+
+    lists: Annotated[
+        str | Path | None,
+        Opt(
+            "n-best lists, lattices, or sentences: a file, a folder of some formats, or -.",
+            metavar="LIST",
+            cli_type=Path | None,
+            is_argument=True,
+        ),
+    ] = None
+    _: KW_ONLY
+    out: Annotated[
+        str | Path | Callable[[str], object] | None,
+        Opt(
+            "Where the lists go: a file, a folder/, or -: standard output, as on the command line "
+            "if not given. Python may give a function of text, and writes nothing if not given.",
+            metavar="PATH",
+            cli_type=str | None,
+        ),
+    ] = None
+    write: Annotated[
+        Write,
+        Opt(
+            "The lists with a score more, lattices with new ones (scored), the same best first "
+            "(ranked), as JSON lines whatever they were (nbest), or the best hypotheses alone in "
+            "a layout; none: no lists."
+        ),
+    ] = "scored"
+    weights: WeightsFile = None
+    refs: Refs = None
+    explain: Annotated[
+        str | None,
+        Opt(
+            "Why hypothesis A of this list beats B; the best and the first if not given.",
+            metavar="UTT[:A,B]",
+        ),
+    ] = None
+    sort: Sort = False
+    dedup: Deduplication = "none"
+    line_buffered: Annotated[
+        bool, Opt("Each list as soon as it has come, for pipes in use.", "Output")
+    ] = False
+    allow_test_tuning: Annotated[
+        bool, Opt("Report a rate on the lists of the tuning, too.", "Output")
+    ] = False
+
+    @property
+    def layout(self) -> Write:
+        """How lists are written."""
+        return "ranked" if self.sort and self.write == "scored" else self.write
+
+    @property
+    def goes_to_folder(self) -> bool:
+        """Whether the output is a folder: by a slash, or a new one where the lists are of one."""
+        if not isinstance(self.out, str | Path):
+            return False
+        if Path(self.out).exists() and not str(self.out).endswith("/"):
+            return Path(self.out).is_dir()
+        lists = "-" if self.lists is None else self.lists
+        is_one = self.layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
+        return is_one or str(self.out).endswith("/")
+
+    @property
+    def written_encoding(self) -> str:
+        """That of the lists in their own format."""
+        return self.encoding if self.layout in SAME_FORMAT else UTF8
+
+    def check(self) -> None:
+        """Raises ConfigError for options that contradict each other, before any work."""
+        if self.lists is None:
+            raise ConfigError("found no LIST; expected lists to score; name a file")
+        has_more = self.has_models or self.weights or self.weight or self.refs or self.explain
+        if self.layout == "scored" and not has_more:
+            raise ConfigError(
+                "found neither --model nor --lm, and no weights or --refs; expected a model that "
+                "scores the list, or weights of its own features; name one"
+            )
+        require_file_of_references(self.refs)
+        if self.write == "none" and self.out is not None and not callable(self.out):
+            raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
+        if self.explain is not None and self.dedup == "sum":
+            raise ConfigError(
+                "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
+                "expected --dedup max or none"
+            )
+        if self.sort and self.write not in LISTS:
+            raise ConfigError(
+                f"--sort: --write {self.write} has no list to sort; expected one of "
+                f"{', '.join(LISTS)}; drop one of them"
+            )
+        if isinstance(self.out, str | Path) and not self.goes_to_folder:
+            require_place(self.out, option="--out")

@@ -1,0 +1,61 @@
+"""The options of `charlm serve`, those of every rescoring aside."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from charlm.errors import ConfigError
+from charlm.options import Opt
+from charlm.scoring.rescoring.rescoring_options import (
+    Deduplication,
+    RescoringOptions,
+    Sort,
+    WeightsFile,
+)
+from charlm.scoring.rescoring.score_options import SAME_FORMAT
+from charlm.text.io.lines import UTF8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(RescoringOptions):
+    """How lines are weighed and answered."""
+
+    out: Annotated[
+        Callable[[str], object] | None,
+        Opt("Is given each answer as it comes, a line of JSON.", is_for_python=True),
+    ] = None
+    write: Annotated[
+        Literal["scored", "ranked", "nbest", "jsonl"],
+        Opt(
+            "The line with a score more (scored), the same best first (ranked), with all features "
+            "and totals (nbest), or the best hypothesis alone (jsonl)."
+        ),
+    ] = "scored"
+    weights: WeightsFile = None
+    sort: Sort = False
+    dedup: Deduplication = "none"
+
+    @property
+    def layout(self) -> str:
+        """How a line is answered."""
+        return "ranked" if self.sort and self.write == "scored" else self.write
+
+    @property
+    def written_encoding(self) -> str:
+        """That of the lines, where they come back."""
+        return self.encoding if self.layout in SAME_FORMAT else UTF8
+
+    def check(self) -> None:
+        """Raises ConfigError for answers that go nowhere, or cannot be sorted."""
+        if self.out is None:
+            raise ConfigError("out: found None; expected a function that is given each answer")
+        if not (self.has_models or self.weights or self.weight):
+            raise ConfigError(
+                "found neither --model nor --lm, and no weights; expected a model that scores the "
+                "lines, or weights of their own features; name one"
+            )
+        if self.sort and self.write == "jsonl":
+            raise ConfigError(
+                "--sort: --write jsonl has no list to sort; expected one of scored, ranked, nbest; "
+                "drop one of them"
+            )

@@ -1,0 +1,77 @@
+"""`charlm tune`: the weights of features and models that suit lists with references best."""
+
+import time
+from contextlib import ExitStack
+
+from charlm.nbest.metrics.metric_names import metric_named
+from charlm.nbest.tuning.tuning import tune_weights
+from charlm.options import keywords
+from charlm.scoring.rescoring.lattices import LatticeLists
+from charlm.scoring.rescoring.pipeline import ScoredList
+from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
+from charlm.scoring.rescoring.result import TuneResult, what_was_done
+from charlm.scoring.rescoring.run import ListRun
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.scoring.rescoring.tune_options import TuneOptions
+from charlm.text.io.overwrite import keeps_inputs
+
+
+@keeps_inputs("out")
+@keywords(TuneOptions)
+def tune(options: TuneOptions) -> TuneResult:
+    """Find the weights under which the best hypotheses of lists have the lowest error rate.
+
+    Models give features as for `score`; without any the lists' own features are weighed. The
+    weights remember the lists, so that `score` reports no rate on those that they were made for.
+
+    Raises:
+        ConfigError: options that contradict each other, or do not fit the lists or models.
+        DataError: FILE:LINE of a list that is not what was expected; a list without a reference;
+            nothing that varies; a broken run or model.
+        ProcessError: another process ended.
+    """
+    began = time.perf_counter()
+
+    def run(scorers: Scorers) -> TuneResult:
+        result = _tuned(options, scorers, began=began)
+        if options.out is not None:
+            result.weights.save(options.out)
+        return result
+
+    return run_with_scorers(options, run, check=options.check)
+
+
+def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResult:
+    run = ListRun(options, scorers)
+    references = run.references_ahead(options.refs, options.lists)  # before anything is scored
+    scored: list[ScoredList] = []
+    with ExitStack() as stack:
+        form, lists = run.open(options.lists, stack=stack)
+        pipeline = run.pipeline(form, on_list=lambda each, _, *, weights: scored.append(each))
+        if references is None and not isinstance(form, LatticeLists):
+            lists, references = run.with_references(lists, refs=options.refs)
+        for _ in pipeline.run(lists):
+            pass
+    if references is None:
+        references = run.references(options.refs, [each.nbest for each in scored])
+    n_lists = len(scored)
+    scored = [each for each in scored if each.nbest.id in references]
+    start = {} if pipeline.weights is None else pipeline.weights.values
+    names = options.tuned_names or start
+    tuned = tune_weights(
+        [each.nbest for each in scored],
+        [each.table for each in scored],
+        references=references,
+        metric=metric_named(options.metric),
+        start={name: weight for name, weight in start.items() if name in names},
+        options=options,
+    )
+    done = what_was_done(
+        pipeline,
+        form,
+        scorers=scorers,
+        source=options.lists,
+        began=began,
+        weights=tuned.weights,
+    )
+    return TuneResult(**done, tuned=tuned, n_without_reference=n_lists - len(scored))

@@ -1,0 +1,53 @@
+"""The options of `charlm tune`, those of every rescoring and of the search aside."""
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from charlm.errors import ConfigError
+from charlm.nbest.tuning.search_options import SearchOptions
+from charlm.options import Opt
+from charlm.scoring.rescoring.rescoring_options import ListOptions, require_file_of_references
+from charlm.text.io.paths import require_place
+
+
+@dataclass(frozen=True)
+class TuneOptions(SearchOptions, ListOptions):
+    """Which lists weights are looked for on, and where they go."""
+
+    lists: Annotated[
+        str | Path,
+        Opt(
+            "n-best lists or lattices with references: a file, a folder of some formats, or -.",
+            metavar="DEV",
+            cli_type=Path,
+            is_argument=True,
+        ),
+    ]
+    _: KW_ONLY
+    refs: Annotated[
+        str | Path,
+        Opt("References of the lists; own: as the lists have them.", metavar="FILE", cli_type=Path),
+    ]
+    out: Annotated[
+        str | Path | None,
+        Opt(
+            "Where the weights go, for score --weights; they are told alone if not given.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raises ConfigError for options that contradict each other, before any work."""
+        require_file_of_references(self.refs)
+        require_place(self.out, option="--out")
+        if self.folds == 1:
+            raise ConfigError("--folds 1: leaves no list to tune on; expected 0, or 2 or more")
+        names = self.tuned_names
+        for name in (text.partition("=")[0] for text in self.weight):
+            if names and name not in names:
+                raise ConfigError(
+                    f"--weight {name}: --tuned {','.join(names)} leaves it out, and it would count "
+                    "nothing; expected a feature that is tuned; add it there, or drop it"
+                )

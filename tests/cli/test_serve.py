@@ -1,0 +1,63 @@
+"""`charlm serve`: what a program on the other side of two pipes sees."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import app
+
+LINE = '{"id": "u", "hyps": [{"text": "the cat", "am": -2}, {"text": "a dog", "am": -1}]}\n'
+
+
+@pytest.fixture
+def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the run `exp/first`."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    return tmp_path
+
+
+def start(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "charlm", "serve", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_it_answers_at_once_goes_on_after_an_error_and_ends_by_ctrl_c(at_home: Path) -> None:
+    process = start("--model", "exp/first")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for line, key in (('{"id": "u", "text": "the cat"}', "charlm"), ("[", "error")):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        assert key in json.loads(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert (process.returncode, errors) == (130, "charlm: interrupted\n")
+
+
+def test_answers_go_to_stdout_and_what_is_told_to_stderr(at_home: Path) -> None:
+    answers, told = start("--weight", "am=1", "--sort").communicate(f"{LINE}{{\n", timeout=300)
+    answer, error = map(json.loads, answers.splitlines())
+    assert [each["text"] for each in answer["hyps"]] == ["a dog", "the cat"]
+    assert list(error) == ["error"]
+    assert told.splitlines()[0] == "lines answered by an error: 1"
+    assert told.splitlines()[1].startswith("lists: 1, 2 hypotheses, 4 words; format jsonl; ")
+
+
+def test_its_answers_are_json_already() -> None:
+    done = CliRunner().invoke(app, ["serve", "--model", "run", "--json"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--json: the answers are JSON lines already; drop it" in done.stderr

@@ -1,0 +1,81 @@
+"""What `charlm tune` prints: weights, and how far they can be trusted."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import charlm
+from charlm.cli import app
+from charlm.cli.tune import tune
+
+
+@pytest.fixture
+def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with lists, references and the run `exp/first`."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    dev = "".join(f"{i}\t-1\ta dog\n{i}\t-{i % 2}\tthe cat\n" for i in range(8))
+    Path("dev.tsv").write_text(dev)
+    Path("dev.refs").write_text("".join(f"{i} {['a dog', 'the cat'][i // 4]}\n" for i in range(8)))
+    Path("lists.tsv").write_text("a\t-1\ta dog\na\t0\tthe cat\nb\t-1\tthe dog\n")
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--device", "cpu", "--threads", "1"])
+
+
+def test_it_tells_the_weights_and_whether_they_pay(at_home: Path) -> None:
+    options = ["--refs", "dev.refs", "--out", "w.json", "--folds", "4", "--tuned", "c2,nn"]
+    result = call("tune", "dev.tsv", *options, "--model", "exp/first")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("lists: 8, 16 hypotheses, 32 words; format tsv; ")
+    (header,) = (n for n, line in enumerate(lines) if line.startswith("feature"))
+    assert lines[header].split() == ["feature", "weight", "flat", "from", "to"]
+    assert lines[header + 1].split()[0] == "c2"
+    assert lines[header + 3].startswith("tuned on 8 lists: 50.00 % first, ")
+    assert any(line.startswith("tuning does not pay: lists that it has not seen") for line in lines)
+    assert lines[-1] == "nn: exp/first"
+    assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
+
+
+def test_without_a_model_and_a_file_the_weights_are_told(at_home: Path) -> None:
+    result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:5]] == [
+        *("feature", "c2", "words", "oov")
+    ]
+    assert sorted(path.name for path in at_home.iterdir()) == [
+        *("dev.refs", "dev.tsv", "exp", "lists.tsv")
+    ]
+
+
+def test_json_is_what_the_library_returns(at_home: Path) -> None:
+    result = call("tune", "dev.tsv", "--refs", "dev.refs", "--restarts", "1", "--json")
+    again = charlm.tune("dev.tsv", refs="dev.refs", restarts=1).to_dict()
+    found = json.loads(result.stdout)
+    assert found | {"seconds": 0} == json.loads(json.dumps(again | {"seconds": 0}))
+
+
+def test_the_examples_in_the_help_work(at_home: Path) -> None:
+    examples = re.findall(r"^ *charlm (.*)$", tune.__doc__ or "", re.M)
+    assert [example.split()[0] for example in examples] == ["tune", "score"]
+    for example in examples:
+        result = call(*shlex.split(example))
+        assert result.exit_code == 0, result.output
+    assert len(Path("ranked.tsv").read_text().splitlines()) == 3
+
+
+def test_weights_are_not_reported_on_the_lists_of_their_tuning(at_home: Path) -> None:
+    call("tune", "dev.tsv", "--refs", "dev.refs", "--out", "w.json", "--folds", "0")
+    options = ["score", "dev.tsv", "--refs", "dev.refs", "--weights", "w.json", "--write", "none"]
+    result = call(*options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("charlm: w.json: tuned on lists that are reported on here (2 o")
+    assert call(*options, "--allow-test-tuning").exit_code == 0

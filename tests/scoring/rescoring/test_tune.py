@@ -1,0 +1,107 @@
+"""Weights through `charlm.tune`, against every weight of a fine grid."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import charlm
+from charlm.nbest.scorer import Words
+from charlm.nbest.weights import load_weights
+
+DEV = "u\t-1\ta b\nu\t-2\ta c\nv\t-3\th\nv\t-1\th g\nw\t-1\tc\nw\t-1\td e\n"
+REFS = "u a c\nv h\nw c\n"
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Path:
+    path = tmp_path / "dev.tsv"
+    path.write_text(DEV)
+    return path
+
+
+@pytest.fixture
+def refs(tmp_path: Path) -> Path:
+    path = tmp_path / "refs"
+    path.write_text(REFS)
+    return path
+
+
+def lowest_rate(of_text: dict[str, float]) -> float:
+    """The lowest error rate of c2 + w·feature, by trying every w."""
+    grid = np.linspace(-100, 100, 20_001)
+    errors = np.zeros(len(grid), int)
+    for names, ams, costs in (
+        (["a b", "a c"], [-1, -2], [1, 0]),
+        (["h", "h g"], [-3, -1], [0, 1]),
+        (["c", "d e"], [-1, -1], [0, 2]),
+    ):
+        totals = [am + grid * of_text[name] for am, name in zip(ams, names, strict=True)]
+        errors += np.where(totals[1] > totals[0], costs[1], costs[0])
+    return float(errors.min() / 4)
+
+
+def sentence_scores(run: Path, texts: Sequence[str]) -> dict[str, float]:
+    model = charlm.load(run, device="cpu")
+    return {text: model.score(text).log10_prob * float(np.log(10)) for text in texts}
+
+
+def test_a_model_gets_the_weight_that_a_grid_finds(
+    run: Path, dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "weights.json"
+    result = charlm.tune(dev, refs=refs, model=run, out=out, folds=0, tuned="c2,nn")
+    assert load_weights(out).values == result.weights.values == result.tuned.weights.values
+    texts = [line.split("\t")[2] for line in DEV.splitlines()]
+    assert result.tuned.error == pytest.approx(lowest_rate(sentence_scores(run, texts)))
+
+
+def test_without_a_model_a_lists_own_features_are_weighed(
+    dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "weights.json"
+    result = charlm.tune(dev, refs=refs, out=out, folds=0, tuned="c2,words")
+    n_words = {text: float(len(text.split())) for text in ("a b", "a c", "h", "h g", "c", "d e")}
+    assert result.tuned.error == pytest.approx(lowest_rate(n_words))
+    assert result.tuned.error < result.tuned.start_error
+    best: list[str] = []
+    charlm.score(dev, weights=out, write="kaldi", out=best.append)
+    assert "".join(best) == "u a b\nv h\nw c\n"
+    rates = charlm.score(dev, weights=out, refs=refs, allow_test_tuning=True).report
+    assert rates is not None
+    assert rates.rescored.error == result.tuned.error
+
+
+def test_weights_are_where_a_tuning_begins_and_not_what_it_ends_with(
+    run: Path, dev: Path, refs: Path
+) -> None:
+    options = {"refs": refs, "model": run, "folds": 0, "tuned": "c2,nn", "restarts": 3}
+    result = charlm.tune(dev, weight=["nn=.125", "c2=0.5"], **options)  # type: ignore[arg-type]
+    assert result.weights.values["c2"] == 0.5  # the first sets the scale
+    assert result.tuned.restarts == 3
+    assert result.ignored == ("words", "oov")
+
+
+def test_a_result_is_json(dev: Path, refs: Path) -> None:
+    found = charlm.tune(dev, refs=refs, folds=0, restarts=0).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)).keys() == found.keys()
+    assert (found["format"], found["n_lists"], found["scorers"]) == ("tsv", 3, {})
+
+
+def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_path: Path) -> None:
+    def never(sentences: Sequence[Words]) -> list[list[float]]:
+        raise AssertionError
+
+    scorer = charlm.FunctionScorer(never)
+    for options, message in (
+        ({"folds": 1}, "--folds 1: leaves no list to tune on; expected 0, or 2 or more"),
+        ({"refs": "-"}, "--refs -: expected a file; only the lists may be standard input"),
+        ({"out": tmp_path / "none" / "w"}, f"--out {tmp_path}/none/w: "),
+        ({"restarts": -1}, "--restarts -1: expected 0 or more"),
+        ({"out": refs}, f"{refs}: would be written over, and is to be read (refs)"),
+    ):
+        with pytest.raises(charlm.ConfigError) as caught:
+            charlm.tune(dev, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]
+        assert str(caught.value).startswith(message)

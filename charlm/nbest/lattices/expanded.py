@@ -95,25 +95,6 @@ class RescoredLattice:
         """What was rescored."""
         return self.expanded.lattice
 
-    def to_dict(self) -> dict[str, str | int | float | bool | dict[str, float]]:
-        """What was done, for reports."""
-        expanded = self.expanded
-        return {
-            "id": self.lattice.id,
-            "nodes": len(self.lattice.nodes),
-            "arcs": len(self.lattice.arcs),
-            "useless_nodes": self.lattice.n_useless,
-            "expanded_nodes": len(expanded.nodes),
-            "expanded_arcs": len(expanded.arcs),
-            "merged": expanded.n_merged,
-            "pruned": expanded.n_pruned,
-            "refused": expanded.n_refused,
-            "exact": expanded.is_exact,
-            "recombine": expanded.options.recombine,
-            "beam": expanded.options.beam,
-            "weights": dict(expanded.weighing.weights),
-        }
-
 
 def dot(weights: Answers, values: Answers) -> float:
     """Σ weight·value."""

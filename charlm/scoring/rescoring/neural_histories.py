@@ -1,72 +1,19 @@
-"""Rescoring lattices with a neural model: its states at the histories of many lattices.
+"""A neural model in lattices: its states at the histories of many lattices.
 
 A state is computed once for a history, whatever lattices it comes from, and forgotten when no
 lattice goes on from it. A history that is asked for again is walked again from what is left.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 
 from charlm.model.contract import state_leaves, with_leaves
-from charlm.nbest.lattices.expanded import RescoredLattice
-from charlm.nbest.lattices.histories import Histories, History, LogProbs, Request
-from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import LatticeOptions
-from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
+from charlm.nbest.lattices.histories import History, LogProbs, Request
 from charlm.scoring.likelihood.walker import Paths, Walker
-from charlm.text.io.lines import split_words
-from charlm.text.vocabulary.vocabulary import Inventory
 
-FEATURE = "nn"
 LEAST_ROWS = 512  # fewer dead states than that are not worth moving the others
-
-
-def rescore_lattice(
-    lattice: Lattice,
-    walker: Walker,
-    *,
-    options: LatticeOptions | None = None,
-    start: Paths | None = None,
-    further: Mapping[str, Histories] | None = None,
-) -> RescoredLattice:
-    """One lattice, from a start of its own or behind what was said before it; see the next."""
-    rescored = rescore_lattices([lattice], walker, options=options, start=start, further=further)
-    return next(rescored)
-
-
-def rescore_lattices(
-    lattices: Iterable[Lattice],
-    walker: Walker,
-    *,
-    options: LatticeOptions | None = None,
-    start: Paths | None = None,
-    further: Mapping[str, Histories] | None = None,
-    at_once: int = LATTICES_AT_ONCE,
-) -> Iterator[RescoredLattice]:
-    """Each lattice with the feature `nn`, in their order.
-
-    `further` models give features of their names; `old_lm` is taken out of Kaldi's graph scores.
-
-    Raises:
-        ConfigError: weights that do not fit.
-        DataError: a model gives a word nothing; whatever the reader of the lattices raises.
-    """
-    models = {FEATURE: NeuralHistories(walker, start=start), **(further or {})}
-    return rescore_with(lattices, models, options=options, at_once=at_once)
-
-
-def read_by(inventory: Inventory, options: LatticeOptions) -> LatticeOptions:
-    """The options with words read as the texts of a vocabulary are: its case, its tokeniser."""
-
-    @cache
-    def tokens(word: str) -> tuple[str, ...]:
-        return tuple(split_words(inventory.normalisation(word)))
-
-    return replace(options, tokens=tokens, is_known=inventory.word_ids.__contains__)
 
 
 class NeuralHistories:

@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 
 from charlm.nbest.format import Source
+from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import END_WORD, History
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.lattice_reading import read_lattices
+from charlm.nbest.lattices.rescore import rescore_with
 from charlm.run.store import LoadedRun, load_run
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
-from charlm.scoring.likelihood.walker import Walker
-from charlm.scoring.rescoring.neural_histories import (
-    NeuralHistories,
-    read_by,
-    rescore_lattice,
-    rescore_lattices,
-)
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.scoring.likelihood.walker import Paths, Walker
+from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import FormIds
 
@@ -56,6 +52,18 @@ def walker_of(run: LoadedRun) -> Walker:
     return Walker(FormCache(run.model, run.inventory, oov_input=run.oov_input))
 
 
+def rescored(
+    lattices: Sequence[Lattice],
+    walker: Walker,
+    *,
+    options: LatticeOptions = EXACT,
+    start: Paths | None = None,
+) -> list[RescoredLattice]:
+    """By the model alone, behind what was said before."""
+    models = {"nn": NeuralHistories(walker, start=start)}
+    return list(rescore_with(lattices, models, options=options))
+
+
 def sentence_scores(run: LoadedRun, sentences: Sequence[Sequence[str]]) -> Iterator[float]:
     """By the code that evaluates texts."""
     ids = FormIds(run.inventory)
@@ -70,7 +78,7 @@ def test_every_path_has_the_score_of_its_sentence(
     saved_run: Callable[..., Path], tmp_path: Path, oov_input: str
 ) -> None:
     run = loaded(saved_run, oov_input=oov_input)
-    found = list(rescore_lattices(lattices(tmp_path, *range(15)), walker_of(run), options=EXACT))
+    found = rescored(lattices(tmp_path, *range(15)), walker_of(run), options=EXACT)
     hypotheses = [h for each in found for h in each.nbest.hypotheses]
     sentences = [[word for word in h.words if word != "[noise]"] for h in hypotheses]
     scores = [h.features["nn"] for h in hypotheses]
@@ -84,7 +92,7 @@ def test_noise_that_the_model_knows_is_read_as_in_lists(
 ) -> None:
     run = loaded(saved_run, oov_input="spelling")
     options = replace(EXACT, is_known={"[noise]"}.__contains__)
-    found = list(rescore_lattices(lattices(tmp_path, *range(15)), walker_of(run), options=options))
+    found = rescored(lattices(tmp_path, *range(15)), walker_of(run), options=options)
     hypotheses = [h for each in found for h in each.nbest.hypotheses]
     assert any("[noise]" in h.words for h in hypotheses)
     scores = list(sentence_scores(run, [h.words for h in hypotheses]))
@@ -96,7 +104,7 @@ def test_merged_histories_are_scored_again_as_sentences(
 ) -> None:
     run = loaded(saved_run)
     options = LatticeOptions(weights={"nn": 1.0}, recombine=1)
-    found = list(rescore_lattices(lattices(tmp_path, *range(15)), walker_of(run), options=options))
+    found = rescored(lattices(tmp_path, *range(15)), walker_of(run), options=options)
     hypotheses = [h for each in found for h in each.nbest.hypotheses]
     sentences = [[word for word in h.words if word != "[noise]"] for h in hypotheses]
     assert sum(each.expanded.n_merged for each in found) > 20
@@ -117,8 +125,8 @@ def test_what_recombination_costs_is_bounded_by_what_the_merged_words_can_differ
         options = LatticeOptions(weights={"nn": 1.0}, recombine=recombine, beam=0.0)
         errors = []
         for lattice in lattices(tmp_path, *range(15)):
-            merged = rescore_lattice(lattice, walker_of(run), options=options)
-            exact = rescore_lattice(lattice, walker_of(run), options=EXACT)
+            (merged,) = rescored([lattice], walker_of(run), options=options)
+            (exact,) = rescored([lattice], walker_of(run))
             errors.append(exact.totals[0] - merged.totals[0])
         worst[recombine] = max(errors)
         assert min(errors) >= -1e-4  # the best of all paths is never beaten
@@ -130,9 +138,9 @@ def test_a_lattice_scores_the_same_alone_and_among_others(
 ) -> None:
     walker = walker_of(loaded(saved_run))
     some = lattices(tmp_path, *range(10))
-    together = list(rescore_lattices(some, walker, options=EXACT))
+    together = rescored(some, walker)
     for lattice, other in zip(some, together, strict=True):
-        alone = rescore_lattice(lattice, walker, options=EXACT)
+        (alone,) = rescored([lattice], walker)
         assert alone.totals == pytest.approx(other.totals, abs=1e-4)
 
 
@@ -176,24 +184,11 @@ def test_what_was_said_before_changes_the_scores(
     forms, rows = walker.forms, np.zeros(1, np.int64)
     said = walker.advance(walker.begin(), rows=rows, form_ids=forms.ids(["a"]))
     start = walker.begin(said.state)
-    behind = rescore_lattice(lattice, walker, options=EXACT, start=start)
-    alone = rescore_lattice(lattice, walker, options=EXACT)
+    (behind,) = rescored([lattice], walker, start=start)
+    (alone,) = rescored([lattice], walker)
     first = behind.nbest.hypotheses[0]
     own = [word for word in first.words if word != "[noise]"]
     spoken = next(sentence_scores(run, [["a", END_WORD, *own]]))
     before = next(sentence_scores(run, [["a"]]))
     assert first.features["nn"] == pytest.approx(spoken - before, abs=1e-4)
     assert behind.totals[0] != pytest.approx(alone.totals[0], abs=1e-3)
-
-
-def test_words_are_read_by_the_rules_of_the_runs_text(
-    saved_run: Callable[..., Path], tmp_path: Path
-) -> None:
-    run = loaded(saved_run, normalisation=Normalisation(lower=True))
-    path = tmp_path / "lattice"
-    path.write_text("u\n0 1 A\n1 2 UNHEARD\n2\n\n")
-    options = read_by(run.inventory, LatticeOptions(weights={"nn": 1.0, "oov": -100.0}))
-    found = rescore_lattice(next(read_lattices(Source(path))), walker_of(run), options=options)
-    expected = next(sentence_scores(run, [["a", "unheard"]]))
-    assert found.nbest.hypotheses[0].words == ("A", "UNHEARD")
-    assert found.totals[0] == pytest.approx(expected - 100, abs=1e-4)

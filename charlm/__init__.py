@@ -93,6 +93,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "decoders":
+        return import_module("charlm.decoders")
     if name not in _HOMES:
         raise AttributeError(f"module 'charlm' has no attribute {name!r}")
     from charlm.runtime import prepare_torch

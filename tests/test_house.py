@@ -30,6 +30,7 @@ FLOORS = [
         "insight",
         "bench",
         "api",
+        "decoders",
         "cli",
     ),
 ]

@@ -64,6 +64,16 @@ class PrefixSums:
             log_probs: Floats = np.log(totals)
         return log_probs
 
+    def begins_word(self, prefix: str) -> bool:
+        """Whether any word of the vocabulary begins so."""
+        first, last = self._range(prefix)
+        return first < last
+
+    def log_prob_of_others(self, prefix: str) -> float:
+        """log P(prefix | <unk>): of all words outside the vocabulary that begin so."""
+        share = float(self._others([prefix], np.array([self._range(prefix)]))[0])
+        return math.log(share) if share else -math.inf
+
     def _range(self, prefix: str) -> tuple[int, int]:
         """Where the words that begin with a prefix stand in the sorted vocabulary."""
         found = self._ranges.get(prefix)

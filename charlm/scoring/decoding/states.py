@@ -163,6 +163,12 @@ class StatefulModel:
             return log_probs
         return self._steps.log_probs(state._place.position, rows=state._rows, words=ends)
 
+    def log_prob_of_unk(self, state: State) -> Floats:
+        """The log-probability that each row's next word is none of the vocabulary, shape (N,)."""
+        self._check(state)
+        log_probs: Floats = self._table(state)[state._rows, UNK]
+        return log_probs
+
     @checked_call
     def distribution(self, state: State) -> Floats:
         """The log-probabilities of all of `words` behind each row, shape (N, V).

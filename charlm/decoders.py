@@ -1,0 +1,53 @@
+"""Public names for decoders: a mixture of models with states, a language model for pyctcdecode, and
+a search of our own. `charlm.load` gives the models.
+
+A name is looked up when it is first used, so that importing this loads nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from charlm.scoring.decoding.ctc_search import Transcript, ctc_beam_search
+    from charlm.scoring.decoding.mixed_model import MixedModel
+    from charlm.scoring.decoding.pyctcdecode_lm import PyctcdecodeLM
+    from charlm.scoring.decoding.states import State, StatefulModel, Step
+
+__all__ = [
+    "MixedModel",
+    "PyctcdecodeLM",
+    "State",
+    "StatefulModel",
+    "Step",
+    "Transcript",
+    "ctc_beam_search",
+]
+
+_ROOM = "charlm.scoring.decoding"
+_HOMES = {
+    "MixedModel": "mixed_model",
+    "PyctcdecodeLM": "pyctcdecode_lm",
+    "State": "states",
+    "StatefulModel": "states",
+    "Step": "states",
+    "Transcript": "ctc_search",
+    "ctc_beam_search": "ctc_search",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'charlm.decoders' has no attribute {name!r}")
+    from charlm.runtime import prepare_torch
+
+    prepare_torch()  # before any of them imports torch
+    found = getattr(import_module(f"{_ROOM}.{_HOMES[name]}"), name)
+    if isinstance(found, type):
+        return found
+    from charlm.arguments import checked_call
+
+    return checked_call(found)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,265 @@
+"""Prefix beam search over letters' probabilities, with a model that knows what words begin so.
+
+A beginning is its finished words and the letters of the one after them; its CTC probability is
+summed over all ways through the frames (Graves et al., 2006; Hannun et al., 2014). A finished word
+is worth alpha · ln P(word | words before) + beta, an unfinished one what the model gives to all
+words that begin with its letters, so that a beam of letters is ranked by the words it leads to.
+The beginnings of a beam go through the model together.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.options import keywords
+from charlm.scoring.decoding.ctc_options import CTCOptions
+from charlm.scoring.decoding.states import Floats, State, StatefulModel
+
+BLANK, SPACE = "", " "
+UNK_OFFSET = -10.0
+LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
+
+
+class Transcript(NamedTuple):
+    """A result of the search; natural logarithms."""
+
+    text: str
+    score: float  # what the search ranks by
+    log_prob: float  # of the text by its letters: CTC's
+    lm_log_prob: float  # of the text by the model, its end included; 0 without a model
+
+
+@dataclass
+class _Words:
+    """Finished words, and the model's state behind them."""
+
+    text: str
+    state: State | None  # shared by those that were stepped together
+    row: int
+    lm_log_prob: float = 0.0
+    bonus: float = 0.0  # beta and offsets
+    worths: dict[str, float] = field(default_factory=dict)  # of letters that follow
+
+
+@dataclass
+class _Beginning:
+    """Words and the letters behind them, and the ways there by how they end."""
+
+    words: _Words
+    letters: str
+    blank: float = -math.inf  # ln of the ways whose last frame is blank
+    letter: float = -math.inf  # of the others
+
+    @property
+    def log_prob(self) -> float:
+        return float(np.logaddexp(self.blank, self.letter))
+
+
+@keywords(CTCOptions)
+def ctc_beam_search(options: CTCOptions) -> list[Transcript]:
+    """The likeliest texts of one utterance, the best first.
+
+    Blanks at the ends of a text and several in a row count as none and as one. Words are looked
+    up as the letters spell them: the alphabet must write as the model's text rules do.
+
+    Raises:
+        ConfigError: an alphabet that does not fit; a model without states; a number out of range.
+        DataError: no numbers, or more than probabilities.
+    """
+    alphabet = _alphabet(options.alphabet)
+    log_probs_TL = _checked(options.log_probs, n_letters=len(alphabet))
+    search = _Search(options)
+    beam = [_Beginning(search.start(), "", blank=0.0)]
+    for log_probs_L in log_probs_TL:
+        tried = np.flatnonzero(log_probs_L >= options.least_letter).tolist()
+        tried = tried or [int(log_probs_L.argmax())]
+        frame = [(alphabet[k], float(log_probs_L[k])) for k in tried]
+        beam = search.pruned(search.extended(beam, frame))
+    return search.finished(beam)[: options.n_best]
+
+
+def _alphabet(letters: Sequence[str]) -> list[str]:
+    if len(set(letters)) != len(letters) or BLANK not in letters:
+        raise ConfigError("alphabet: expected each letter once, and '' for the blank")
+    long = next((letter for letter in letters if len(letter) > 1), None)
+    if long is not None:
+        raise ConfigError(f"alphabet: found {long!r:.40}; expected single characters")
+    return list(letters)
+
+
+def _checked(log_probs: object, *, n_letters: int) -> Floats:
+    found = np.array(log_probs, np.float64)
+    if found.ndim != 2 or found.shape[1] != n_letters:
+        raise ConfigError(
+            f"log_probs: found the shape {found.shape}; expected (frames, {n_letters}), a column "
+            "for each letter of the alphabet"
+        )
+    if np.isnan(found).any() or (found > 1e-3).any():
+        raise DataError("log_probs: found NaN, or more than 0; expected natural logarithms")
+    return found
+
+
+class _Search:
+    """What a beam goes through at every frame."""
+
+    def __init__(self, options: CTCOptions) -> None:
+        model = options.model
+        if model is not None and not isinstance(model, StatefulModel):
+            raise ConfigError(
+                f"model: found {type(model).__name__}; expected what charlm.load gives"
+            )
+        self.model: StatefulModel | None = model
+        self.options = options
+        self.unk_offset = options.unk_offset
+        if self.unk_offset is None:
+            self.unk_offset = 0.0 if model is None or model.speller else UNK_OFFSET
+        self._known: dict[str, _Words] = {}  # by text: a word ends in several frames
+
+    def start(self) -> _Words:
+        """No words."""
+        self._known[""] = _Words("", self.model.start() if self.model else None, 0)
+        return self._known[""]
+
+    def extended(
+        self, beam: Sequence[_Beginning], frame: Sequence[tuple[str, float]]
+    ) -> list[_Beginning]:
+        """All that the beginnings become with one frame more, and what they are worth."""
+        new: dict[tuple[str, str], _Beginning] = {}
+        ended: list[tuple[_Beginning, float]] = []
+
+        def reach(words: _Words, letters: str) -> _Beginning:
+            return new.setdefault((words.text, letters), _Beginning(words, letters))
+
+        for each in beam:
+            total = each.log_prob
+            last = each.letters[-1:] or SPACE
+            for letter, log_prob in frame:
+                if letter == BLANK:
+                    same = reach(each.words, each.letters)
+                    same.blank = _sum(same.blank, total + log_prob)
+                elif letter == SPACE and not each.letters:  # behind another, or at the start
+                    same = reach(each.words, "")
+                    same.letter = _sum(same.letter, total + log_prob)
+                elif letter == SPACE:
+                    ended.append((each, total + log_prob))
+                else:
+                    if letter == last:
+                        same = reach(each.words, each.letters)
+                        same.letter = _sum(same.letter, each.letter + log_prob)
+                    ways = each.blank if letter == last else total
+                    if ways > -math.inf:
+                        longer = reach(each.words, each.letters + letter)
+                        longer.letter = _sum(longer.letter, ways + log_prob)
+        words = self.ended([each for each, _ in ended])
+        for behind, (_, ways) in zip(words, ended, strict=True):
+            reached = reach(behind, "")
+            reached.letter = _sum(reached.letter, ways)
+        return list(new.values())
+
+    def pruned(self, beginnings: list[_Beginning]) -> list[_Beginning]:
+        """The best of them; what the model said of others is forgotten."""
+        self._weigh(beginnings)
+        scores = [self._score(each) for each in beginnings]
+        least = max(scores) - self.options.beam_margin
+        order = sorted(range(len(scores)), key=lambda k: -scores[k])
+        kept = [beginnings[k] for k in order[: self.options.beam_width] if scores[k] >= least]
+        self._known = {each.words.text: each.words for each in kept}
+        return kept
+
+    def finished(self, beam: Sequence[_Beginning]) -> list[Transcript]:
+        """Texts, the best first; the last word may have been ended by a blank or by nothing."""
+        texts: dict[str, tuple[_Words, float]] = {}
+        for words, each in zip(self.ended(beam), beam, strict=True):
+            before = texts.get(words.text, (words, -math.inf))[1]
+            texts[words.text] = words, _sum(before, each.log_prob)
+        ends = [0.0] * len(texts)
+        if self.model is not None:
+            for state, places in _by_state([words for words, _ in texts.values()]):
+                rows = [words.row for words, _ in texts.values()]
+                found = self.model.finish(state.select([rows[k] for k in places]))
+                for k, log_prob in zip(places, found.tolist(), strict=True):
+                    ends[k] = log_prob
+        results = []
+        for end, (words, log_prob) in zip(ends, texts.values(), strict=True):
+            lm_log_prob = words.lm_log_prob + end
+            score = log_prob + self.options.alpha * lm_log_prob + words.bonus
+            results.append(Transcript(words.text, score, log_prob, lm_log_prob))
+        return sorted(results, key=lambda each: -each.score)
+
+    def ended(self, beginnings: Sequence[_Beginning]) -> list[_Words]:
+        """The words of beginnings whose letters are a word now, if there are any."""
+        new = {
+            _joined(each): each
+            for each in beginnings
+            if each.letters and _joined(each) not in self._known
+        }
+        texts, sources = list(new), list(new.values())
+        if self.model is None:
+            for text in texts:
+                self._known[text] = _Words(text, None, 0)
+        else:
+            for state, places in _by_state([each.words for each in sources]):
+                rows = [sources[k].words.row for k in places]
+                step = self.model.step(state.select(rows), [sources[k].letters for k in places])
+                answers = zip(places, step.log_probs.tolist(), step.known.tolist(), strict=True)
+                for row, (k, log_prob, is_known) in enumerate(answers):
+                    before = sources[k].words
+                    offset = 0.0 if is_known else self.options.alpha * (self.unk_offset or 0.0)
+                    self._known[texts[k]] = _Words(
+                        texts[k],
+                        step.state,
+                        row,
+                        before.lm_log_prob + log_prob,
+                        before.bonus + self.options.beta + offset,
+                    )
+        return [self._known[_joined(each)] for each in beginnings]
+
+    def _weigh(self, beginnings: Iterable[_Beginning]) -> None:
+        """Ask the model what unfinished words are worth."""
+        if self.model is None:
+            return
+        new = [each for each in beginnings if each.letters not in each.words.worths]
+        for state, places in _by_state([each.words for each in new]):
+            chosen = [new[k] for k in places]
+            rows = state.select([each.words.row for each in chosen])
+            log_probs = self.model.prefix_log_prob(rows, [each.letters for each in chosen])
+            if not self.model.speller:  # any letters may become an unknown word
+                unknown = self.model.log_prob_of_unk(rows) + (self.unk_offset or 0.0)
+                log_probs = np.logaddexp(log_probs, unknown)
+            for each, log_prob in zip(chosen, log_probs.tolist(), strict=True):
+                is_begun = bool(each.letters)
+                worth = self.options.alpha * max(log_prob, LEAST) + self.options.beta
+                each.words.worths[each.letters] = worth if is_begun else 0.0
+
+    def _score(self, each: _Beginning) -> float:
+        words = each.words
+        worth = words.worths[each.letters] if self.model is not None else 0.0
+        return each.log_prob + self.options.alpha * words.lm_log_prob + words.bonus + worth
+
+
+def _by_state(words: Sequence[_Words]) -> list[tuple[State, list[int]]]:
+    """Which places hold words of one state, so that the model sees them together."""
+    states: dict[int, State] = {}
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, each in enumerate(words):
+        assert each.state is not None
+        states[id(each.state)] = each.state
+        places[id(each.state)].append(place)
+    return [(states[number], found) for number, found in places.items()]
+
+
+def _joined(each: _Beginning) -> str:
+    """The text of a beginning, its letters a word."""
+    return f"{each.words.text} {each.letters}".strip(SPACE)
+
+
+def _sum(one: float, other: float) -> float:
+    """ln(exp(one) + exp(other))."""
+    if one < other:
+        one, other = other, one
+    return one if other == -math.inf else one + math.log1p(math.exp(other - one))

@@ -27,8 +27,7 @@ from charlm.runtime import pick_device, set_threads
 from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.corpus.sentences import split_path
-from charlm.text.vocabulary.encoded_text import encode_text
-from charlm.text.vocabulary.encoding import EncodedText, Ids
+from charlm.text.vocabulary.encoding import EncodedText, Ids, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory
 
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once

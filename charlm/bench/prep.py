@@ -15,8 +15,8 @@ from charlm.bench.timing import Timing, in_turns
 from charlm.options import keywords
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import split_path
-from charlm.text.vocabulary.counting import count_file
-from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.counts import count_file
+from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"

@@ -23,7 +23,7 @@ from charlm.presets import preset
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
-from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch

@@ -13,9 +13,8 @@ from charlm.run.history import recorded_history
 from charlm.run.store import LoadedRun, check_counts, load_run, load_words
 from charlm.run.stored_weights import check_header
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
-from charlm.text.vocabulary.counting import count_file
-from charlm.text.vocabulary.extension import extended
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
+from charlm.text.vocabulary.counts import count_file
+from charlm.text.vocabulary.vocabulary import Inventory, extended, inventory_of, load_inventory
 from charlm.training.init_from_run import begin_from
 from charlm.training.plan import Plan
 from charlm.training.recipe.recipe import build_recipe

@@ -30,8 +30,7 @@ from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
-from charlm.text.vocabulary.encoded_text import reopen_text
-from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.encoding import EncodedText, reopen_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position

@@ -15,8 +15,7 @@ from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
 from charlm.text.io.paths import require_place, stream_of
-from charlm.text.vocabulary.counting import count_file
-from charlm.text.vocabulary.counts import TextCounts
+from charlm.text.vocabulary.counts import TextCounts, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocab_options import VocabOptions
 from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory, inventory_of, load_inventory

@@ -17,8 +17,7 @@ from charlm.errors import DataError
 from charlm.text.corpus.line_blocks import TextBlock, read_range
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.ranges import COUNT, ENCODE, Json
-from charlm.text.vocabulary.counting import Tally
-from charlm.text.vocabulary.counts import CountFiles
+from charlm.text.vocabulary.counts import CountFiles, Tally
 from charlm.text.vocabulary.encoding import BlockEncoder
 from charlm.text.vocabulary.vocabulary import Inventory
 

@@ -16,7 +16,7 @@ from charlm.text.corpus import line_blocks
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks, read_range
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.sentences import read_sentences
-from charlm.text.vocabulary.counting import count_file
+from charlm.text.vocabulary.counts import count_file
 from charlm.text.vocabulary.encoding import Encoding, FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import inventory_of
 

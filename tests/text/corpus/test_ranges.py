@@ -11,8 +11,8 @@ from charlm.text.corpus import ranges
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.ranges import Readers, line_ranges, n_readers
 from charlm.text.io.lines import LONGEST
-from charlm.text.vocabulary.counting import count_file
-from charlm.text.vocabulary.encoded_text import encode_text
+from charlm.text.vocabulary.counts import count_file
+from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 RULES = Normalisation(lower=True)

@@ -12,8 +12,7 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.sentences import blocks, corpus_normalisation, read_sentences, split_path
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io import files
-from charlm.text.vocabulary.encoded_text import encode_text
-from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences, encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4

@@ -12,9 +12,15 @@ from typing import IO
 import pytest
 
 from charlm.text.corpus import line_blocks
-from charlm.text.vocabulary import counting, counts
-from charlm.text.vocabulary.counting import count_file
-from charlm.text.vocabulary.counts import CountFiles, TextCounts, count_letters, count_text, merged
+from charlm.text.vocabulary import counts
+from charlm.text.vocabulary.counts import (
+    CountFiles,
+    TextCounts,
+    count_file,
+    count_letters,
+    count_text,
+    merged,
+)
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 WORDS = [
@@ -46,8 +52,7 @@ def test_a_table_that_is_full_goes_to_the_disk_and_changes_nothing(
     text: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 8)
-    for module in (counting, counts):
-        monkeypatch.setattr(module, "MOST_TYPES", most)
+    monkeypatch.setattr(counts, "MOST_TYPES", most)
     found = count_file(text)
     assert isinstance(found.tokens, Counter) == (most == 10)
     assert dict(found.tokens.items()) == Counter(WORDS)
@@ -77,7 +82,7 @@ def test_what_lies_on_the_disk_has_no_name_there(
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(counts, "_write", write)
-    monkeypatch.setattr(counting, "MOST_TYPES", 1)
+    monkeypatch.setattr(counts, "MOST_TYPES", 1)
     count_file(text)
     assert seen
     assert all(names == ["text.txt"] for names in seen)

@@ -7,8 +7,8 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from charlm.text.vocabulary import encoded_text
-from charlm.text.vocabulary.encoded_text import encode_text, reopen_text
+from charlm.text.vocabulary import encoding
+from charlm.text.vocabulary.encoding import encode_text, reopen_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
@@ -86,7 +86,7 @@ def array(*ids: int) -> bytes:
 def test_ids_that_are_not_those_that_were_written_are_made_anew(
     text: Path, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoded_text, "BLOCK", 3)
+    monkeypatch.setattr(encoding, "BLOCK", 3)
     stem = tmp_path / "kept"
     encode_text(text, INVENTORY, stem=stem)
     stem.with_suffix(".ids").write_bytes(content)
@@ -150,7 +150,7 @@ def test_new_ids_never_stand_beside_an_old_description(
     def fail(*_: object) -> None:
         raise OSError("no more")
 
-    monkeypatch.setattr(encoded_text, "write_json", fail)
+    monkeypatch.setattr(encoding, "write_json", fail)
     with pytest.raises(OSError, match="no more"):
         encode_text(text, INVENTORY, stem=stem, max_tokens=5)
     assert not stem.with_suffix(".json").exists()

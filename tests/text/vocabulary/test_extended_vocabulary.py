@@ -6,8 +6,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.text.vocabulary.counts import count_text
-from charlm.text.vocabulary.extension import extended
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import Inventory, extended, inventory_of
 
 KNOWN = "the dog ran . the cat ran . the dog sat"
 TEXT = "a dog sat . a dög barked . a bird barked"

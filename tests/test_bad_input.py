@@ -267,7 +267,6 @@ def test_bad_input_is_one_line_and_status_1(world: Path, command: str, line: str
         ("trian", "No such command 'trian'. Did you mean 'train'?"),
         ("train", "Missing option '--data'."),
         ("train --data corpus --precision fp8", "Invalid value for '--precision': …"),
-        ("nn -k 0 cat", "Invalid value for '-k': …"),
         ("nn", "Invalid value: nothing is asked; give a WORD, or one of the options."),
         ("eval --state all", "Invalid value for '--state': …"),
         ("vocab --size many", "Invalid value for '--size': …"),

@@ -33,6 +33,7 @@ FUNCTIONS = {
     "score": "score",
     "tune": "tune",
     "serve": "serve",
+    "surprisal": "surprisal",
     "sample": "sample",
     "export": "export",
 }
@@ -46,7 +47,12 @@ RENAMED = {
     **dict.fromkeys(("analogies", "similarity", "normalise"), "files"),
 }
 # What only a caller can bring, or what comes and goes another way from the command line.
-OWN = {"score": {"scorer", "format", "out"}, "tune": {"scorer", "format"}, "serve": {"scorer"}}
+OWN = {
+    "score": {"scorer", "format", "out"},
+    "tune": {"scorer", "format"},
+    "serve": {"scorer"},
+    "surprisal": {"format", "layout", "pairs", "pair_columns"},  # pairs are another function's
+}
 # Further functions of a command that can be asked several things.
 FURTHER = {
     "nn": (
@@ -71,7 +77,7 @@ def command(name: str) -> TyperCommand:
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+", "", text)  # lines are broken at hyphens, too
 
 
 def default_of(parameter: inspect.Parameter) -> object:

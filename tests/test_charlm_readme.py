@@ -1,0 +1,42 @@
+"""charlm/README.md names files and functions that exist, and its example encoder works."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[1] / "charlm"
+PAGE = (HOUSE / "README.md").read_text()
+PLACES = sorted(set(re.findall(r"([\w/]+\.py): ([A-Za-z_][\w.]*)", PAGE)))
+PICTURE = PAGE.partition("```text\n")[2].partition("```")[0]
+
+
+def names_in(nodes: list[ast.stmt]) -> dict[str, ast.stmt]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {node.name: node for node in nodes if isinstance(node, kinds)}
+
+
+@pytest.mark.parametrize(("path", "name"), PLACES, ids=[": ".join(place) for place in PLACES])
+def test_what_a_walk_names_is_there(path: str, name: str) -> None:
+    found = names_in(ast.parse((HOUSE / path).read_text()).body)
+    first, *rest = name.split(".")
+    assert first in found
+    for method in rest:
+        part = found[first]
+        assert isinstance(part, ast.ClassDef)
+        assert method in names_in(part.body)
+
+
+def test_the_walks_are_told() -> None:
+    assert len(PLACES) >= 30
+
+
+def test_every_file_that_is_named_exists() -> None:
+    for path in re.findall(r"`([\w/]+\.py)`", PAGE):
+        assert (HOUSE / path).is_file() or (HOUSE.parent / path).is_file(), path
+
+
+def test_every_room_is_in_the_picture_and_no_other() -> None:
+    rooms = {path.parent.name for path in HOUSE.glob("*/**/__init__.py")}
+    assert set(re.findall(r"([a-z]+)/", PICTURE)) == rooms | {"charlm"}

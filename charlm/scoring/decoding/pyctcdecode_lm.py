@@ -51,7 +51,7 @@ class PyctcdecodeLM:
         return self.model.start()
 
     def score(
-        self, prev_state: State, word: str, is_last_word: bool = False
+        self, prev_state: State, word: str, *, is_last_word: bool = False
     ) -> tuple[float, State]:
         """What a word is worth, in nats, and the state behind it; no word at all is no word."""
         log_prob, bonus, state = 0.0, 0.0, prev_state

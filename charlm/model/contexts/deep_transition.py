@@ -9,7 +9,6 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
@@ -17,6 +16,7 @@ from charlm.model.contexts.recurrence import (
     Drop,
     LayerNorm,
     Leaves,
+    StackedContext,
     Times,
     drawn,
     norms_for,

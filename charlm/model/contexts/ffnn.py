@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from charlm.model.contexts.history import History, Order
-from charlm.model.contexts.layers import Start, dropped
-from charlm.model.contexts.recurrence import ACTIVATIONS, Activation
+from charlm.model.contexts.recurrence import ACTIVATIONS, Activation, Start, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Dim, Layers, Probability
 

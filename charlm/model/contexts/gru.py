@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     LayerNorm,
     Leaves,
+    StackedContext,
     Times,
     drawn,
     norms_for,

@@ -9,7 +9,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts.layers import Start
+from charlm.model.contexts.recurrence import Start
 from charlm.model.contract import State
 from charlm.settings import Range
 

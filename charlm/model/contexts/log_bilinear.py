@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from charlm.model.contexts.history import History, Order
-from charlm.model.contexts.layers import Start, dropped
-from charlm.model.contexts.recurrence import drawn
+from charlm.model.contexts.recurrence import Start, drawn, dropped
 from charlm.model.contract import Context, State
 from charlm.settings import Probability
 

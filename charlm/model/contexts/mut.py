@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     LayerNorm,
     Leaves,
+    StackedContext,
     Times,
     drawn,
     norms_for,

@@ -6,7 +6,6 @@ There is no candidate beside the state, hence no recurrent dropout.
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.layers import StackedContext
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
@@ -14,6 +13,7 @@ from charlm.model.contexts.recurrence import (
     Drop,
     LayerNorm,
     Leaves,
+    StackedContext,
     Times,
     drawn,
     norms_for,

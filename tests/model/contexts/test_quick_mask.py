@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from charlm.model.contexts.layers import dropped, quick_mask
+from charlm.model.contexts.recurrence import dropped, quick_mask
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])

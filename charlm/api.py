@@ -24,7 +24,7 @@ from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.options import check_ranges, require_seed
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
 from charlm.scoring.decoding.ngram_steps import NgramSteps

@@ -15,8 +15,7 @@ from charlm.api import Model, SentenceScore
 from charlm.errors import ConfigError, DataError
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
-from charlm.run.store import load_run
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import load_inventory
 

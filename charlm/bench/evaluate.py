@@ -22,7 +22,7 @@ from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.options import keywords
 from charlm.presets import preset
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
 from charlm.scoring.likelihood.streams import Streams, as_words

@@ -17,7 +17,7 @@ from charlm.nbest.format import Source
 from charlm.nbest.formats import reading
 from charlm.nbest.hypotheses import NbestList
 from charlm.options import as_names, keywords
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.form_cache import FormCache

@@ -18,7 +18,7 @@ from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.encoders.char_ngram import CharNgrams
 from charlm.model.forms import Forms, FormTable
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.likelihood.nll import FORMS_AT_ONCE, form_slices
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import PAD, UNKNOWN_LETTER, WORD_END, WORD_START, Inventory

@@ -21,7 +21,7 @@ from charlm.insight.encoded_pieces import (
 )
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.forms import Forms
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 
 Bank = tuple[int, tuple[Tensor, Tensor]]  # the width of a filter, its weights and its bias
 

@@ -22,7 +22,7 @@ from charlm.insight.encoded_pieces import (
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import Forms
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import UNK
 
 N_BINS = 40

@@ -17,7 +17,7 @@ from charlm.options import keywords
 from charlm.run.card import kept
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
-from charlm.run.store import LoadedRun, empty_model, load_run, load_words
+from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
 from charlm.text.corpus.tokens import END_WORD

@@ -27,9 +27,16 @@ from charlm.run.folder import (
     load_resumable,
 )
 from charlm.run.history import best_record, history_of, recorded_history
-from charlm.run.store import empty_model, load_run, load_words
 from charlm.run.stored_speller import load_speller
-from charlm.run.stored_weights import check_header, check_values, read_meta, read_tensors
+from charlm.run.stored_weights import (
+    check_header,
+    check_values,
+    empty_model,
+    load_run,
+    load_words,
+    read_meta,
+    read_tensors,
+)
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import Inventory
 

@@ -10,8 +10,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
 from charlm.run.history import recorded_history
-from charlm.run.store import LoadedRun, check_counts, load_run, load_words
-from charlm.run.stored_weights import check_header
+from charlm.run.stored_weights import LoadedRun, check_counts, check_header, load_run, load_words
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.vocabulary.counts import count_file
 from charlm.text.vocabulary.vocabulary import Inventory, extended, inventory_of, load_inventory

@@ -16,8 +16,13 @@ from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, RESUME
 from charlm.run.history import WARNING
-from charlm.run.store import save_best
-from charlm.run.stored_weights import check_header, check_values, read_tensors, write_tensors
+from charlm.run.stored_weights import (
+    check_header,
+    check_values,
+    read_tensors,
+    save_best,
+    write_tensors,
+)
 from charlm.text.io.files import write_bytes
 from charlm.training.loop.progress import Position
 from charlm.training.loop.trainer import Trainer

@@ -14,8 +14,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import VOCABULARY
-from charlm.run.store import LoadedRun
-from charlm.run.stored_weights import shown_shape
+from charlm.run.stored_weights import LoadedRun, shown_shape
 from charlm.settings import Settings
 from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
 

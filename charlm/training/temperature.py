@@ -16,8 +16,7 @@ from charlm.model.contract import Output
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL
 from charlm.run.history import shown_ppl
-from charlm.run.store import load_run, save_best
-from charlm.run.stored_weights import read_tensors
+from charlm.run.stored_weights import load_run, read_tensors, save_best
 from charlm.scoring.likelihood.nll import Nlls, validation_perplexity
 from charlm.text.vocabulary.encoding import Ids
 from charlm.training.loop.trainer import Trainer

@@ -12,7 +12,7 @@ from charlm.insight.filters import filter_matches
 from charlm.insight.gates import gate_profile, rank_correlation, transform_gates
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.vocabulary.vocabulary import Inventory
 
 WORDS = ("</s>", "<unk>", "ab", "ba", "aa")

@@ -12,8 +12,7 @@ import torch
 
 from charlm.errors import DataError
 from charlm.run.folder import MODEL, RUN, VOCABULARY
-from charlm.run.store import load_run
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
 from charlm.training.train import train

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pytest
 
 from charlm.run.folder import LOG, MODEL, load_info
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.text.io import atomic
 from charlm.text.io.files import sha256_of
 from charlm.training import session

@@ -19,7 +19,7 @@ from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.presets import PRESETS, preset
 from charlm.run.folder import CARD, MODEL, RESUME, RUN, load_info
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.settings import merged
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory

@@ -13,10 +13,9 @@ from torch import nn
 
 from charlm.errors import ConfigError
 from charlm.model.outputs.softmax import Softmax
-from charlm.run import store
+from charlm.run import stored_weights
 from charlm.run.folder import CARD, MODEL, RESUME
-from charlm.run.store import load_run
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.scoring.likelihood.nll import validation_perplexity
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import session, temperature
@@ -217,7 +216,7 @@ def test_where_no_temperature_helps_the_weights_stay_as_they_are(
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(temperature, "load_run"), (store, "write_bytes"), (session, "remove_encoded")],
+    [(temperature, "load_run"), (stored_weights, "write_bytes"), (session, "remove_encoded")],
     ids=["before it", "in it", "after it"],
 )
 def test_a_training_that_dies_about_its_temperature_ends_at_the_same_bits(
@@ -229,7 +228,7 @@ def test_a_training_that_dies_about_its_temperature_ends_at_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run("whole")
-    write = store.write_bytes
+    write = stored_weights.write_bytes
 
     def die(*given: Any, **_: object) -> None:
         if name != "write_bytes" or b"temperature" in given[1]:

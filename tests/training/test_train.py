@@ -16,8 +16,7 @@ from charlm.model.build import build_model
 from charlm.model.forms import Forms
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import LOCK, RESUME, load_info
-from charlm.run.store import load_run
-from charlm.run.stored_weights import read_tensors, write_tensors
+from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of

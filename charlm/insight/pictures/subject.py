@@ -17,7 +17,7 @@ from charlm.insight.surprisal import ORDER, TextReading, read_text
 from charlm.insight.vectors.projection import NgramMap, WordMap, ngram_map, word_map
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name

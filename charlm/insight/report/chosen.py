@@ -11,7 +11,7 @@ from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import neighbours_in
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.taps import ALL
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import UNK
 
 Json = dict[str, object]

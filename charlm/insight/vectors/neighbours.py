@@ -16,7 +16,7 @@ from charlm.insight.vectors.nn_options import NeighboursOptions, VectorsOptions
 from charlm.insight.vectors.search import Neighbour
 from charlm.insight.vectors.taps import Reader, Reading
 from charlm.options import keywords
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 

@@ -26,7 +26,7 @@ from charlm.insight.encoded_pieces import (
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.encoders.char_ngram import CharNgrams
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import WORD_END, WORD_START
 

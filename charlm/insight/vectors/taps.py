@@ -18,7 +18,7 @@ from torch import Tensor
 from charlm.errors import ConfigError
 from charlm.insight.vectors.nn_options import Tap
 from charlm.model.forms import FormTable
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.likelihood.nll import form_slices
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
 from charlm.text.io.lines import split_words

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from charlm.errors import DataError
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.states import Floats, Rows
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker

@@ -19,7 +19,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.options import keywords, several
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import EVALUATION, Group, WorkerPool
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions

@@ -15,7 +15,7 @@ from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
 from charlm.options import keywords
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.export.approximation import Approximator

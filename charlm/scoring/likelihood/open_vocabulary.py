@@ -15,8 +15,8 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.model.speller import LONGEST_DRAWN, Speller
 from charlm.run.folder import load_info
-from charlm.run.store import LoadedRun, load_words
 from charlm.run.stored_speller import RunSpeller, load_speller
+from charlm.run.stored_weights import LoadedRun, load_words
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.draw import Shape

@@ -13,7 +13,7 @@ from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.insight.report.chosen import TABLE_6, TABLE_6_UNKNOWN, chosen_words
 from charlm.insight.report.tables import short
 from charlm.run.folder import CARD, LOG
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 
 TEXT_SECTIONS = (
     "perplexities, perplexity by frequency, perplexity by position, hardest and easiest sentences"

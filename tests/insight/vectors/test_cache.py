@@ -16,7 +16,7 @@ from charlm.insight.vectors import cache
 from charlm.insight.vectors.cache import kept_path, unit_vectors
 from charlm.insight.vectors.neighbours import neighbours
 from charlm.insight.vectors.taps import Vectors
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.text.vocabulary.vocabulary import load_inventory
 
 MakeRun = Callable[..., Path]

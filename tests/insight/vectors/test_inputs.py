@@ -9,7 +9,7 @@ from charlm.insight.vectors.inputs import OpenVectors
 from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.vocabulary.vocabulary import Inventory
 
 

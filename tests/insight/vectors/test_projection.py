@@ -12,7 +12,7 @@ from charlm.insight.vectors.projection import ngram_map, principal_plane, word_m
 from charlm.model.build import build_model
 from charlm.model.forms import Forms
 from charlm.run.folder import RunInfo
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.text.vocabulary.vocabulary import Inventory
 
 BRACES = {"{": 1, "}": 2}

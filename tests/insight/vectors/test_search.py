@@ -11,7 +11,7 @@ from charlm.insight.vectors import search as search_module
 from charlm.insight.vectors.cache import ERROR, units
 from charlm.insight.vectors.search import Search
 from charlm.insight.vectors.taps import Vectors
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 
 MakeRun = Callable[..., Path]
 DIM = 6

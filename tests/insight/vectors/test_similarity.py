@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.neighbours import vectors_in
 from charlm.insight.vectors.similarity import word_similarity
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 
 MakeRun = Callable[..., Path]
 # Cosines with a: b 0.8, c 0.6, d 0.6, e 0, f -1.

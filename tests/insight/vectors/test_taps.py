@@ -12,7 +12,7 @@ from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 CHAR_SIDE = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]}

@@ -10,7 +10,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.insight.vectors.neighbours import vectors_in
 from charlm.insight.vectors.word2vec import write_vectors
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 
 MakeRun = Callable[..., Path]
 # A no-break space and a line separator are characters of a word like any other.

@@ -16,7 +16,7 @@ import torch
 import charlm
 from charlm import ConfigError, DataError, evaluate
 from charlm.run.folder import MODEL, VOCABULARY
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation import evaluate as evaluation
 from charlm.scoring.likelihood import nll
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls

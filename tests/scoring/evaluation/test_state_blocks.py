@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from charlm.processes.group import Group, WorkerPool
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation.state_blocks import BlockAnswer, BlockReader, Blocks, BlockTask
 from charlm.scoring.likelihood import nll
 from charlm.scoring.likelihood.log_z import MeteredOutput

@@ -12,7 +12,7 @@ from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_set import Closure, context_rows, extended, union
 from charlm.ngram.word_ids import END as NGRAM_END
 from charlm.ngram.word_ids import START, words_of
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.export import averages_over_text
 from charlm.scoring.export.averages_over_text import (
     Walker,

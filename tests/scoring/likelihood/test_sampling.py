@@ -8,7 +8,7 @@ import torch
 
 import charlm
 from charlm.errors import ConfigError, DataError
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan

@@ -14,7 +14,7 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.scoring.likelihood.walker import Paths, Walker

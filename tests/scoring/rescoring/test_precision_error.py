@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.precision_error import SENTENCES, deviation

@@ -11,7 +11,7 @@ import pytest
 import charlm
 from charlm.nbest.scorer import Words
 from charlm.nbest.scorers import FunctionScorer
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.nll import nll_sums, validation_perplexity
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
 from charlm.training.loop.validation import validation_chunks

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.run.folder import MODEL
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.scoring.evaluation.evaluate import evaluate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.ngram.load import load_ngram
-from charlm.run.store import load_run
+from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions

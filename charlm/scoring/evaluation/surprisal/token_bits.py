@@ -23,7 +23,7 @@ from charlm.ngram.load import NgramModel
 from charlm.ngram.ngram_states import BackoffSteps, Histories
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
-from charlm.run.store import LoadedRun
+from charlm.run.stored_weights import LoadedRun
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary

@@ -16,7 +16,7 @@ from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer
 from charlm.ngram.load import load_ngram
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.runtime import pick_device, pick_precision
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights

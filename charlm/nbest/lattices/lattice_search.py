@@ -1,10 +1,11 @@
 """Expanding a lattice over nodes and histories, level by level, with a beam and recombination.
 
 A node's level is the largest number of words before it, so a level is one question to the models.
-The search is a generator of questions: whoever runs it may ask for several lattices at once.
+The search is a generator of what it asks: whoever runs it may ask for several lattices at once.
+Whatever is left out, one whole path stays: a level's best pair, what led to it, and a way on.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
 from charlm.nbest.lattices.expanded import (
@@ -18,19 +19,32 @@ from charlm.nbest.lattices.expanded import (
 from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions, weighing
-from charlm.nbest.lattices.pairs import Pair, chosen, useful_nodes
 
 TYPICAL_LOG_PROB = -6.0  # nats of a word, where nothing stands in for a model in the future
 
 
-class Question(NamedTuple):
+class RequestBatch(NamedTuple):
     """What a search wants to know, and what it may go on from later."""
 
     requests: list[Request]  # each once
     live: list[History]
 
 
-Questions = Generator[Question, LogProbs, ExpandedLattice]
+Search = Generator[RequestBatch, LogProbs, ExpandedLattice]
+
+
+class Pair:
+    """A node after a history."""
+
+    __slots__ = ("arrivals", "came_from", "history", "node", "number", "score")
+
+    def __init__(self, node: int, history: History, score: float) -> None:
+        self.node = node
+        self.history = history  # of the best arrival
+        self.score = score  # of the best arrival, from the start
+        self.came_from: Pair | None = None
+        self.arrivals: list[tuple[Pair, int, Answers]] = []
+        self.number = -1  # −1: left out
 
 
 class _Move:
@@ -47,7 +61,7 @@ class _Move:
 
 def expand(
     lattice: Lattice, models: Sequence[str], *, options: LatticeOptions, root: History
-) -> Questions:
+) -> Search:
     """The lattice expanded; answers to a question have a row a request and a column a model.
 
     Raises:
@@ -188,7 +202,7 @@ class _Search:
         level, arcs = self.level_of[pair.node], self.lattice.arcs_of[pair.node]
         return any(self.level_of.get(self.lattice.arcs[a].target, -1) > level for a in arcs)
 
-    def extend(self, pairs: list[Pair], level: int) -> Generator[Question, LogProbs, None]:
+    def extend(self, pairs: list[Pair], level: int) -> Generator[RequestBatch, LogProbs, None]:
         """Ask for the words behind a level's pairs and let them arrive at later ones."""
         moves = [
             _Move(pair, number, self._nothing)
@@ -250,15 +264,63 @@ class _Search:
 
 def _answers(
     requests: list[Request], live: list[History]
-) -> Generator[Question, LogProbs, list[Answers]]:
+) -> Generator[RequestBatch, LogProbs, list[Answers]]:
     """The answers to requests, each asked once."""
     if not requests:
         return []
     rows = {request: row for row, request in enumerate(dict.fromkeys(requests))}
-    answers = yield Question(list(rows), live)
+    answers = yield RequestBatch(list(rows), live)
     found: list[Answers] = [tuple(row) for row in answers.tolist()]
     return [found[rows[request]] for request in requests]
 
 
 def _sum(one: Answers, other: Answers) -> Answers:
     return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def chosen(
+    pairs: Sequence[Pair],
+    hopes: Sequence[float],
+    *,
+    beam: float,
+    at_most: int,
+    is_open: Callable[[Pair], bool],
+) -> tuple[int, int, list[Pair]]:
+    """How many are within the beam (0: all), how many of those are refused, and who goes on.
+
+    `is_open`: whether paths end at a pair or leave its level.
+    """
+    if not pairs:
+        return 0, 0, []
+    # Of equal hopes the later one first: what led to it comes along.
+    order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
+    within = [i for i in order if not beam or hopes[i] >= hopes[order[0]] - beam]
+    going = {id(pairs[i]) for i in within[:at_most]}
+    going.update(map(id, _way_out(pairs[order[0]], pairs, is_open)))
+    for pair in reversed(pairs):
+        if id(pair) in going and pair.came_from is not None:
+            going.add(id(pair.came_from))
+    kept = [pair for pair in pairs if id(pair) in going]
+    return len(within), max(0, len(within) - at_most), kept
+
+
+def _way_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:
+    """The pairs of its level that a pair needs to go on."""
+    way = []
+    while not is_open(pair):
+        pair = next(p for p in pairs if any(source is pair for source, _, _ in p.arrivals))
+        way.append(pair)
+    return way
+
+
+def useful_nodes(arcs: list[ExpandedArc], ends: Mapping[int, Answers]) -> set[int]:
+    """Nodes between the first and an end; arcs lead to higher numbers alone."""
+    reached = {0}
+    for arc in sorted(arcs, key=lambda arc: arc.target):
+        if arc.source in reached:
+            reached.add(arc.target)
+    ending = set(ends)
+    for arc in sorted(arcs, key=lambda arc: -arc.source):
+        if arc.target in ending:
+            ending.add(arc.source)
+    return reached & ending

@@ -1,7 +1,7 @@
 """Lattices as text: as they were read, or with the scores that rescoring gave them."""
 
 from charlm.nbest.format import Piece
-from charlm.nbest.lattices import kaldi_writing, slf_writing
+from charlm.nbest.lattices import kaldi, slf
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
 from charlm.nbest.lattices.lattice import Lattice
@@ -28,17 +28,17 @@ def rescored_text(rescored: RescoredLattice) -> Piece:
     scores = NewScores(expanded)
     original = expanded.lattice.original
     if isinstance(original, KaldiOriginal):
-        return Piece("", kaldi_writing.written(expanded, scores))
+        return Piece("", kaldi.with_new_scores(expanded, scores))
     assert isinstance(original, SlfOriginal)
-    text = slf_writing.written(expanded, scores, note=how_it_was_made(rescored))
+    text = slf.with_new_scores(expanded, scores, note=how_it_was_made(rescored))
     return Piece(original.file, text)
 
 
 def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
     """The scales at which a decoder reads what `rescored_text` writes, as its options name them."""
     if isinstance(rescored.lattice.original, SlfOriginal):
-        return dict(slf_writing.SCALES)
-    return kaldi_writing.decoder_scales(NewScores(rescored.expanded))
+        return dict(slf.DECODER_SCALES)
+    return kaldi.decoder_scales(NewScores(rescored.expanded))
 
 
 def how_it_was_made(rescored: RescoredLattice) -> str:

@@ -1,6 +1,6 @@
 """Lattices to rescored lattices: the search, the best hypotheses, and their own scores.
 
-Several lattices ask their models together, since one lattice's questions are few. Where histories
+Several lattices ask their models together, since one lattice's batches are few. Where histories
 were merged, the best hypotheses are asked again along their own before they are given back.
 """
 
@@ -23,13 +23,13 @@ from charlm.nbest.lattices.histories import (
 )
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
-from charlm.nbest.lattices.lattice_search import Question, expand
+from charlm.nbest.lattices.lattice_search import RequestBatch, expand
 
 LATTICES_AT_ONCE = 64
 ARCS_AT_ONCE = 50_000  # of lattices that are searched together
 LIVE_AT_ONCE = 10_000  # histories that they may go on from; beyond it the first ones go on alone
 
-Job = Generator[Question, LogProbs, RescoredLattice]
+Job = Generator[RequestBatch, LogProbs, RescoredLattice]
 
 
 def rescore_with(
@@ -77,43 +77,43 @@ def _groups(lattices: Iterable[Lattice], at_once: int) -> Iterator[list[Lattice]
 
 
 def _together(jobs: Sequence[Job], models: Mapping[str, Histories]) -> list[RescoredLattice]:
-    """What all jobs return; each round their questions are one."""
+    """What all jobs return; each round their batches are one."""
     results: dict[int, RescoredLattice] = {}
-    questions: dict[int, Question] = {}
+    batches: dict[int, RequestBatch] = {}
 
     def go_on(number: int, answer: LogProbs | None) -> None:
         try:
             job = jobs[number]
-            questions[number] = next(job) if answer is None else job.send(answer)
+            batches[number] = next(job) if answer is None else job.send(answer)
         except StopIteration as stopped:
             results[number] = stopped.value
-            questions.pop(number, None)
+            batches.pop(number, None)
 
     for number in range(len(jobs)):
         go_on(number, None)
-    while questions:
-        asking = _first_ones(questions)
-        requests = [request for question in asking.values() for request in question.requests]
+    while batches:
+        asking = _first_ones(batches)
+        requests = [request for batch in asking.values() for request in batch.requests]
         answers = asked(models, requests)
         start = 0
-        for number, question in asking.items():
-            go_on(number, answers[start : start + len(question.requests)])
-            start += len(question.requests)
-        live = {history for question in questions.values() for history in question.live}
+        for number, batch in asking.items():
+            go_on(number, answers[start : start + len(batch.requests)])
+            start += len(batch.requests)
+        live = {history for batch in batches.values() for history in batch.live}
         for model in models.values():
             model.keep(live)
     return [results[number] for number in range(len(jobs))]
 
 
-def _first_ones(questions: Mapping[int, Question]) -> dict[int, Question]:
-    """The questions that are asked next: at least one, and the others wait while states abound."""
+def _first_ones(batches: Mapping[int, RequestBatch]) -> dict[int, RequestBatch]:
+    """The batches that are asked next: at least one, and the others wait while states abound."""
     n_live = 0
-    asking: dict[int, Question] = {}
-    for number, question in questions.items():
-        n_live += len(question.live)
+    asking: dict[int, RequestBatch] = {}
+    for number, batch in batches.items():
+        n_live += len(batch.live)
         if asking and n_live > LIVE_AT_ONCE:
             break
-        asking[number] = question
+        asking[number] = batch
     return asking
 
 
@@ -137,7 +137,7 @@ def _job(
 
 def _asked_again(
     expanded: ExpandedLattice, paths: list[BestPath], root: History
-) -> Generator[Question, LogProbs, list[BestPath]]:
+) -> Generator[RequestBatch, LogProbs, list[BestPath]]:
     """The paths with the models' answers along their own histories, best first again."""
     sentences = [[*_tokens(expanded, path), END_WORD] for path in paths]
     sums = np.zeros((len(paths), len(expanded.models)))
@@ -148,7 +148,7 @@ def _asked_again(
         rows: dict[Request, int] = {
             request: row for row, request in enumerate(dict.fromkeys(wanted))
         }
-        answers = yield Question(list(rows), [histories[i] for i in going])
+        answers = yield RequestBatch(list(rows), [histories[i] for i in going])
         sums[going] += answers[[rows[request] for request in wanted]]
         for i in going:
             histories[i] = histories[i].then(sentences[i][position])

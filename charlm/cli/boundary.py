@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli import output
+from charlm.cli.command import LISTED
 from charlm.errors import CharlmError, ConfigError
 
 FAILED = 1
@@ -78,10 +79,17 @@ class Command(TyperCommand):
         for gone, instead in MOVED.get(self.name or "", {}).items():
             if any(word.partition("=")[0] == gone for word in args):
                 raise ConfigError(f"{gone}: is a command of its own now: {instead}")
-        _, _, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
+        listing = getattr(self.callback, "listing", None)
+        if listing is not None:
+            args = _with_empty_name(args)
+        given, _, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
         for option in found:
             if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
                 raise typer.BadParameter(TWICE, ctx=ctx, param=option)
+        if "listed" in given:  # before Typer asks for what is missing
+            assert listing is not None
+            listing(given["listed"], as_json=bool(given.get("as_json")))
+            ctx.exit()
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -104,6 +112,12 @@ class Command(TyperCommand):
         for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Machine"):
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def _with_empty_name(args: list[str]) -> list[str]:
+    """`--list` alone as `--list ""`: Typer has no option whose value may be left out."""
+    followed = zip(args, [*args, "-"][1:], strict=True)
+    return [f"{each}=" if each == LISTED and after[:1] == "-" else each for each, after in followed]
 
 
 def _comes_once(option: TyperOption) -> bool:

@@ -19,19 +19,35 @@ Json = Annotated[
 ]
 
 
+# An option that may stand alone or with a name, and is answered in the place of the command.
+LISTED = "--list"
+
+
+class Listing(Protocol):
+    """What `--list NAME` prints; the name is empty where none is given."""
+
+    def __call__(self, name: str, /, *, as_json: bool) -> None: ...
+
+
 class Body(Protocol[Options_contra]):
     """What a command does with its options."""
 
     def __call__(self, options: Options_contra, /, *, as_json: bool) -> None: ...
 
 
-def command(options: Callable[..., Options]) -> Callable[[Body[Options]], Callable[..., None]]:
-    """Makes what Typer calls of a function that takes the options as one object."""
+def command(
+    options: Callable[..., Options], *, listing: tuple[str, Listing] | None = None
+) -> Callable[[Body[Options]], Callable[..., None]]:
+    """Makes what Typer calls of a function that takes the options as one object.
+
+    `listing`: the help of --list, and what answers it; no other option need be given then.
+    """
     assert isinstance(options, type)
     fields = [field for field in fields_of(options) if not field.opt.is_for_python]
 
     def decorate(body: Body[Options]) -> Callable[..., None]:
-        def call(*, as_json: bool, **given: Any) -> None:
+        def call(*, as_json: bool, listed: str | None = None, **given: Any) -> None:
+            assert listed is None
             chosen = {
                 field.name: field.default
                 if _is_left_out(given[field.name], field)
@@ -43,6 +59,11 @@ def command(options: Callable[..., Options]) -> Callable[[Body[Options]], Callab
         parameters = [_parameter(field) for field in fields]
         by_name = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter("as_json", by_name, default=False, annotation=Json))
+        if listing is not None:
+            vars(call)["listing"] = listing[1]
+            said = typer.Option(LISTED, help=listing[0], metavar="[NAME]")
+            kind = Annotated[str | None, said]
+            parameters.append(inspect.Parameter("listed", by_name, default=None, annotation=kind))
         vars(call)["__signature__"] = inspect.Signature(parameters)
         call.__doc__ = body.__doc__
         return call

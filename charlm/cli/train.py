@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from charlm.cli import output
+from charlm.cli import output, preset_list
 from charlm.cli.boundary import outlive_closed_pipes, told
 from charlm.cli.command import command
 from charlm.cli.voices import is_first, one_voice
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from charlm.training.train import TrainResult
 
 
-@command(TrainOptions)
+@command(TrainOptions, listing=(preset_list.HELP, preset_list.show_presets))
 def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory, into a run directory.
 
@@ -27,9 +27,9 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     the same weights, to the bit on a CPU with the same number of threads. One whose messages nobody
     takes any more (a full disk, a closed pipe) goes on to its end, and says so in log.jsonl.
 
-    Example:
-
+    \b
     charlm train --arch char-small --data ptb --epochs 25
+    charlm train --list
     """
     from charlm.training.train import train as train_model
 

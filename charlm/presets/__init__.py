@@ -10,10 +10,20 @@ from charlm.errors import ConfigError
 from charlm.presets.kim import KIM
 from charlm.presets.koehn import KOEHN
 from charlm.presets.miyamoto import MIYAMOTO
-from charlm.presets.others import OTHERS
+from charlm.presets.others import BOTHA, MODERN, ZAREMBA
 from charlm.settings import Settings
 
-PRESETS: dict[str, Settings] = {**KIM, **MIYAMOTO, **KOEHN, **OTHERS}
+PAPERS: dict[str, dict[str, Settings]] = {
+    "Kim et al. (2016), Character-aware neural language models": KIM,
+    "Miyamoto & Cho (2016), Gated word-character recurrent language model": MIYAMOTO,
+    "Koehn's chapter on neural language models": KOEHN,
+    "Zaremba et al. (2014), Recurrent neural network regularization": ZAREMBA,
+    "Botha & Blunsom (2014), Compositional morphology": BOTHA,
+    "Merity et al. (2018) with characters, for a GPU": MODERN,
+}
+PRESETS: dict[str, Settings] = {
+    name: settings for presets in PAPERS.values() for name, settings in presets.items()
+}
 
 
 def preset(name: str) -> Settings:
@@ -23,7 +33,7 @@ def preset(name: str) -> Settings:
         ConfigError: no such preset.
     """
     if name not in PRESETS:
-        near = get_close_matches(name, PRESETS, n=1, cutoff=0.8)
-        asked = f"did you mean {near[0]}? " if near else ""
-        raise ConfigError(f"unknown preset {name!r}; {asked}expected one of {', '.join(PRESETS)}")
+        near = get_close_matches(name.lower().replace("_", "-"), PRESETS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ConfigError(f"unknown preset {name!r}; {hint}`charlm train --list` shows all")
     return PRESETS[name]

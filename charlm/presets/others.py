@@ -102,10 +102,12 @@ WORD_CHAR_MODERN = merged(
     },
 )
 
-OTHERS: dict[str, Settings] = {
+ZAREMBA: dict[str, Settings] = {
     "zaremba-medium": ZAREMBA_MEDIUM,
     "zaremba-large": ZAREMBA_LARGE,
-    "mlbl": MLBL,
+}
+BOTHA: dict[str, Settings] = {"mlbl": MLBL}
+MODERN: dict[str, Settings] = {
     "char-modern": CHAR_MODERN,
     "word-char-modern": WORD_CHAR_MODERN,
 }

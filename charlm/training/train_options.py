@@ -41,8 +41,7 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe: char-small (the default), char-large, word-small, "
-            "word-large.",
+            "Preset of model and recipe; char-small if not given, --list shows all.",
             metavar="NAME",
         ),
     ] = None

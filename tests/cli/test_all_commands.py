@@ -37,7 +37,7 @@ FUNCTIONS = {
     "sample": "sample",
     "export": "export",
 }
-PRESENTATION = {"json", "debug", "format"}
+PRESENTATION = {"json", "debug", "format", "list"}
 RENAMED = {
     "set": "overrides",
     "analogy": "expression",

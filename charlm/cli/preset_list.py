@@ -1,0 +1,62 @@
+"""`charlm train --list`: the presets by paper, or all settings of one."""
+
+import json
+from itertools import groupby
+from typing import Any
+
+from charlm.cli import output
+
+HELP = "The presets, by paper; with a NAME all settings of that one. Nothing is trained."
+COLUMNS = "{:<28}{:>12}{:>11}{:>9}  {:<28}  {}"
+HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
+NOTE = """\
+parameters and test perplexities on the Penn Treebank (10,000 words); - : not published, or not \
+trained to its end here
+how each was measured: recipes/ptb/README.md; all settings of one: charlm train --list NAME"""
+BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
+
+
+def show_presets(name: str, *, as_json: bool) -> None:
+    """Print all presets, or where one is named its settings.
+
+    Raises:
+        ConfigError: no such preset.
+    """
+    if name:
+        _show_settings(name, as_json=as_json)
+        return
+    from charlm.presets.listing import preset_facts
+
+    presets = preset_facts()
+    if as_json:
+        output.write_json([each.to_dict() for each in presets])
+        return
+    output.write(HEADER)
+    for (paper, state), group in groupby(presets, lambda each: (each.paper, each.state)):
+        output.write(f"\n{paper}{BY_SENTENCE if state == 'sentence' else ''}")
+        for each in group:
+            published, measured = (_shown(ppl) for ppl in (each.published, each.measured))
+            sizes = (f"{each.n_parameters:,}", published, measured)
+            output.write(COLUMNS.format(each.name, *sizes, each.time or "-", each.model))
+    output.write(f"\n{NOTE}")
+
+
+def _shown(ppl: float | None) -> str:
+    return "-" if ppl is None else f"{ppl:.2f}"
+
+
+def _show_settings(name: str, *, as_json: bool) -> None:
+    from charlm.presets.listing import flat
+    from charlm.training.preset_settings import all_settings
+
+    settings = all_settings(name)
+    if as_json:
+        output.write_json(settings)
+        return
+    for path, value in flat(settings):
+        output.write(f"{path}={_as_set(value)}")
+
+
+def _as_set(value: Any) -> str:
+    """A value as --set takes it, without blanks."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,122 @@
+"""`charlm train --list`: figures are those of the recipe's page, settings those of a run."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from charlm.cli import app
+from charlm.presets import PAPERS, PRESETS
+from charlm.presets.figures import FIGURES
+from charlm.presets.listing import preset_facts
+from charlm.settings import Settings, merged, parse_override
+from charlm.training.preset_settings import all_settings
+
+PAGE = (Path(__file__).resolve().parents[1] / "recipes" / "ptb" / "README.md").read_text()
+MEASURED, PUBLISHED, TIME = "test, state carried", "published", "time"
+SENTENCE = "test, by sentence"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["train", *arguments])
+
+
+def tables(text: str) -> list[list[dict[str, str]]]:
+    """The tables of a page, each row by its column's head."""
+    found = []
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *rows = [
+            [cell.strip(" *") for cell in line.strip("|\n").split("|")]
+            for line in block.splitlines()
+        ]
+        found.append([dict(zip(head, row, strict=True)) for row in rows])
+    return found
+
+
+def results() -> dict[str, list[dict[str, str]]]:
+    """What the page has measured of each preset; `the same ...` is the preset of the row above."""
+    section = PAGE.split("\n## Results\n")[1].split("\n## ")[0]
+    rows: dict[str, list[dict[str, str]]] = {}
+    name = ""
+    for row in (row for table in tables(section) for row in table if "preset" in row):
+        first = re.match(r"[a-z0-9-]+", row["preset"])
+        if first is not None and first[0] in PRESETS and "mixed" not in row["preset"]:
+            name = first[0]
+        elif not row["preset"].startswith("the same"):
+            continue
+        rows.setdefault(name, []).append(row)
+    return rows
+
+
+RESULTS = results()
+
+
+def number(cell: str) -> float | None:
+    return float(cell) if cell else None
+
+
+def test_the_page_and_the_list_have_measured_the_same_presets() -> None:
+    assert {name for name, each in FIGURES.items() if each.measured is not None} == set(RESULTS)
+    assert set(FIGURES) == set(PRESETS)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_measured_figure_is_that_of_the_recipes_page(name: str) -> None:
+    of_page = [
+        (number(row[PUBLISHED]), float(row.get(MEASURED) or row[SENTENCE])) for row in RESULTS[name]
+    ]
+    figures = FIGURES[name]
+    assert (figures.published, figures.measured) in of_page
+    row = RESULTS[name][of_page.index((figures.published, figures.measured))]
+    if TIME in row:
+        epochs = re.search(r"\d+ of \d+ epochs", row["preset"])
+        assert figures.time == row[TIME] + (f", {epochs[0]}" if epochs else "")
+    else:
+        assert "GPU" in figures.time
+        minutes = figures.time.removesuffix(" min, GPU")
+        assert f"the GPU took {minutes} minutes" in PAGE
+
+
+def test_every_preset_has_its_parameters_on_the_recipes_page() -> None:
+    looks = next(table for table in tables(PAGE) if "tokens/s, one CPU thread" in table[0])
+    on_page = {row["preset"]: int(row["parameters"].replace(",", "")) for row in looks}
+    assert on_page.keys() >= PRESETS.keys() - {"miyamoto-concat-half"}
+    assert {name: FIGURES[name].n_parameters for name in on_page} == on_page
+
+
+def test_the_list_has_every_preset_under_its_paper_with_its_figures() -> None:
+    printed = run("--list")
+    assert printed.exit_code == 0
+    lines = printed.output.splitlines()
+    assert [paper for paper in PAPERS if any(line.startswith(paper) for line in lines)] == [*PAPERS]
+    rows = {line.split()[0]: line for line in lines if line and line.split()[0] in PRESETS}
+    assert list(rows) == list(PRESETS)
+    assert " 5,312,530      92.30    91.99  97 min, CPU" in rows["char-small"]
+    assert rows["char-small"].endswith(" highway(char-cnn), lstm 2x300")
+    assert rows["gru"].split() == ["gru", "4,491,200", "-", "-", "-", "word,", "gru", "2x200"]
+    assert json.loads(run("--list", "--json").output) == [f.to_dict() for f in preset_facts()]
+
+
+def test_the_settings_of_one_preset_are_what_a_run_stores_as_set_takes_them() -> None:
+    for arguments in (("--list", "char-modern"), ("--list=char-modern",)):
+        lines = run(*arguments).output.splitlines()
+        together: Settings = {}
+        for line in lines:
+            together = merged(together, parse_override(line))
+        assert together == all_settings("char-modern")
+    assert "recipe.optimiser.betas=[0.0,0.999]" in lines
+    assert "context.zoneout=0.0" in lines  # a default that the preset does not name
+
+
+def test_a_misspelt_preset_gets_the_nearest() -> None:
+    failed = run("--list", "char-lage")
+    assert failed.exit_code == 1
+    assert "did you mean char-large?" in failed.output
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_shows_all_its_settings(name: str) -> None:
+    settings = all_settings(name)
+    assert merged(settings, PRESETS[name]) == settings

@@ -99,12 +99,20 @@ COUNTS = {
     "miyamoto-char": (C2W, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-concat": (words(200) + C2W + linear(400, 200), lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-concat-half": (words(100) + C2W_HALF, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-concat-pretrained": (
+        words(200) + C2W + linear(400, 200),
+        lstm(200, 200, 2),
+        SOFTMAX[200],
+    ),
+    "miyamoto-concat-half-pretrained": (words(100) + C2W_HALF, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-gate": (words(200) + C2W + 201, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-gate-pretrained": (words(200) + C2W + 201, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-fixed25": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-fixed50": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-fixed75": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
     "miyamoto-fixed25-pretrained": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed50-pretrained": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
+    "miyamoto-fixed75-pretrained": (words(200) + C2W, lstm(200, 200, 2), SOFTMAX[200]),
     "nnlm-5gram": (words(100), linear(4 * 100, 300), SOFTMAX[300]),
     "nnlm-5gram-direct": (words(100), linear(4 * 100, 300), SOFTMAX[400]),
     "rnn": (words(200), 2 * 200 * 200 + 2 * 200, SOFTMAX[200]),
@@ -185,6 +193,30 @@ def test_the_presets_of_kim_et_al_are_trained_by_their_recipe(name: str) -> None
     assert PRESETS[name]["recipe"] == KIM
     context = PRESETS[name]["context"]
     assert (context["type"], context["layers"], context["dropout"]) == ("lstm", 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("parent", "divisor", "first_epoch"),
+    [
+        ("miyamoto-gate", 2.1, 7),
+        ("miyamoto-fixed25", 2.1, 7),
+        ("miyamoto-fixed50", 2.1, 7),
+        ("miyamoto-fixed75", 2.1, 7),
+        ("miyamoto-concat", 1.4, 4),
+        ("miyamoto-concat-half", 1.4, 4),
+    ],
+)
+def test_each_mixture_of_miyamoto_and_cho_is_there_pre_trained_with_its_own_division(
+    parent: str, divisor: float, first_epoch: int
+) -> None:
+    found = PRESETS[f"{parent}-pretrained"]
+    assert found["encoder"] == PRESETS[parent]["encoder"]
+    assert found["recipe"]["schedule"] == {
+        "type": "pretraining",
+        "epochs": 2,
+        "divisor": divisor,
+        "first_epoch": first_epoch,
+    }
 
 
 def test_a_variant_leaves_its_parent_as_it_was() -> None:

@@ -66,7 +66,8 @@ _BOTH = merged(
 )
 GATED = merged(_BOTH, {"encoder": {"type": "gate", "kind": "adaptive", **_SIDES}})
 _PRETRAINED: Settings = {"type": "pretraining", "epochs": 2, "divisor": 2.1, "first_epoch": 7}
-_CONCAT = merged(_BOTH, {"recipe": {"schedule": {"divisor": 1.4}}})
+_CONCAT_DIVISION: Settings = {"divisor": 1.4, "first_epoch": 4}  # pre-trained, too
+_CONCAT = merged(_BOTH, {"recipe": {"schedule": _CONCAT_DIVISION}})
 # Their code maps 200 + 200 numbers to 200; the paper says that each side is halved.
 CONCAT = merged(
     _CONCAT,
@@ -95,15 +96,24 @@ def pretrained(parent: Settings) -> Settings:
     return merged(parent, {"recipe": {"schedule": _PRETRAINED}})
 
 
+def pretrained_concat(parent: Settings) -> Settings:
+    """The same, the rate divided as where both are read from the start."""
+    return merged(pretrained(parent), {"recipe": {"schedule": _CONCAT_DIVISION}})
+
+
 MIYAMOTO: dict[str, Settings] = {
     "miyamoto-word": WORD,
     "miyamoto-char": CHAR,
     "miyamoto-concat": CONCAT,
     "miyamoto-concat-half": CONCAT_HALF,
+    "miyamoto-concat-pretrained": pretrained_concat(CONCAT),
+    "miyamoto-concat-half-pretrained": pretrained_concat(CONCAT_HALF),
     "miyamoto-gate": GATED,
     "miyamoto-gate-pretrained": pretrained(GATED),
     "miyamoto-fixed25": fixed_gate(0.25),
     "miyamoto-fixed50": fixed_gate(0.5),
     "miyamoto-fixed75": fixed_gate(0.75),
     "miyamoto-fixed25-pretrained": pretrained(fixed_gate(0.25)),
+    "miyamoto-fixed50-pretrained": pretrained(fixed_gate(0.5)),
+    "miyamoto-fixed75-pretrained": pretrained(fixed_gate(0.75)),
 }

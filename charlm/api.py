@@ -123,7 +123,8 @@ class Model(LoadedModel):
     """A trained model; `charlm.load` makes it."""
 
     def __init__(self, run: LoadedRun, *, speller: OpenVocabulary | None = None) -> None:
-        super().__init__(RunSteps(run), speller=speller)
+        steps = RunSteps(run.model, run.inventory, oov_input=run.oov_input, source=run.path)
+        super().__init__(steps, speller=speller)
         self._run = run
 
     def __repr__(self) -> str:

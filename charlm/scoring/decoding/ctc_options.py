@@ -27,8 +27,8 @@ class CTCOptions:
     unk_offset: Annotated[
         float | None,
         Opt(
-            "Added to the log-probability of each unknown word; -10 if not given, and nothing "
-            "where the model spells it."
+            "Added to the log-probability of each unknown word, and more in proportion beyond six "
+            "letters; -10 if not given, and nothing where the model spells it."
         ),
     ] = None
     beam_width: Annotated[int, Opt("Beginnings kept after each frame.", least=1)] = 64

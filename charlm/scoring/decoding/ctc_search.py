@@ -22,6 +22,9 @@ from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
+# Letters of a word: a longer unknown one costs more, as in pyctcdecode's lookahead. Else one long
+# word of all that was not understood would cost less than the words that it is made of.
+TYPICAL_LENGTH = 6
 LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
 
 
@@ -115,9 +118,9 @@ class _Search:
             )
         self.model: StatefulModel | None = model
         self.options = options
-        self.unk_offset = options.unk_offset
-        if self.unk_offset is None:
-            self.unk_offset = 0.0 if model is None or model.speller else UNK_OFFSET
+        is_spelled = model is not None and model.speller is not None
+        default = 0.0 if is_spelled else UNK_OFFSET
+        self.unk_offset = default if options.unk_offset is None else options.unk_offset
         self._known: dict[str, _Words] = {}  # by text: a word ends in several frames
 
     def start(self) -> _Words:
@@ -209,7 +212,7 @@ class _Search:
                 answers = zip(places, step.log_probs.tolist(), step.known.tolist(), strict=True)
                 for row, (k, log_prob, is_known) in enumerate(answers):
                     before = sources[k].words
-                    offset = 0.0 if is_known else self.options.alpha * (self.unk_offset or 0.0)
+                    offset = 0.0 if is_known else self.options.alpha * self._offset(sources[k])
                     self._known[texts[k]] = _Words(
                         texts[k],
                         step.state,
@@ -229,12 +232,17 @@ class _Search:
             rows = state.select([each.words.row for each in chosen])
             log_probs = self.model.prefix_log_prob(rows, [each.letters for each in chosen])
             if not self.model.speller:  # any letters may become an unknown word
-                unknown = self.model.log_prob_of_unk(rows) + (self.unk_offset or 0.0)
+                offsets = np.array([self._offset(each) for each in chosen])
+                unknown = self.model.log_prob_of_unk(rows) + offsets
                 log_probs = np.logaddexp(log_probs, unknown)
             for each, log_prob in zip(chosen, log_probs.tolist(), strict=True):
                 is_begun = bool(each.letters)
                 worth = self.options.alpha * max(log_prob, LEAST) + self.options.beta
                 each.words.worths[each.letters] = worth if is_begun else 0.0
+
+    def _offset(self, each: _Beginning) -> float:
+        """What is added for an unknown word, or one that is begun."""
+        return self.unk_offset * max(1.0, len(each.letters) / TYPICAL_LENGTH)
 
     def _score(self, each: _Beginning) -> float:
         words = each.words

@@ -6,20 +6,24 @@ import numpy as np
 import torch
 
 from charlm.errors import DataError
-from charlm.run.stored_weights import LoadedRun
+from charlm.model.language_model import LanguageModel
 from charlm.scoring.decoding.states import Floats, Rows
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class RunSteps:
     """Takes paths one word further; a word outside the vocabulary goes in as the run has it."""
 
-    def __init__(self, run: LoadedRun) -> None:
-        self._forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
+    def __init__(
+        self, model: LanguageModel, inventory: Inventory, *, oov_input: str, source: object
+    ) -> None:
+        """`source` is what messages call the model."""
+        self._forms = FormCache(model, inventory, oov_input=oov_input)
         self._walker = Walker(self._forms)
-        self.words = run.inventory.words
-        self._path = run.path
+        self.words = inventory.words
+        self._source = source
 
     def start(self, n: int) -> Paths:
         """`n` paths that have read `</s>` alone."""
@@ -64,6 +68,6 @@ class RunSteps:
     def _require_numbers(self, log_probs: Floats) -> None:
         if not np.isfinite(log_probs).all():
             raise DataError(
-                f"{self._path}: the model is broken: log probabilities are NaN or infinite; "
+                f"{self._source}: the model is broken: log probabilities are NaN or infinite; "
                 "expected numbers; train it again"
             )

@@ -40,7 +40,7 @@ def lm_scores(model: StatefulModel, text: str, *, unk_offset: float) -> tuple[fl
     for word in text.split():
         log_probs, known, state = model.step(state, [word])
         total += float(log_probs[0])
-        offsets += 0.0 if known[0] else unk_offset
+        offsets += 0.0 if known[0] else unk_offset * max(1.0, len(word) / 6)
     return total + float(model.finish(state)[0]), offsets
 
 
@@ -90,6 +90,20 @@ def test_what_the_model_prefers_wins_over_the_letters(load: Load) -> None:
     (other,) = ctc_beam_search(likely, alphabet=ALPHABET, model=model, alpha=20.0, beta=300.0)
     assert a > b
     assert other.text == "a"
+
+
+def test_long_unknown_words_cost_more(load: Load) -> None:
+    path = [1, 3, 1, 3, 1, 3, 1, 3]  # abababab, or with blanks between the letters
+    log_probs = np.full((len(path), 4), -30.0)
+    log_probs[np.arange(len(path)), path] = -0.1
+    (found,) = ctc_beam_search(
+        log_probs, alphabet=ALPHABET, model=load("run"), alpha=1.0, beta=0.0, unk_offset=-3.0
+    )
+    state = load("run").start()
+    step = load("run").step(state, ["abababab"])
+    end = load("run").finish(step.state)[0]
+    assert found.text == "abababab"
+    assert found.score == pytest.approx(-0.8 + step.log_probs[0] - 3.0 * 8 / 6 + end)
 
 
 def test_no_frames_are_no_words(load: Load) -> None:

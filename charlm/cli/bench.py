@@ -18,6 +18,7 @@ from charlm.bench.bench_options import (
 )
 from charlm.cli import boundary, output
 from charlm.cli.bench_cost import cost
+from charlm.cli.bench_step import step
 from charlm.cli.command import command
 
 if TYPE_CHECKING:
@@ -172,10 +173,13 @@ def _table(paths: Mapping[str, tuple["Timing", int]]) -> None:
     output.table(rows, header=HEADER)
 
 
-BENCHES: dict[Literal["train", "eval", "score", "kn", "prep", "cost"], Callable[..., None]] = {
+BENCHES: dict[
+    Literal["train", "eval", "score", "step", "kn", "prep", "cost"], Callable[..., None]
+] = {
     "train": train,
     "eval": eval_command,
     "score": score,
+    "step": step,
     "kn": kn,
     "prep": prep,
     "cost": cost,
@@ -183,7 +187,7 @@ BENCHES: dict[Literal["train", "eval", "score", "kn", "prep", "cost"], Callable[
 
 bench = typer.Typer(
     name="bench",
-    help="Measure speed on this machine: train, eval, score, kn, prep, cost.",
+    help="Measure speed on this machine: train, eval, score, step, kn, prep, cost.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "train": "train.bench_train",
     "eval": "evaluate.bench_eval",
     "score": "score.bench_score",
+    "step": "step.bench_step",
     "kn": "kn.bench_kn",
     "prep": "prep.bench_prep",
     "cost": "cost.bench_cost",
@@ -53,7 +54,7 @@ def defaults(function: Callable[..., object]) -> dict[str, object]:
     return {name: as_told(p.default) for name, p in parameters if name != "as_json"}
 
 
-def test_the_help_names_the_six_commands() -> None:
+def test_the_help_names_all_commands() -> None:
     shown = called("--help").partition("Commands:")[2]
     assert re.findall(r"^  (\w+)  ", shown, re.M) == NAMES
     assert list(GROUPS) == ["bench"]

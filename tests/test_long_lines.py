@@ -18,7 +18,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.model.outputs.class_files import read_classes
 from charlm.nbest.format import Source
-from charlm.nbest.formats import FORMATS, reading
+from charlm.nbest.formats import FORMATS, open_lists
 from charlm.nbest.lattices.kaldi import read_symbols
 from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.references import read_references
@@ -59,7 +59,7 @@ class Reader(NamedTuple):
 
 def lists(name: str, above: str, file: str = "", beside: Files = NONE) -> Reader:
     def read(path: Path) -> None:
-        with reading(Source(path, rules=LineRules(longest=SHORT)), name=name) as (_, found):
+        with open_lists(Source(path, rules=LineRules(longest=SHORT)), name=name) as (_, found):
             for _ in found:
                 pass
 
@@ -67,7 +67,7 @@ def lists(name: str, above: str, file: str = "", beside: Files = NONE) -> Reader
 
 
 def detected(path: Path) -> None:
-    with reading(Source(path)) as (_, found):
+    with open_lists(Source(path)) as (_, found):
         for _ in found:
             pass
 

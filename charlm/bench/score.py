@@ -14,7 +14,7 @@ from charlm.bench.bench_options import ScoreBenchOptions
 from charlm.bench.timing import Timing, in_turns
 from charlm.errors import DataError
 from charlm.nbest.format import Source
-from charlm.nbest.formats import reading
+from charlm.nbest.formats import open_lists
 from charlm.nbest.hypotheses import NbestList
 from charlm.options import as_names, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
@@ -78,7 +78,7 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
     source = Source(options.path, columns=as_names(options.columns))
     text = HypothesisText(run.inventory.normalisation)
-    with reading(source, name="" if options.format == "auto" else options.format) as found:
+    with open_lists(source, name="" if options.format == "auto" else options.format) as found:
         lists = _lists(found.lists, text, forms=forms, most=options.max_hypotheses)
     if not any(lists):
         raise DataError(f"{options.path}: no hypothesis; expected a list of some")

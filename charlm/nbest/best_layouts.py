@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, Piece
 from charlm.nbest.hypotheses import Rescored
-from charlm.nbest.policies import CONTROL, written
+from charlm.nbest.policies import CONTROL, score_text
 
 UNFIT = {  # what an id cannot hold there
     "kaldi": re.compile(r"[ \t]|^$"),
@@ -84,7 +84,7 @@ def _numbers(item: Rescored) -> dict[str, str]:
     """The score and the total of the winner, where there are any."""
     winner = item.ranking[0]
     numbers = {FEATURE: item.scores, "total": item.totals}
-    return {name: written(found[winner], item.best) for name, found in numbers.items() if found}
+    return {name: score_text(found[winner], item.best) for name, found in numbers.items() if found}
 
 
 def _tsv(item: Rescored) -> str:

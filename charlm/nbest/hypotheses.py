@@ -13,7 +13,7 @@ Dedup = Literal["none", "sum", "max"]  # what hypotheses with the same words cou
 LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would overflow
 
 
-class Unmarked(tuple[str, ...]):
+class StrippedWords(tuple[str, ...]):
     """Words that stood behind `<s>`, before `</s>` or between both, and are without now."""
 
 
@@ -21,7 +21,7 @@ class Unmarked(tuple[str, ...]):
 class Hypothesis:
     """One candidate of an utterance."""
 
-    words: tuple[str, ...]  # without <s> and </s> at the ends: Unmarked if there were any
+    words: tuple[str, ...]  # without <s> and </s> at the ends: StrippedWords if there were any
     features: Mapping[str, float]  # those that the list gives, in its order
     place: str  # FILE:LINE, for messages
     original: object = None  # what the format's own writer needs to restore it

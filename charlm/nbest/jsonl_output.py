@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from charlm.nbest.format import FEATURE, Piece
 from charlm.nbest.hypotheses import Hypothesis, Rescored
-from charlm.nbest.policies import refuse_twice, written
+from charlm.nbest.policies import refuse_twice, score_text
 
 TOTAL = "charlm_total"  # Σ weight·feature
 
@@ -48,4 +48,4 @@ def _hypothesis(item: Rescored, index: int) -> dict[str, object]:
 
 
 def _number(value: float, hypothesis: Hypothesis) -> float:
-    return float(written(value, hypothesis))
+    return float(score_text(value, hypothesis))

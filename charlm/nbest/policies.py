@@ -12,7 +12,7 @@ from math import isfinite, log, nan
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, OnNan, Source
-from charlm.nbest.hypotheses import LARGEST, Hypothesis, Unmarked
+from charlm.nbest.hypotheses import LARGEST, Hypothesis, StrippedWords
 from charlm.nbest.repairs import WORST, Filling, Notices
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
@@ -30,7 +30,7 @@ def is_number(text: str) -> bool:
 
 
 def number(text: str, where: str) -> float:
-    """What a field holds; NaN and infinity are numbers here, `settled` sees to them.
+    """What a field holds; NaN and infinity are numbers here, `finite_features` sees to them.
 
     Raises:
         DataError: something else; `where` stands before it.
@@ -40,7 +40,7 @@ def number(text: str, where: str) -> float:
     return float(text)
 
 
-def written(score: float, hypothesis: Hypothesis) -> str:
+def score_text(score: float, hypothesis: Hypothesis) -> str:
     """A score as text, six decimals.
 
     Raises:
@@ -78,7 +78,7 @@ def only(
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:
     """The words of a hypothesis: what stands between blanks and TABs, without marks at the ends,
-    and `Unmarked` if there were any.
+    and `StrippedWords` if there were any.
 
     Raises:
         DataError: `<s>` or `</s>` within, or what a line of text cannot hold.
@@ -87,7 +87,7 @@ def plain_words(text: str, place: str) -> tuple[str, ...]:
         raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
     words = split_words(text)
     bare = without_marks(words, where=place)
-    return tuple(bare) if len(bare) == len(words) else Unmarked(bare)
+    return tuple(bare) if len(bare) == len(words) else StrippedWords(bare)
 
 
 def ids_once() -> Callable[[str, str], None]:
@@ -121,7 +121,7 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
         )
 
 
-def settled(
+def finite_features(
     key: str,
     features: Sequence[Mapping[str, float]],
     *,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
 
 WORST = "the worst of the list"
 WITHOUT_HYPOTHESIS = "lists without a hypothesis"
@@ -35,7 +35,7 @@ class Notices:
 
     def look(self, nbest: NbestList) -> None:
         """Count what can be seen of a list that has been read."""
-        self.n_marked += sum(isinstance(each.words, Unmarked) for each in nbest.hypotheses)
+        self.n_marked += sum(isinstance(each.words, StrippedWords) for each in nbest.hypotheses)
 
     def pass_over(self, what: str, n: int) -> None:
         """So many more of these; 0 is no notice."""

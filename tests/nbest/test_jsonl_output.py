@@ -9,7 +9,7 @@ import pytest
 import charlm
 from charlm.errors import DataError
 from charlm.nbest.format import Source
-from charlm.nbest.formats import reading
+from charlm.nbest.formats import open_lists
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.scorers import FunctionScorer
@@ -59,7 +59,7 @@ def test_of_several_models_each_has_its_own_score_and_they_make_the_total(tmp_pa
 def test_the_lines_are_lists_again(tmp_path: Path) -> None:
     path = tmp_path / "lists.jsonl"
     path.write_text("".join(piece.text for piece in write_nbest([Rescored(LIST)])))
-    with reading(Source(path)) as found:
+    with open_lists(Source(path)) as found:
         (again,) = found.lists
     assert found.format.name == "jsonl"
     assert [h.words for h in again.hypotheses] == [("we", "é"), ()]

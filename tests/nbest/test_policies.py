@@ -5,8 +5,8 @@ import math
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.hypotheses import Unmarked
-from charlm.nbest.policies import is_number, number, plain_words, safe_name, settled
+from charlm.nbest.hypotheses import StrippedWords
+from charlm.nbest.policies import finite_features, is_number, number, plain_words, safe_name
 from charlm.nbest.repairs import Notices
 
 
@@ -29,8 +29,8 @@ def test_marks_go_at_the_ends_and_other_blanks_stay_in_words() -> None:
 
 @pytest.mark.parametrize("text", ["<s> a", "a </s>", "<s> a </s>", "</s>"])
 def test_words_tell_whether_they_lost_marks(text: str) -> None:
-    assert isinstance(plain_words(text, "here"), Unmarked)
-    assert not isinstance(plain_words("a", "here"), Unmarked)
+    assert isinstance(plain_words(text, "here"), StrippedWords)
+    assert not isinstance(plain_words("a", "here"), StrippedWords)
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\0b"])
@@ -41,24 +41,28 @@ def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
 
 def test_what_some_lack_is_like_nan_unless_lists_may_be_ragged() -> None:
     features = [{"am": -1.0}, {"am": -2.0, "lm": -3.0}]
-    kept = settled("u", features, places=["1", "2"], on_nan="error", notices=Notices(), ragged=True)
+    kept = finite_features(
+        "u", features, places=["1", "2"], on_nan="error", notices=Notices(), ragged=True
+    )
     assert kept == features
-    filled = settled("u", features, places=["1", "2"], on_nan="worst", notices=Notices())
+    filled = finite_features("u", features, places=["1", "2"], on_nan="worst", notices=Notices())
     assert filled == [{"am": -1.0, "lm": -3.0}, {"am": -2.0, "lm": -3.0}]
     with pytest.raises(DataError, match="^1: utterance 'u': the feature 'lm' is missing; expected"):
-        settled("u", features, places=["1", "2"], on_nan="error", notices=Notices())
+        finite_features("u", features, places=["1", "2"], on_nan="error", notices=Notices())
 
 
 def test_what_is_too_large_to_be_squared_is_no_feature() -> None:
     with pytest.raises(DataError, match=r"'am' is 1e\+31; expected a finite number up to 1e30; no"):
-        settled("u", [{"am": 1e31}], places=["1"], on_nan="error", notices=Notices())
+        finite_features("u", [{"am": 1e31}], places=["1"], on_nan="error", notices=Notices())
 
 
 def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
     values = [math.inf, -2.0, math.nan, -7.0, -math.inf, -1e31, 1e308]  # squares would overflow
     features = [{"am": value} for value in values]
-    settled_features = settled("u", features, places=["x"] * 7, on_nan="worst", notices=Notices())
-    assert [each["am"] for each in settled_features] == [-7.0, -2.0, *[-7.0] * 5]
+    filled_features = finite_features(
+        "u", features, places=["x"] * 7, on_nan="worst", notices=Notices()
+    )
+    assert [each["am"] for each in filled_features] == [-7.0, -2.0, *[-7.0] * 5]
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", "../a", "/etc/a", "a/b", "a\0", "a\nb", "\udc80"])

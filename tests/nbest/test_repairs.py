@@ -8,8 +8,8 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.format import Source
-from charlm.nbest.formats import reading
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+from charlm.nbest.formats import open_lists
+from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
 from charlm.nbest.references import read_references
 from charlm.nbest.repairs import WORST, ZERO, Filling, Notices, filled
 
@@ -20,7 +20,7 @@ def noticed(root: Path, files: Mapping[str, str], **said: object) -> Notices:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     source = Source(root / next(iter(files)) if len(files) == 1 else root, **said)  # type: ignore[arg-type]
-    with reading(source) as (_, lists):
+    with open_lists(source) as (_, lists):
         for nbest in lists:
             source.notices.look(nbest)
     return source.notices
@@ -128,7 +128,7 @@ def test_scores_of_no_list_are_refused_or_counted(tmp_path: Path) -> None:
     (lists / "d").touch()
     (scores / "d").touch()
     source = Source(lists, features={"x": scores}, allow_missing=True)
-    with reading(source) as (_, found):
+    with open_lists(source) as (_, found):
         assert [each.hypotheses[0].features["x"] < 0 for each in found] == [False, True]
     assert source.notices.filled == {Filling("x", "missing", ZERO): 1}
     assert source.notices.passed_over == {
@@ -139,7 +139,7 @@ def test_scores_of_no_list_are_refused_or_counted(tmp_path: Path) -> None:
     expected = r"found 'x' for 1 utterances without a list \(c\); expected a file each; --allow-"
     with (
         pytest.raises(DataError, match=expected),
-        reading(Source(lists, features={"x": scores})) as (_, found),
+        open_lists(Source(lists, features={"x": scores})) as (_, found),
     ):
         list(found)
 
@@ -167,5 +167,5 @@ def test_filling_keeps_what_is_there() -> None:
 
 
 def test_words_without_their_marks_are_words_as_others() -> None:
-    assert Unmarked(("a", "b")) == ("a", "b")
-    assert {Unmarked(("a",)), ("a",)} == {("a",)}
+    assert StrippedWords(("a", "b")) == ("a", "b")
+    assert {StrippedWords(("a",)), ("a",)} == {("a",)}

@@ -55,7 +55,7 @@ LISTS = (
 )
 
 
-class Reading(NamedTuple):
+class OpenedLists(NamedTuple):
     """Lists on their way, and the format that writes them again: the same object, it remembers."""
 
     format: Format
@@ -63,7 +63,7 @@ class Reading(NamedTuple):
 
 
 @contextmanager
-def reading(source: Source, *, name: str = "") -> Iterator[Reading]:
+def open_lists(source: Source, *, name: str = "") -> Iterator[OpenedLists]:
     """The lists of a source, in the format of this name or in the one that its beginning shows.
 
     With a name nothing is looked at ahead, so that a pipe's first list comes at once.
@@ -74,12 +74,12 @@ def reading(source: Source, *, name: str = "") -> Iterator[Reading]:
     """
     if name:
         chosen = format_of(name)
-        yield Reading(chosen, chosen.read(source))
+        yield OpenedLists(chosen, chosen.read(source))
         return
     with opened(source) as found:
         assert found.sample is not None  # it has just been taken
         chosen = detect(found.sample)
-        yield Reading(chosen, chosen.read(found))
+        yield OpenedLists(chosen, chosen.read(found))
 
 
 def format_of(name: str) -> Format:

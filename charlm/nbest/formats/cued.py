@@ -6,14 +6,14 @@ recogniser had: only with the same base for both does the toolkit's scale mean w
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import BesideFormat
-from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.formats.score_files import ScoreFileFormat
+from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import LN10, is_number, number, plain_words
 from charlm.text.io.lines import split_words
 
 
-class CuedFormat(BesideFormat):
+class CuedFormat(ScoreFileFormat):
     """Features am, old_lm, and nwords as the line counts them; `<s>` and `</s>` are no words.
 
     With new scores these are written, one log10 a line, in their order.
@@ -26,7 +26,7 @@ class CuedFormat(BesideFormat):
         """Lines of an id, two numbers, and as many words as a third number says."""
         return bool(sample.lines) and all(_looks_so(line) for line in sample.lines)
 
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line."""
         fields = split_words(line.text)
         if len(fields) < 4:

@@ -18,13 +18,13 @@ from charlm.nbest.formats.archives import Archive, Value, check_left, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, names_in, open_lines
 from charlm.nbest.policies import (
+    finite_features,
     ids_once,
     number,
     only,
     plain_words,
     refuse_twice,
-    settled,
-    written,
+    score_text,
 )
 from charlm.nbest.repairs import filled
 
@@ -168,7 +168,7 @@ class _Shard:
                 there.append(folder)
                 found.append({"text": text, **self._beside(folder, key, text)})
         places = [values["text"].place for values in found]
-        features = settled(
+        features = finite_features(
             key,
             [_features(values) for values in found],
             places=places,
@@ -234,7 +234,7 @@ def _scored(item: Rescored, order: Sequence[int]) -> Iterator[Piece]:
     for folder, which in zip(_rows_of(item.nbest).folders, order, strict=True):
         hypothesis = item.nbest.hypotheses[which]
         refuse_twice(hypothesis)
-        score = written(item.scores[which], hypothesis)
+        score = score_text(item.scores[which], hypothesis)
         yield Piece(f"{folder}/{FEATURE}", f"{item.nbest.id} {score}\n")
 
 

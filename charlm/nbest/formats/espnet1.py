@@ -8,10 +8,10 @@ import re
 
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import (
-    Block,
     Candidate,
     JsonFormat,
     Record,
+    RecordContent,
     Unfolded,
     first_keys,
     keyed,
@@ -46,7 +46,7 @@ class Espnet1Format(JsonFormat):
         tail = ", ".join(["", *members[at + 1 :]])
         return keyed(value["utts"], head=f"{{{head}", tail=f"{tail}}}\n")
 
-    def block(self, record: Record, source: Source) -> Block:
+    def block(self, record: Record, source: Source) -> RecordContent:
         """The hypotheses in `output`.
 
         Raises:
@@ -64,7 +64,7 @@ class Espnet1Format(JsonFormat):
         ]
         references = (optional_words(each, "text", place=where) for each, where in found)
         reference = next((words for words in references if words is not None), None)
-        return Block(required_key(record), candidates, reference)
+        return RecordContent(required_key(record), candidates, reference)
 
 
 def recognised(words: tuple[str, ...]) -> tuple[str, ...]:

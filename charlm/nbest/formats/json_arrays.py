@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, Source
 from charlm.nbest.formats.json_lists import (
-    Block,
     Candidate,
     JsonFormat,
     JsonList,
     Record,
+    RecordContent,
     Slot,
     new_score,
 )
@@ -67,7 +67,7 @@ class ArraysFormat(JsonFormat):
             )
         return super().lists(lines, source)
 
-    def block(self, record: Record, source: Source) -> Block:
+    def block(self, record: Record, source: Source) -> RecordContent:
         """The texts with their scores."""
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
@@ -86,7 +86,7 @@ class ArraysFormat(JsonFormat):
             and not any(isinstance(each, str) for each in value)
         ]
         key = said_id(record.value, record.place)
-        return Block(key, candidates, self.reference(record), columns=columns)
+        return RecordContent(key, candidates, self.reference(record), columns=columns)
 
     def _features(self, record: Record, n: int) -> list[dict[str, float]]:
         results: list[dict[str, float]] = [{} for _ in range(n)]

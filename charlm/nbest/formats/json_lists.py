@@ -24,7 +24,7 @@ from charlm.nbest.formats.json_values import (
 from charlm.nbest.formats.templates import by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of
-from charlm.nbest.policies import ids_once, only, refuse_twice, settled, written
+from charlm.nbest.policies import finite_features, ids_once, only, refuse_twice, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
 from charlm.text.io.lines import UTF8
 
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
     rank: int | None = None
 
 
-class Block(NamedTuple):
+class RecordContent(NamedTuple):
     """What a record says."""
 
     id: str  # empty: the running number of its list
@@ -100,7 +100,7 @@ class JsonFormat(Format):
         self._rest = ""  # below the last list, which is handed on before it comes
 
     @abstractmethod
-    def block(self, record: Record, source: Source) -> Block | None:
+    def block(self, record: Record, source: Source) -> RecordContent | None:
         """What a record says; None: it is no list at all.
 
         Raises:
@@ -173,11 +173,11 @@ class JsonFormat(Format):
             passed = []
         self._rest = "".join(passed)
 
-    def _list(self, block: Block, record: Record, source: Source) -> NbestList:
+    def _list(self, block: RecordContent, record: Record, source: Source) -> NbestList:
         order = by_rank([candidate.rank for candidate in block.candidates])
         candidates = [block.candidates[i] for i in order]
         places = [f"{record.place}: hypothesis {i + 1}" for i in order]
-        features = settled(
+        features = finite_features(
             block.id,
             [candidate.features for candidate in candidates],
             places=places,
@@ -246,7 +246,7 @@ def new_score(score: float, hypothesis: Hypothesis) -> Number:
         DataError: no finite number, or a list that has such scores already.
     """
     refuse_twice(hypothesis)
-    return Number(written(score, hypothesis))
+    return Number(score_text(score, hypothesis))
 
 
 def _at(value: JsonObject, slot: Slot) -> Json:
@@ -268,7 +268,7 @@ def _put(value: JsonObject, slot: Slot, new: Json) -> None:
         array[index] = new
 
 
-def _is_missing(block: Block, record: Record, source: Source) -> bool:
+def _is_missing(block: RecordContent, record: Record, source: Source) -> bool:
     if block.candidates:
         return False
     if not source.allow_missing:

@@ -11,11 +11,11 @@ from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Sample, Source
 from charlm.nbest.formats.json_lists import (
     BLANKS,
-    Block,
     Candidate,
     JsonFormat,
     JsonList,
     Record,
+    RecordContent,
     encoding_of,
     new_score,
     objects_in,
@@ -31,7 +31,7 @@ from charlm.nbest.formats.json_values import (
     string,
     words_in,
 )
-from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines
 
@@ -39,7 +39,7 @@ NO_FEATURES = ("id", "rank")  # numbers of a hypothesis that are none
 MAX_DIGITS = 18  # of a rank
 
 
-class JsonlFormat(JsonFormat, FramedFormat):
+class JsonlFormat(JsonFormat, TemplateFormat):
     """Features are the numbers in `scores`, or without it those of the hypothesis itself.
 
     The new one goes where they are, in nats. Hypotheses of a list may have different features;
@@ -86,7 +86,7 @@ class JsonlFormat(JsonFormat, FramedFormat):
                 encoding = encoding_of(line.text, line)
                 yield Record(_object(line), line.place, before=line.start, encoding=encoding)
 
-    def block(self, record: Record, source: Source) -> Block:
+    def block(self, record: Record, source: Source) -> RecordContent:
         """The list that a line is."""
         value, place = record.value, record.place
         hyps = value.get("hyps")
@@ -99,13 +99,13 @@ class JsonlFormat(JsonFormat, FramedFormat):
             words, rank = words_in(each.get("text"), f"{where}: 'text'"), _rank(each, where)
             candidates.append(Candidate(("hyps", i), words, _features(each, where), rank))
         reference = optional_words(value, "ref", place=place)
-        return Block(_id(value, place), candidates, reference, _recording(value, place))
+        return RecordContent(_id(value, place), candidates, reference, _recording(value, place))
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
         """The line of a list, or its hypotheses' lines."""
         if isinstance(item.nbest.original, JsonList):
             return super().text(item, reranked=reranked)
-        return self.framed(item, reranked=reranked)
+        return self.filled(item, reranked=reranked)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         """The object, with the score where its features are."""
@@ -139,9 +139,9 @@ def _object(line: Line) -> JsonObject:
     return value
 
 
-def _flat(line: Line) -> Row | Loose:
+def _flat(line: Line) -> Row | OtherLine:
     if not line.text.strip(BLANKS):
-        return Loose(line)
+        return OtherLine(line)
     value, place = _object(line), line.place
     if "hyps" in value:
         raise DataError(

@@ -21,10 +21,17 @@ from charlm.nbest.formats.archives import (
     some_of,
     split_line,
 )
-from charlm.nbest.formats.templates import Frame, FramedFormat, Gathering, Loose, Row, frame_of
+from charlm.nbest.formats.templates import (
+    Gathering,
+    OtherLine,
+    Row,
+    Template,
+    TemplateFormat,
+    template_of,
+)
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
-from charlm.nbest.policies import number, only, plain_words, refuse_twice, written
+from charlm.nbest.policies import number, only, plain_words, refuse_twice, score_text
 from charlm.nbest.repairs import filled
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
@@ -42,13 +49,13 @@ COSTS = {
 
 
 @dataclass(frozen=True)
-class _Bundle(Frame):
-    """The frame of the text, and what has been read of the costs."""
+class _Bundle(Template):
+    """The template of the text, and what has been read of the costs."""
 
     taken: Mapping[str, str] = field(default_factory=dict)
 
 
-class KaldiFormat(FramedFormat):
+class KaldiFormat(TemplateFormat):
     """A file of texts with `features` as files of costs, or a folder with both.
 
     A folder is written as a folder: the text, the costs as they were, and costs `charlm`. Of a file
@@ -137,7 +144,7 @@ class KaldiFormat(FramedFormat):
             if not self._text_name and item.scores and not reranked:
                 yield Piece("", _costs(item))
                 continue
-            yield Piece(self._text_name, self.framed(item, reranked=reranked))
+            yield Piece(self._text_name, self.filled(item, reranked=reranked))
             if self._text_name:
                 yield from (Piece(name, text) for name, text in bundle.taken.items() if text)
                 if item.scores:
@@ -152,18 +159,18 @@ class KaldiFormat(FramedFormat):
 def _costs(item: Rescored) -> str:
     """The costs `charlm`, a line where each hypothesis stood: Kaldi wants its archives sorted."""
     lines = [""] * len(item.scores)
-    slots = frame_of(item).slots
+    slots = template_of(item).slots
     for slot, hypothesis, score in zip(slots, item.nbest.hypotheses, item.scores, strict=True):
         refuse_twice(hypothesis)
         assert isinstance(hypothesis.original, tuple)
-        lines[slot] = f"{hypothesis.original[0]} {written(0.0 - score, hypothesis)}\n"
+        lines[slot] = f"{hypothesis.original[0]} {score_text(0.0 - score, hypothesis)}\n"
     return "".join(lines)
 
 
 def _bundled(found: NbestList, taken: dict[str, str]) -> NbestList:
-    frame = found.original
-    assert isinstance(frame, Frame)
-    said = {item.name: getattr(frame, item.name) for item in fields(Frame)}
+    template = found.original
+    assert isinstance(template, Template)
+    said = {item.name: getattr(template, item.name) for item in fields(Template)}
     return NbestList(found.id, found.hypotheses, original=_Bundle(**said, taken=taken))
 
 
@@ -182,12 +189,14 @@ def _unpacked(name: str) -> str:
     return next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
 
 
-def _rows(lines: Lines, archives: Mapping[str, Archive], source: Source) -> Iterator[Row | Loose]:
+def _rows(
+    lines: Lines, archives: Mapping[str, Archive], source: Source
+) -> Iterator[Row | OtherLine]:
     last, ranks = "", set[str]()
     for line in lines:
         found = split_line(line)
         if found is None:
-            yield Loose(line)
+            yield OtherLine(line)
             continue
         key, value = found
         parts = KEY.fullmatch(key)

@@ -8,10 +8,10 @@ import re
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import (
-    Block,
     Candidate,
     JsonFormat,
     Record,
+    RecordContent,
     Unfolded,
     first_keys,
     keyed,
@@ -39,7 +39,7 @@ class MlmScoringFormat(JsonFormat):
         """Each member of the object is an utterance."""
         return keyed(value)
 
-    def block(self, record: Record, source: Source) -> Block:
+    def block(self, record: Record, source: Source) -> RecordContent:
         """The members called `hyp_` and a number.
 
         Raises:
@@ -56,4 +56,6 @@ class MlmScoringFormat(JsonFormat):
             words = words_in(value.get("text"), f"{where}: 'text'")
             scores = scores_of(value, "score", where=where)
             candidates.append(Candidate((name, None), words, scores, int(matched[1])))
-        return Block(key, candidates, optional_words(record.value, "ref", place=record.place))
+        return RecordContent(
+            key, candidates, optional_words(record.value, "ref", place=record.place)
+        )

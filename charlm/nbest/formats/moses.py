@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, lines_of
-from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
+from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
 from charlm.text.io.lines import split_words
 
 BAR = "|||"
 
 
-class MosesFormat(FramedFormat):
+class MosesFormat(TemplateFormat):
     """Features as they stand, and the model's own `total`, which ranked the list.
 
     The new feature goes to the end of the third field, labelled as its neighbours are; the total
@@ -55,7 +55,7 @@ class MosesFormat(FramedFormat):
         kept = features.rstrip(" \t")
         blank = features[len(kept) :] or (" " if rest else "")
         mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
-        features = f"{kept} {FEATURE}{mark} {written(score, hypothesis)}{blank}"
+        features = f"{kept} {FEATURE}{mark} {score_text(score, hypothesis)}{blank}"
         return BAR.join((start, words, features, *rest))
 
 
@@ -63,9 +63,9 @@ class _Fields(tuple[str, ...]):
     """The fields of a line, as they stand between the bars."""
 
 
-def _row(line: Line) -> Row | Loose:
+def _row(line: Line) -> Row | OtherLine:
     if not line.text.strip(" \t"):
-        return Loose(line)
+        return OtherLine(line)
     fields = line.text.split(BAR)
     if len(fields) < 3:
         raise DataError(

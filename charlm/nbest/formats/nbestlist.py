@@ -10,7 +10,7 @@ from typing import ClassVar
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
-from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import number, plain_words
 from charlm.text.io.lines import split_words
@@ -38,7 +38,7 @@ class NbestList1Format(UtteranceFormat):
             return lines[0].strip(" \t") == self.header
         return self.name == "nbestlist1" and bool(lines) and all(map(_looks_so, lines))
 
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line, below a header."""
         if line.number == 1 and line.text.startswith("NBestList"):
             if line.text.strip(" \t") != self.header:
@@ -46,7 +46,7 @@ class NbestList1Format(UtteranceFormat):
                     f"{line.place}: found {line.text[:40]!r}; expected {self.header}; give another "
                     "--format"
                 )
-            return Loose(line)
+            return OtherLine(line)
         fields = split_words(line.text)
         if not fields or not (fields[0].startswith("(") and fields[0].endswith(")")):
             raise DataError(

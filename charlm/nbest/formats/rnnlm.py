@@ -5,14 +5,14 @@ An id that changes begins a new list; an id alone is a hypothesis without words.
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import BesideFormat
-from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.formats.score_files import ScoreFileFormat
+from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
 from charlm.text.io.lines import split_words
 
 
-class RnnlmFormat(BesideFormat):
+class RnnlmFormat(ScoreFileFormat):
     """Lists without features. With new scores these are written, one log10 a line, in their order.
 
     Detected where ids are whole numbers that do not fall, and one has several hypotheses; other
@@ -31,7 +31,7 @@ class RnnlmFormat(BesideFormat):
         ids = [int(first[:18]) for first in firsts]
         return len(set(ids)) < len(ids) and ids == sorted(ids)
 
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line."""
         words = split_words(line.text)
         if not words:

@@ -14,23 +14,23 @@ from typing import ClassVar
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
-from charlm.nbest.policies import LN10, number, only, safe_name, written
+from charlm.nbest.policies import LN10, number, only, safe_name, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
 from charlm.text.io.files import display_name
 
 ENDINGS = (".gz", ".Z", ".bz2", ".xz", ".score", ".nbest")  # no part of an utterance's id
 
 
-class BesideFormat(FramedFormat):
+class ScoreFileFormat(TemplateFormat):
     """A format whose lines hold what its tool reads and nothing else."""
 
     is_alone: ClassVar[bool] = False  # whether every line is a list
 
     @abstractmethod
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """What a line is; `key` is the id that the file's name gives.
 
         Raises:
@@ -42,12 +42,12 @@ class BesideFormat(FramedFormat):
         assert isinstance(hypothesis.original, str)
         return hypothesis.original
 
-    def framed(self, item: Rescored, *, reranked: bool) -> str:
+    def filled(self, item: Rescored, *, reranked: bool) -> str:
         """The list as it was or in its new order; with scores and in its order, these alone."""
         if reranked or not item.scores:
-            return super().framed(item, reranked=reranked)
+            return super().filled(item, reranked=reranked)
         pairs = zip(item.scores, item.nbest.hypotheses, strict=True)
-        return "".join(written(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
+        return "".join(score_text(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list an id; files of features hold a log10 for each hypothesis.
@@ -63,7 +63,7 @@ class BesideFormat(FramedFormat):
 
     def _gathered(
         self,
-        rows: Iterable[Row | Loose],
+        rows: Iterable[Row | OtherLine],
         source: Source,
         name: str,
         *,
@@ -80,8 +80,8 @@ class BesideFormat(FramedFormat):
 
 
 def _with_features(
-    rows: Iterable[Row | Loose], beside: Mapping[str, Lines], name: str
-) -> Iterator[Row | Loose]:
+    rows: Iterable[Row | OtherLine], beside: Mapping[str, Lines], name: str
+) -> Iterator[Row | OtherLine]:
     """The rows, each with the next number of every file."""
     for row in rows:
         if isinstance(row, Row):
@@ -109,7 +109,7 @@ def _with_features(
             )
 
 
-class UtteranceFormat(BesideFormat):
+class UtteranceFormat(ScoreFileFormat):
     """A list is a file of its own, named after its utterance; a folder holds many.
 
     From a folder, each piece that is written bears the name of the file that was read, so that

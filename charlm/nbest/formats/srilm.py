@@ -6,7 +6,7 @@ The number of words is SRILM's, which leaves out pauses and noise; it is kept an
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
-from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import LN10, is_number, number, plain_words
 from charlm.text.io.lines import split_words
@@ -27,7 +27,7 @@ class SrilmFormat(UtteranceFormat):
         lines = first_lines(sample)
         return bool(lines) and all(_looks_so(line) for line in lines)
 
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line."""
         fields = split_words(line.text)
         if len(fields) < 3:

@@ -14,11 +14,11 @@ from charlm.errors import DataError
 from charlm.nbest.format import Format, Piece, Source
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import ids_once, settled
+from charlm.nbest.policies import finite_features, ids_once
 
 
 @dataclass(frozen=True)
-class Frame:
+class Template:
     """The gaps around the pieces of a list, in the order of the file; one more than hypotheses."""
 
     gaps: tuple[str, ...]
@@ -40,15 +40,15 @@ class Row(NamedTuple):
     reference: tuple[str, ...] | None = None
 
 
-class Loose(NamedTuple):
+class OtherLine(NamedTuple):
     """A line that is none: a header, a comment, a blank line."""
 
     line: Line
     scored: str | None = None  # its text where there is a further feature
 
 
-class FramedFormat(Format):
-    """A format whose writer puts pieces back into their frame."""
+class TemplateFormat(Format):
+    """A format whose writer puts pieces back into their template."""
 
     @abstractmethod
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
@@ -60,25 +60,27 @@ class FramedFormat(Format):
         for item in lists:
             kinds.add(bool(item.scores))
             assert len(kinds) == 1, "some lists have scores, and some have none"  # of one table
-            yield Piece(frame_of(item).file, self.framed(item, reranked=reranked))
+            yield Piece(template_of(item).file, self.filled(item, reranked=reranked))
 
-    def framed(self, item: Rescored, *, reranked: bool) -> str:
-        """The text of a list within its frame."""
-        frame, hypotheses = frame_of(item), item.nbest.hypotheses
+    def filled(self, item: Rescored, *, reranked: bool) -> str:
+        """The text of a list within its template."""
+        template, hypotheses = template_of(item), item.nbest.hypotheses
         texts = [""] * len(hypotheses)
         order = item.ranking if reranked else range(len(hypotheses))
         for at, which in enumerate(order):
             score = item.scores[which] if item.scores else None
-            texts[frame.slots[at]] = self.piece(hypotheses[which], score, at=hypotheses[at])
-        first = frame.gaps[0]
-        if item.scores and frame.scored_gap is not None:
-            first = frame.scored_gap
-        return first + "".join(text + gap for text, gap in zip(texts, frame.gaps[1:], strict=True))
+            texts[template.slots[at]] = self.piece(hypotheses[which], score, at=hypotheses[at])
+        first = template.gaps[0]
+        if item.scores and template.scored_gap is not None:
+            first = template.scored_gap
+        return first + "".join(
+            text + gap for text, gap in zip(texts, template.gaps[1:], strict=True)
+        )
 
 
-def frame_of(item: Rescored) -> Frame:
+def template_of(item: Rescored) -> Template:
     """What stands around the hypotheses of a list that a framed format read."""
-    assert isinstance(item.nbest.original, Frame)
+    assert isinstance(item.nbest.original, Template)
     return item.nbest.original
 
 
@@ -108,14 +110,14 @@ class Gathering:
         self._loose_scored: list[str] = []
         self._scored_gap: str | None = None
 
-    def lists(self, rows: Iterable[Row | Loose]) -> Iterator[NbestList]:
+    def lists(self, rows: Iterable[Row | OtherLine]) -> Iterator[NbestList]:
         """The lists, each when the next begins, or at once.
 
         Raises:
             DataError: an id that comes again later, a feature without a number, no hypothesis.
         """
         for row in rows:
-            if isinstance(row, Loose):
+            if isinstance(row, OtherLine):
                 self._loose.append(row.line.raw)
                 text = row.line.text if row.scored is None else row.scored
                 self._loose_scored.append(row.line.start + text + row.line.end)
@@ -145,7 +147,7 @@ class Gathering:
         rows, gaps = self._rows, [*self._gaps, self._end]
         self._rows, self._gaps, self._end = [], [], ""
         order = by_rank([row.rank for row in rows])
-        features = settled(
+        features = finite_features(
             rows[0].id,
             [rows[i].features for i in order],
             places=[rows[i].line.place for i in order],
@@ -162,7 +164,7 @@ class Gathering:
             hypotheses,
             recording=rows[0].recording,
             reference=rows[0].reference,
-            original=Frame(tuple(gaps), tuple(order), self._scored_gap, self._file),
+            original=Template(tuple(gaps), tuple(order), self._scored_gap, self._file),
         )
 
 

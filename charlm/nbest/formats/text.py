@@ -1,14 +1,14 @@
 """Plain sentences: each line is a list of its own with one hypothesis, called by its number."""
 
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import BesideFormat
-from charlm.nbest.formats.templates import Loose, Row
+from charlm.nbest.formats.score_files import ScoreFileFormat
+from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
 from charlm.text.io.lines import split_words
 
 
-class TextFormat(BesideFormat):
+class TextFormat(ScoreFileFormat):
     """Sentences. With scores these are written, one log10 a line, so line n is that of sentence n.
 
     A blank line is an empty sentence. Detected where no other format's marks stand and half of the
@@ -31,7 +31,7 @@ class TextFormat(BesideFormat):
         n_keyed = sum(any(c.isdigit() or c == "(" for c in first) for first in firsts)
         return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
 
-    def row(self, line: Line, key: str) -> Row | Loose:
+    def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line."""
         words = plain_words(line.text, line.place)
         return Row(line, str(line.number), words, {}, line.text)

@@ -11,10 +11,10 @@ from math import log
 
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import FramedFormat, Gathering, Loose, Row
+from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
-from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, written
+from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
 from charlm.text.io.table_lines import (
     IDS,
     REFERENCES,
@@ -51,7 +51,7 @@ class _Cells:
     columns: Columns
 
 
-class TsvFormat(FramedFormat):
+class TsvFormat(TemplateFormat):
     """A table; the new feature is a further column before the text, in nats, named in the header.
 
     Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` (kept, without
@@ -92,7 +92,7 @@ class TsvFormat(FramedFormat):
             fields[columns.rank] = there.fields[columns.rank]
         if score is not None:
             refuse_twice(hypothesis)
-            fields.insert(columns.text, written(score, hypothesis))
+            fields.insert(columns.text, score_text(score, hypothesis))
         return "\t".join(fields)
 
 
@@ -108,13 +108,15 @@ def is_comment(line: str) -> bool:
     return line.startswith("#") or not line.strip(" \t")
 
 
-def _rows(lines: Iterator[Line], source: Source, sample: Sequence[str]) -> Iterator[Row | Loose]:
+def _rows(
+    lines: Iterator[Line], source: Source, sample: Sequence[str]
+) -> Iterator[Row | OtherLine]:
     said = source.columns
     columns = columns_named(said, "columns", error=ConfigError) if said else None
     begun = False
     for line in lines:
         if is_comment(line.text):
-            yield Loose(line)
+            yield OtherLine(line)
             continue
         fields = line.text.split("\t")
         if not begun:
@@ -123,7 +125,7 @@ def _rows(lines: Iterator[Line], source: Source, sample: Sequence[str]) -> Itera
                 columns = columns or columns_named(fields, line.place, error=DataError)
                 _check_width(fields, columns, line.place)
                 at = columns.text
-                yield Loose(line, "\t".join([*fields[:at], FEATURE, *fields[at:]]))
+                yield OtherLine(line, "\t".join([*fields[:at], FEATURE, *fields[at:]]))
                 continue
             if may_name_columns(fields):
                 source.notices.headings.append(line.place)

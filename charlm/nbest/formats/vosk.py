@@ -6,10 +6,10 @@ be tuned. Results come one after another, on one line or on many; an utterance h
 
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.json_lists import (
-    Block,
     Candidate,
     JsonFormat,
     Record,
+    RecordContent,
     first_keys,
     objects_in,
 )
@@ -32,7 +32,7 @@ class VoskFormat(JsonFormat):
             "partial" in keys and any('"alternatives"' in line for line in sample.lines)
         )
 
-    def block(self, record: Record, source: Source) -> Block | None:
+    def block(self, record: Record, source: Source) -> RecordContent | None:
         """The alternatives; None of a partial result.
 
         Raises:
@@ -50,4 +50,4 @@ class VoskFormat(JsonFormat):
             )
             for i, (each, where) in enumerate(found)
         ]
-        return Block(said_id(record.value, record.place), candidates)
+        return RecordContent(said_id(record.value, record.place), candidates)

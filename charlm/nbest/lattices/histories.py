@@ -163,7 +163,7 @@ class ReadHistories:
         return own
 
 
-def asked(models: Mapping[str, Histories], requests: Sequence[Request]) -> LogProbs:
+def log_probs_of(models: Mapping[str, Histories], requests: Sequence[Request]) -> LogProbs:
     """The answers of all models, (N, number of models).
 
     Raises:

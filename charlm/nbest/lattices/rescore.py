@@ -19,7 +19,7 @@ from charlm.nbest.lattices.histories import (
     LogProbs,
     ReadHistories,
     Request,
-    asked,
+    log_probs_of,
 )
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
@@ -94,7 +94,7 @@ def _together(jobs: Sequence[Job], models: Mapping[str, Histories]) -> list[Resc
     while batches:
         asking = _first_ones(batches)
         requests = [request for batch in asking.values() for request in batch.requests]
-        answers = asked(models, requests)
+        answers = log_probs_of(models, requests)
         start = 0
         for number, batch in asking.items():
             go_on(number, answers[start : start + len(batch.requests)])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from charlm.errors import CharlmError, ConfigError
 from charlm.nbest.format import Format, Source
-from charlm.nbest.formats import format_of, reading
+from charlm.nbest.formats import format_of, open_lists
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 
 Files = dict[str, str]  # by name within a folder; "" is a file of its own
@@ -199,10 +199,10 @@ def stored(files: dict[str, bytes], folder: Path) -> Path:
 
 def outcome(name: str, path: Path, files: dict[str, bytes]) -> str:
     """What became of a broken list, told in a word; AssertionError where a promise is broken."""
-    with suppress(CharlmError), reading(Source(path)):  # detection may refuse it, or err
+    with suppress(CharlmError), open_lists(Source(path)):  # detection may refuse it, or err
         pass
     try:
-        with reading(Source(path), name=name) as (chosen, lists):
+        with open_lists(Source(path), name=name) as (chosen, lists):
             found = list(lists)
     except CharlmError as error:
         message = str(error)

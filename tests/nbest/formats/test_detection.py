@@ -8,7 +8,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats import FORMATS, detect, format_of, reading
+from charlm.nbest.formats import FORMATS, detect, format_of, open_lists
 
 
 def test_every_format_is_called_as_its_class_says() -> None:
@@ -140,7 +140,7 @@ def test_a_format_that_does_not_exist_is_refused_with_those_that_do() -> None:
 def test_a_pipe_is_detected_and_read_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BufferedReader(io.BytesIO(b"u-1 we know\nu-2 we\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    with reading(Source("-"), name=name) as (chosen, lists):
+    with open_lists(Source("-"), name=name) as (chosen, lists):
         assert chosen.name == "kaldi"
         (found,) = lists
     assert [hypothesis.words for hypothesis in found.hypotheses] == [("we", "know"), ("we",)]

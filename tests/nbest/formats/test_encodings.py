@@ -7,7 +7,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.format import Format, Piece, Source
-from charlm.nbest.formats import FORMATS, reading
+from charlm.nbest.formats import FORMATS, open_lists
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.writing import write_file, write_folder
 from charlm.text.io.lines import UTF8, LineRules
@@ -22,7 +22,7 @@ CASES = [(name, files) for name, each in MUTATIONS.SEEDS.items() for files in ea
 
 def read(name: str, path: Path, encoding: str) -> tuple[Format, list[NbestList]]:
     source = Source(path, rules=LineRules(encoding=encoding))
-    with reading(source) as (_, detected), reading(source, name=name) as (chosen, lists):
+    with open_lists(source) as (_, detected), open_lists(source, name=name) as (chosen, lists):
         found = list(lists)
         assert [each.id for each in detected] == [each.id for each in found]
         return chosen, found

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from charlm.nbest.format import Source
-from charlm.nbest.formats import FORMATS, reading
+from charlm.nbest.formats import FORMATS, open_lists
 
 N_MUTATIONS = int(os.environ.get("CHARLM_MUTATIONS", "300"))
 
@@ -48,6 +48,6 @@ def test_a_whole_list_is_of_its_own_format_and_read(
         path = mutations.stored(
             {file: text.encode() for file, text in files.items()}, tmp_path / str(number)
         )
-        with reading(Source(path)) as (chosen, lists):
+        with open_lists(Source(path)) as (chosen, lists):
             assert chosen.name == name
             assert list(lists)

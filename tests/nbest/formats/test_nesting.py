@@ -7,7 +7,7 @@ import pytest
 
 from charlm.errors import DataError
 from charlm.nbest.format import Source
-from charlm.nbest.formats import reading
+from charlm.nbest.formats import open_lists
 from charlm.settings import MAX_NESTING
 
 AROUND = {  # where in lists of each format something deep may stand
@@ -60,7 +60,7 @@ def test_nesting_just_below_what_the_parser_takes_is_refused_in_one_line(
         path.write_text(nested(depth, around) + "\n")
         with (
             pytest.raises(DataError, match=r"list:1: JSON nested too deep; expected a list of hyp"),
-            reading(Source(path), name=name) as (_, lists),
+            open_lists(Source(path), name=name) as (_, lists),
         ):
             list(lists)
 
@@ -70,7 +70,7 @@ def test_what_is_nested_as_deep_as_settings_may_be_is_no_error(tmp_path: Path) -
     for depth, is_fine in ((MAX_NESTING - 1, True), (MAX_NESTING, False)):
         deep = nested(depth)
         path.write_text(f'{{"id": "u", "hyps": [{{"text": "a"}}], "more": {deep}}}\n')
-        with reading(Source(path), name="jsonl") as (_, lists):
+        with open_lists(Source(path), name="jsonl") as (_, lists):
             if is_fine:
                 assert [each.id for each in lists] == ["u"]
             else:

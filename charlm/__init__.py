@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from charlm.insight.vectors.neighbours import neighbours
     from charlm.nbest.scorers import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
+    from charlm.scoring.evaluation.comparison.across import table
     from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
     from charlm.scoring.evaluation.evaluate import evaluate
     from charlm.scoring.evaluation.mix import mix
@@ -56,6 +57,7 @@ __all__ = [
     "score",
     "serve",
     "surprisal",
+    "table",
     "train",
     "tune",
     "vocab",
@@ -85,6 +87,7 @@ _HOMES = {
     "score": "charlm.scoring.rescoring.score",
     "serve": "charlm.scoring.rescoring.serve",
     "surprisal": "charlm.scoring.evaluation.surprisal.word_surprisal",
+    "table": "charlm.scoring.evaluation.comparison.across",
     "train": "charlm.training.train",
     "tune": "charlm.scoring.rescoring.tune",
     "vocab": "charlm.text.vocabulary.build_vocabulary",

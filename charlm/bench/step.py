@@ -126,7 +126,7 @@ def _products(
             "such a preset; take --arch char-small"
         )
     shapes = [(output.words.in_features, output.words.out_features)]
-    for layer, (input_dim, dim) in enumerate(pairwise(context.wiring.widths)):
+    for layer, (input_dim, dim) in enumerate(pairwise(context.widths)):
         shapes += [(dim, 4 * dim)] + ([(input_dim, 4 * dim)] if layer else [])
     pairs = [
         (torch.ones(n_rows, n_in, device=device), torch.ones(n_out, n_in, device=device))

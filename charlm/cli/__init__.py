@@ -25,6 +25,7 @@ from charlm.cli.sample import sample
 from charlm.cli.score import score
 from charlm.cli.serve import serve
 from charlm.cli.surprisal import surprisal
+from charlm.cli.table import table
 from charlm.cli.train import train
 from charlm.cli.tune import tune
 from charlm.cli.vocab import vocab
@@ -72,6 +73,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report,
     "ngram": ngram,
     "compare-kn": compare_kn,
+    "table": table,
     "mix": mix,
     "score": score,
     "surprisal": surprisal,

@@ -60,7 +60,7 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     output.write(
         f"{options.data} {options.split}: {counts.n_sentences} sentences, "
         f"{counts.n_tokens} tokens, {counts.n_characters} characters; vocabulary of "
-        f"{group.n_words} words, {group.vocabulary_sha256[:12]}\n"
+        f"{group.n_words} words, {group.inventory.sha256[:12]}\n"
     )
     has_models = len(group.systems) > 1
     # Kneser-Ney starts every sentence anew: alone it has the same figures in every state.

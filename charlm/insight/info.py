@@ -22,9 +22,8 @@ from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
-from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
+from charlm.text.vocabulary.vocabulary import Inventory
 
-N_PUBLISHED_MARKERS = N_MARKERS - 1  # the papers have no unknown character
 LICENCE_KEYS = ("licence", "license")
 
 
@@ -139,7 +138,7 @@ def facts_of(path: str | Path) -> RunFacts:
         epoch=loaded.epoch if loaded else None,
         parameters=model.n_parameters_by_part(),
         n_words=inventory.n_words,
-        n_characters=len(inventory.characters) + N_PUBLISHED_MARKERS,
+        n_characters=inventory.n_characters_as_published,
         n_morphs=None if inventory.morphs is None else len(inventory.morphs.morphs),
         taps=Vectors(loaded).widths if loaded else {},
         corpus=str(info.corpus.get("name", "")),

@@ -18,11 +18,9 @@ from charlm.text.io.paths import require_place, stream_of
 from charlm.text.vocabulary.counts import TextCounts, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocab_options import VocabOptions
-from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory, inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
 
 N_LONGEST = 5
-# Padding, start and end of word, and those of `<unk>` and `</s>`; the unknown character is ours.
-N_PUBLISHED_MARKERS = N_MARKERS - 1
 
 
 @dataclass(frozen=True)
@@ -89,14 +87,13 @@ class VocabularyResult:
 
     @property
     def n_characters_as_published(self) -> int:
-        """C as Kim et al. count: with padding, word start and end, and those of `<unk>`, `</s>`."""
-        return self.n_characters + N_PUBLISHED_MARKERS
+        """C as Kim et al. count."""
+        return self.inventory.n_characters_as_published
 
     @property
     def n_morphs(self) -> int | None:
-        """M: distinct morphs of the words; None where they are not segmented."""
-        morphs = self.inventory.morphs
-        return None if morphs is None else len(morphs.morphs)
+        """M; None where words are not segmented."""
+        return self.inventory.n_morphs
 
     @property
     def morphs_per_word(self) -> float | None:

@@ -53,6 +53,16 @@ class Inventory:
         return N_MARKERS + len(self.characters)
 
     @property
+    def n_characters_as_published(self) -> int:
+        """C as Kim et al. count: with padding, word start and end, and those of `<unk>`, `</s>`."""
+        return self.n_characters - 1  # the papers have no unknown character
+
+    @property
+    def n_morphs(self) -> int | None:
+        """M: distinct morphs of the words; None where they are not segmented."""
+        return None if self.morphs is None else len(self.morphs.morphs)
+
+    @property
     def n_cut_words(self) -> int:
         """Words whose spelling is not read to its end; `</s>` and `<unk>` have none."""
         return sum(len(word) > self.max_word_length for word in self.words[UNK + 1 :])

@@ -64,9 +64,8 @@ def compared_group(
         options.tell(f"drawing sentences {options.samples} times")
     log10s_KN = np.stack([entry.log10s[options.states[0]] for entry in entries])
     return Group(
-        n_words=inventory.n_words,
-        vocabulary_sha256=inventory.sha256,
-        normalisation=inventory.normalisation,
+        inventory=inventory,
+        n_train_tokens=baseline.n_train_tokens,
         counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),

@@ -14,7 +14,7 @@ from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.source import Counts, ModelInfo, Plan, estimated
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
-from charlm.ngram.word_ids import text_in
+from charlm.ngram.word_ids import START, text_in
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -34,6 +34,11 @@ class KneserNey:
     def n_bytes(self) -> int:
         """Of its ARPA file, which is made once for this and forgotten."""
         return arpa_bytes(self.model)
+
+    @property
+    def n_train_tokens(self) -> int:
+        """Of the training text, each `</s>` one of them."""
+        return int(self.train_counts.sum() - self.train_counts[START])
 
     def scores_of(self, data: str | Path, split: str) -> Scores:
         """What the model makes of a split of a corpus directory.

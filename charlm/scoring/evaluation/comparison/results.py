@@ -11,9 +11,9 @@ from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.evaluate_options import State
-from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import share
 from charlm.text.perplexity.perplexity import Counts, Perplexity
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,8 @@ class Pair:
 class Group:
     """Models with the same words, and the n-gram model in these words."""
 
-    n_words: int
-    vocabulary_sha256: str
-    normalisation: Normalisation
+    inventory: Inventory
+    n_train_tokens: int  # each </s> counted
     counts: Counts  # of the text
     fallback_orders: tuple[int, ...]  # of n-grams that took fixed discounts
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
@@ -87,9 +86,14 @@ class Group:
     bands: tuple[Band, ...]  # in the first state
     notes: tuple[str, ...]
 
+    @property
+    def n_words(self) -> int:
+        """Of the vocabulary."""
+        return self.inventory.n_words
+
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
-        counts = self.counts
+        counts, inventory = self.counts, self.inventory
         names = [system.name for system in self.systems]
         bands = [
             {
@@ -102,8 +106,11 @@ class Group:
         ]
         return {
             "n_words_of_vocabulary": self.n_words,
-            "vocabulary_sha256": self.vocabulary_sha256,
-            "normalisation": self.normalisation.to_dict(),
+            "n_characters_of_vocabulary": inventory.n_characters_as_published,
+            "n_morphs_of_vocabulary": inventory.n_morphs,
+            "n_train_tokens": self.n_train_tokens,
+            "vocabulary_sha256": inventory.sha256,
+            "normalisation": inventory.normalisation.to_dict(),
             **asdict(counts),
             "n_tokens": counts.n_tokens,
             "oov_share": share(counts.n_oov, counts.n_words),

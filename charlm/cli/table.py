@@ -1,0 +1,157 @@
+"""`charlm table`: one table across data sets, of what `charlm compare-kn --json` found on each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from charlm.cli import output
+from charlm.cli.command import command
+from charlm.options import Opt
+from charlm.scoring.evaluation.comparison.table_options import TableOptions
+
+if TYPE_CHECKING:
+    from charlm.scoring.evaluation.comparison.across import Cell, Column, Table
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableCommand(TableOptions):
+    """The options, and how the table is laid out."""
+
+    format: Annotated[
+        Literal["text", "tsv", "markdown"],
+        Opt("Layout: for the eye, for a spreadsheet, or for a page."),
+    ] = "text"
+
+
+@command(TableCommand)
+def table(options: TableCommand, *, as_json: bool) -> None:
+    """Print one table across data sets: models in rows, sets in columns.
+
+    Each FILE is what `charlm compare-kn --json` printed for one set. The table has the sizes as Kim
+    et al. count them, perplexities, and by how many per cent a model is above (+) or below (-) the
+    Kneser-Ney model of the highest order, with the 95 % interval of the difference. Perplexities do
+    not compare across data sets.
+
+    \b
+    charlm compare-kn --data cs --model exp/cs --json > cs.json
+    charlm table cs.json de.json --format markdown
+    """
+    from charlm.scoring.evaluation.comparison.across import table as across
+
+    result = across(options)
+    if as_json:
+        output.write_json(result.to_dict())
+    elif options.format == "text":
+        _print_text(result)
+    else:
+        layout = _tsv_lines if options.format == "tsv" else _markdown_lines
+        output.write("\n".join(layout(result)))
+
+
+def _print_text(found: "Table") -> None:
+    header = ["", *(column.name for column in found.columns)]
+    rows = [[name, *cells] for name, cells in _sizes(found)]
+    rows += [[name, *(_ppl(cell) for cell in cells)] for name, cells in _rows(found)]
+    output.table(rows, header=header)
+    compared = [row for row in _percents(found) if set(row[1:]) != {NOTHING}]
+    if compared:
+        output.write(f"\nper cent of {_baselines(found)}, with the 95 % interval of the difference")
+        output.table(compared, header=header)
+    output.write(
+        f"\nppl of the test text, state {found.state}; V words, C characters and M morphs of the "
+        "vocabulary, T tokens of train"
+    )
+    for column in found.columns:
+        for name, cell in column.cells.items():
+            if cell.signature:
+                output.write(f"signature of {name} on {column.name}: {cell.signature}")
+
+
+def _sizes(found: "Table") -> Iterator[tuple[str, list[str]]]:
+    """The rows above the models'."""
+    columns = found.columns
+    yield "V", [str(column.n_words) for column in columns]
+    yield "C", [_number(column.n_characters) for column in columns]
+    yield "M", [_number(column.n_morphs) for column in columns]
+    yield "T", [_number(column.n_train_tokens) for column in columns]
+    yield "tokens", [str(column.n_tokens) for column in columns]
+
+
+def _rows(found: "Table") -> Iterator[tuple[str, list["Cell | None"]]]:
+    for name in found.systems:
+        yield name, [column.cells.get(name) for column in found.columns]
+
+
+def _percents(found: "Table") -> list[list[str]]:
+    return [[name, *(_percent(cell) for cell in cells)] for name, cells in _rows(found)]
+
+
+def _ppl(cell: "Cell | None") -> str:
+    from charlm.run.history import shown_ppl
+
+    return NOTHING if cell is None else shown_ppl(cell.ppl)
+
+
+def _percent(cell: "Cell | None") -> str:
+    """`-23.6[-26.4,-20.7]`: one field for awk."""
+    if cell is None or cell.percent is None:
+        return NOTHING
+    ends = "" if cell.low is None else f"[{cell.low:+.1f},{cell.high:+.1f}]"
+    return f"{cell.percent:+.1f}{ends}"
+
+
+def _number(value: int | None) -> str:
+    return NOTHING if value is None else str(value)
+
+
+def _baselines(found: "Table") -> str:
+    return ", ".join(dict.fromkeys(column.baseline for column in found.columns))
+
+
+def _tsv_lines(found: "Table") -> Iterator[str]:
+    yield _tabbed(["model", *(name for column in found.columns for name in _tsv_header(column))])
+    for name, sizes in _sizes(found):
+        yield _tabbed([name, *(cell for size in sizes for cell in (size, "", "", ""))])
+    for name, cells in _rows(found):
+        yield _tabbed([name, *(each for cell in cells for each in _tsv_cells(cell))])
+
+
+def _tabbed(cells: Sequence[str]) -> str:
+    return "\t".join(output.escape(cell) for cell in cells)
+
+
+def _tsv_header(column: "Column") -> list[str]:
+    return [column.name, *(f"{column.name}:{what}" for what in ("percent", "from", "to"))]
+
+
+def _tsv_cells(cell: "Cell | None") -> list[str]:
+    numbers = [None] * 4 if cell is None else [cell.ppl, cell.percent, cell.low, cell.high]
+    return ["" if number is None else f"{number:.6g}" for number in numbers]
+
+
+def _markdown_lines(found: "Table") -> Iterator[str]:
+    names = [column.name for column in found.columns]
+    yield _barred(["", *names])
+    yield "|---" * (len(names) + 1) + "|"
+    for name, sizes in _sizes(found):
+        yield _barred([name, *sizes])
+    for name, cells in _rows(found):
+        yield _barred([name, *map(_markdown_cell, cells)])
+    yield ""
+    yield (
+        f"Test perplexity, state {found.state}; in brackets per cent of {_baselines(found)}, with "
+        "the 95 % interval of the difference."
+    )
+
+
+def _barred(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(output.escape(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _markdown_cell(cell: "Cell | None") -> str:
+    if cell is None or cell.percent is None:
+        return _ppl(cell)
+    ends = "" if cell.low is None else f"; {cell.low:+.1f} to {cell.high:+.1f}"
+    return f"{_ppl(cell)} ({cell.percent:+.1f} %{ends})".replace("-", "−")

@@ -1,0 +1,180 @@
+"""One table across data sets, of what `charlm compare-kn --json` found on each.
+
+A column is a training text and a test text in one vocabulary: what was compared in several calls
+(an order of Kneser–Ney each, say) stands together only where all three are the same.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from charlm.errors import DataError
+from charlm.options import keywords, several
+from charlm.scoring.evaluation.comparison.table_options import TableOptions
+from charlm.text.io.files import read_json
+
+TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
+BASELINE = re.compile(r"KN-(\d+)")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on a data set."""
+
+    ppl: float | None  # None: larger than any number
+    percent: float | None  # of Kneser–Ney's perplexity, more (+) or less (-); None of itself
+    low: float | None  # the 95 % interval of the difference, in the same per cent
+    high: float | None
+    signature: str | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A data set: its sizes as Kim et al. count them, and each model's figures."""
+
+    name: str
+    baseline: str  # the Kneser–Ney model of the highest order
+    n_words: int  # V
+    n_characters: int | None  # C; None where the file is of an older charlm
+    n_morphs: int | None  # M; None where words are not segmented
+    n_train_tokens: int | None
+    n_tokens: int  # of the text measured
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows are models, columns data sets."""
+
+    state: str
+    columns: tuple[Column, ...]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The rows: Kneser–Ney by its order, then models as they come, a mixture behind its own."""
+        names = list(dict.fromkeys(name for column in self.columns for name in column.cells))
+        return tuple(sorted(names, key=lambda name: _order(name) or 10))
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {"state": self.state, "columns": [asdict(column) for column in self.columns]}
+
+
+@dataclass
+class _Found:
+    """What the files say of one data set."""
+
+    file: str
+    path: Path
+    group: dict[str, Any]
+    systems: dict[str, dict[str, Any]] = field(default_factory=dict)
+    differences: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+
+@keywords(TableOptions)
+def table(options: TableOptions) -> Table:
+    """The table of the files' comparisons, data sets in the order in which they come.
+
+    Raises:
+        DataError: a file that compare-kn did not write, or of several vocabularies; two
+            vocabularies of one data set; a model twice with different figures, or no such state.
+    """
+    by_texts: dict[object, _Found] = {}
+    for file in several(options.files):
+        for key, found in _comparisons(str(file), options.state):
+            known = by_texts.setdefault(key, found)
+            _join(known, found, state=options.state)
+    all_found = list(by_texts.values())
+    names = _names([found.path for found in all_found])
+    columns = [
+        _column(name, found, state=options.state)
+        for name, found in zip(names, all_found, strict=True)
+    ]
+    return Table(options.state, tuple(columns))
+
+
+def _comparisons(file: str, state: str) -> Iterator[tuple[object, _Found]]:
+    """The comparison in a file, with what tells its texts."""
+    value = read_json(file)
+    try:
+        path, groups = Path(value["data"]), value["groups"]
+        group = groups[0]
+        systems = {system["name"]: system[state] for system in group["systems"]}
+        pairs = {(p["first"], p["second"]): p[state] for p in group["differences"]}
+        texts = tuple(sorted(TEXTS.findall(group["systems"][0][state]["signature"])))
+        _ = group["n_words_of_vocabulary"], group["n_tokens"], group["vocabulary_sha256"]
+    except (KeyError, TypeError, IndexError) as error:
+        raise DataError(
+            f"{file}: not what `charlm compare-kn --json` prints with --state {state} or both "
+            f"(no {error}); make it again"
+        ) from None
+    if len(groups) > 1:
+        raise DataError(
+            f"{file}: {len(groups)} vocabularies; expected one, since perplexities over other "
+            "words never stand in one column; compare the runs of each in a file of its own"
+        )
+    yield texts, _Found(file, path, group, systems, pairs)
+
+
+def _join(known: _Found, found: _Found, *, state: str) -> None:
+    ours, theirs = (each.group["vocabulary_sha256"] for each in (known, found))
+    if ours != theirs:
+        raise DataError(
+            f"{found.file}: vocabulary {theirs[:12]}, and {known.file} has {ours[:12]} for the "
+            "same texts; perplexities over other words never stand in one column; leave one out"
+        )
+    for name, figures in found.systems.items():
+        if known.systems.setdefault(name, figures)["ppl"] != figures["ppl"]:
+            raise DataError(
+                f"{found.file}: {name} has {figures['ppl']} ({state}), and in {known.file} "
+                f"{known.systems[name]['ppl']}; expected a model once a data set; leave one out"
+            )
+    known.differences.update(found.differences)
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """The last folder of each path, and as many before it as it takes to tell them apart."""
+    for n in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        names = ["/".join(path.parts[-n:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path}:{number}" for number, path in enumerate(paths, 1)]
+
+
+def _order(name: str) -> int | None:
+    """Of a Kneser–Ney model; None of another."""
+    match = BASELINE.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def _column(name: str, found: _Found, *, state: str) -> Column:
+    baseline = max(found.systems, key=lambda each: _order(each) or 0)
+    reference = found.systems[baseline]["ppl"]
+    cells = {}
+    for system, figures in found.systems.items():
+        pair = found.differences.get((system, baseline), {})
+        has_percent = system != baseline and reference and figures["ppl"] is not None
+        cells[system] = Cell(
+            ppl=figures["ppl"],
+            percent=100 * (figures["ppl"] / reference - 1) if has_percent else None,
+            low=_share(pair.get("low"), reference),
+            high=_share(pair.get("high"), reference),
+            signature=figures["signature"],
+        )
+    group = found.group
+    return Column(
+        name=name,
+        baseline=baseline,
+        n_words=group["n_words_of_vocabulary"],
+        n_characters=group.get("n_characters_of_vocabulary"),
+        n_morphs=group.get("n_morphs_of_vocabulary"),
+        n_train_tokens=group.get("n_train_tokens"),
+        n_tokens=group["n_tokens"],
+        cells=cells,
+    )
+
+
+def _share(difference: float | None, reference: float | None) -> float | None:
+    return None if difference is None or not reference else 100 * difference / reference

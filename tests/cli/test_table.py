@@ -1,0 +1,90 @@
+"""What `charlm table` prints, whole, in its three layouts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from charlm.cli import app
+
+SIGNATURE = "charlm:0|train:{0}|vocab:0|data:{0}|split:test|state:sentence"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Two comparisons: one with a model, one of an older charlm without."""
+    paths = []
+    for name, ppls, sizes in (
+        ("cs", {"KN-5": 200.0, "char": 150.0}, {"n_characters_of_vocabulary": 46}),
+        ("de|at", {"KN-5": 61.234}, {}),
+    ):
+        signature = SIGNATURE.format(name.encode().hex())
+        systems = [
+            {"name": n, "carried": {"ppl": p, "signature": signature}} for n, p in ppls.items()
+        ]
+        interval = {"low": -60.0, "high": -40.0}
+        pairs = [{"first": n, "second": "KN-5", "carried": interval} for n in list(ppls)[1:]]
+        group = {
+            "n_words_of_vocabulary": 1000,
+            "n_tokens": 70,
+            "vocabulary_sha256": "0" * 64,
+            "systems": systems,
+            "differences": pairs,
+            **sizes,
+        }
+        paths.append(tmp_path / f"{len(paths)}.json")
+        paths[-1].write_text(json.dumps({"data": f"sets/{name}", "groups": [group]}))
+    return list(map(str, paths))
+
+
+def printed(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["table", *arguments])
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+def test_the_table_for_the_eye(files: list[str]) -> None:
+    assert printed(*files) == (
+        "            cs  de|at\n"
+        "V         1000   1000\n"
+        "C           46      -\n"
+        "M            -      -\n"
+        "T            -      -\n"
+        "tokens      70     70\n"
+        "KN-5    200.00  61.23\n"
+        "char    150.00      -\n"
+        "\n"
+        "per cent of KN-5, with the 95 % interval of the difference\n"
+        "      cs                  de|at\n"
+        "char  -25.0[-30.0,-20.0]      -\n"
+        "\n"
+        "ppl of the test text, state carried; V words, C characters and M morphs of the "
+        "vocabulary, T tokens of train\n"
+        "signature of KN-5 on cs: charlm:0|train:6373|vocab:0|data:6373|split:test|state:sentence\n"
+        "signature of char on cs: charlm:0|train:6373|vocab:0|data:6373|split:test|state:sentence\n"
+        "signature of KN-5 on de|at: charlm:0|train:64657c6174|vocab:0|data:64657c6174|split:test|"
+        "state:sentence\n"
+    )
+
+
+def test_the_table_for_a_page(files: list[str]) -> None:
+    lines = printed(*files, "--format", "markdown").splitlines()
+    assert lines[:3] == ["|  | cs | de\\|at |", "|---|---|---|", "| V | 1000 | 1000 |"]
+    assert lines[7:9] == [
+        "| KN-5 | 200.00 | 61.23 |",
+        "| char | 150.00 (−25.0 %; −30.0 to −20.0) | - |",
+    ]
+
+
+def test_the_table_for_a_spreadsheet(files: list[str]) -> None:
+    rows = [line.split("\t") for line in printed(*files, "--format", "tsv").splitlines()]
+    assert {len(row) for row in rows} == {9}
+    assert rows[0][:5] == ["model", "cs", "cs:percent", "cs:from", "cs:to"]
+    assert rows[-1] == ["char", "150", "-25", "-30", "-20", "", "", "", ""]
+
+
+def test_the_table_for_a_program(files: list[str]) -> None:
+    value = json.loads(printed(*files, "--json"))
+    assert [column["name"] for column in value["columns"]] == ["cs", "de|at"]
+    assert value["columns"][0]["cells"]["char"]["percent"] == -25

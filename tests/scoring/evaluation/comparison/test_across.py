@@ -1,0 +1,144 @@
+"""One table of several comparisons: what stands together, what does not, and per cent by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.scoring.evaluation.comparison.across import Cell, table
+from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
+
+SIGNED = "charlm:0|lm:kn5|train:{train}|vocab:0|data:{data}|split:test|state:sentence"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    """Writes what compare-kn would of a data set: ppls by system, differences from the first."""
+
+    def write_one(
+        name: str, ppls: dict[str, float | None], *, data: str = "", words: str = "0", **group: Any
+    ) -> Path:
+        data = data or name
+        baseline = next(iter(ppls))
+        signature = SIGNED.format(train=data.encode().hex(), data=data.encode().hex())
+        both = ("carried", "sentence")
+        content = {
+            "n_words_of_vocabulary": 10,
+            "n_tokens": 7,
+            "vocabulary_sha256": words * 64,
+            "systems": [
+                {"name": n, **{s: {"ppl": p, "signature": signature} for s in both}}
+                for n, p in ppls.items()
+            ],
+            "differences": [
+                {
+                    "first": n,
+                    "second": baseline,
+                    **{s: {"ppl": 0.0, "low": -30.0, "high": -10.0} for s in both},
+                }
+                for n in list(ppls)[1:]
+            ],
+            **group,
+        }
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"data": f"sets/{data}", "groups": [content]}))
+        return path
+
+    return write_one
+
+
+def test_a_model_is_held_against_kneser_ney_in_per_cent_with_its_interval(write: Any) -> None:
+    found = table([write("cs", {"KN-5": 100.0, "char": 80.0}), write("de", {"KN-5": 50.0})])
+    assert [column.name for column in found.columns] == ["cs", "de"]
+    cell = found.columns[0].cells["char"]
+    assert (cell.ppl, cell.low, cell.high) == (80.0, -30.0, -10.0)
+    assert cell.percent == pytest.approx(-20)
+    assert found.columns[0].cells["KN-5"].percent is None
+    assert "char" not in found.columns[1].cells
+
+
+def test_orders_of_one_set_that_were_compared_apart_stand_in_one_column(write: Any) -> None:
+    files = [
+        write("models", {"KN-5": 100.0, "char": 80.0}, data="cs"),
+        write("alone", {"KN-4": 110.0}, data="cs"),
+    ]
+    (column,) = table(files).columns
+    assert (column.name, column.baseline) == ("cs", "KN-5")
+    assert column.cells["KN-4"].percent == pytest.approx(10)
+    assert table(files).systems == ("KN-4", "KN-5", "char")
+
+
+def test_sets_of_one_name_are_told_apart_by_their_folders(write: Any) -> None:
+    files = [
+        write("a", {"KN-5": 1.5}, data="bible/en"),
+        write("b", {"KN-5": 2.5}, data="captions/en"),
+    ]
+    assert [column.name for column in table(files).columns] == ["bible/en", "captions/en"]
+
+
+def test_a_run_of_another_vocabulary_does_not_stand_in_the_same_column(write: Any) -> None:
+    files = [
+        write("a", {"KN-5": 9.0}, data="cs", words="1"),
+        write("b", {"KN-5": 8.0}, data="cs", words="2"),
+    ]
+    with pytest.raises(DataError) as caught:
+        table(files)
+    assert str(caught.value) == (
+        f"{files[1]}: vocabulary 222222222222, and {files[0]} has 111111111111 for the same "
+        "texts; perplexities over other words never stand in one column; leave one out"
+    )
+
+
+def test_a_file_of_two_vocabularies_is_refused(write: Any) -> None:
+    path = write("a", {"KN-5": 9.0})
+    value = json.loads(path.read_text())
+    path.write_text(json.dumps({**value, "groups": value["groups"] * 2}))
+    with pytest.raises(DataError) as caught:
+        table(path)
+    assert str(caught.value) == (
+        f"{path}: 2 vocabularies; expected one, since perplexities over other words never stand "
+        "in one column; compare the runs of each in a file of its own"
+    )
+
+
+def test_two_models_of_one_name_are_refused(write: Any) -> None:
+    files = [
+        write("a", {"KN-5": 9.0, "char": 8.0}, data="cs"),
+        write("b", {"KN-5": 9.0, "char": 7.0}, data="cs"),
+    ]
+    with pytest.raises(DataError) as caught:
+        table(files)
+    assert str(caught.value) == (
+        f"{files[1]}: char has 7.0 (carried), and in {files[0]} 8.0; expected a model once a data "
+        "set; leave one out"
+    )
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"data": "a", "groups": []}', '{"data": 1}'])
+def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"a\.json: not what `charlm compare-kn --json` prints"):
+        table(path)
+
+
+def test_a_perplexity_beyond_measure_has_no_per_cent(write: Any) -> None:
+    (column,) = table(write("cs", {"KN-5": 9.0, "char": None}), state="sentence").columns
+    assert (column.cells["char"].ppl, column.cells["char"].percent) == (None, None)
+
+
+def test_what_compare_kn_writes_is_read_with_the_sizes(tmp_path: Path) -> None:
+    corpus = tmp_path / "set"
+    corpus.mkdir()
+    for split, text in (("train", "a a b <unk>\nab b\n"), ("test", "a b\n")):
+        (corpus / f"{split}.txt").write_text(text)
+    for order in (1, 2):
+        found = compare_kn(corpus, order=order, samples=100)
+        (tmp_path / f"{order}.json").write_text(json.dumps(found.to_dict()))
+    (column,) = table([tmp_path / "1.json", tmp_path / "2.json"]).columns
+    assert isinstance(column.cells["KN-1"], Cell)
+    # Words a, b, ab, </s>, <unk>; letters a and b, seen twice, and five marks; 6 words, 2 ends.
+    assert (column.n_words, column.n_characters, column.n_morphs) == (5, 7, None)
+    assert (column.n_train_tokens, column.n_tokens, column.baseline) == (8, 3, "KN-2")

@@ -52,7 +52,7 @@ TRAIN = [
     ("--data made", "made/corpus.json: not what `charlm prep` writes; expected an object"),
     (
         "--data corpus --arch char-huge",
-        "unknown preset 'char-huge'; expected one of char-small, char-large, word-small, …",
+        "unknown preset 'char-huge'; did you mean char-large? `charlm train --list` shows all",
     ),
     (
         "--data corpus --set encoder.dmi=3",
@@ -154,7 +154,7 @@ VOCAB = [
 PREP = [
     ("no.txt", "no.txt: no such file; expected a text"),
     ("corpus", "corpus: is a folder; expected a file"),
-    ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
+    ("binary/train.txt", f"binary/train.txt:1: {BINARY}; --invalid replace or drop cleans it"),
     ("utf/train.txt", f"{NO_UTF_8} {SAY} let --invalid replace or drop clean it"),
     ("broken.gz", f"broken.gz: {GZIP}"),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.cli.oddity_table import write_oddities
 from charlm.text.corpus.prep_options import PrepOptions
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 def prep(options: PrepOptions, *, as_json: bool) -> None:
     """Make a corpus directory of raw text: train.txt, valid.txt, test.txt and corpus.json.
 
-    Prints what each split holds, and what became of every line that was read.
+    Prints what each split holds, what became of every line that was read, and what is odd about
+    the words. It never overwrites: a folder that holds a corpus already is an error.
 
     \b
     charlm prep news.txt.gz --out corpus --lower --tokenise simple --numbers
@@ -43,5 +45,14 @@ def _print(result: "PrepResult") -> None:
         fates.append(("mended", result.replaced))
     output.write("")
     output.table(fates, header=("lines", "number"))
+    if result.unwanted:
+        output.write("")
+        output.table(
+            [(f"{kind}s", n) for kind, n in result.unwanted.items()],
+            header=("taken out", "number"),
+        )
+    if result.oddities:
+        output.write("")
+        write_oddities(result.oddities)
     if result.stopped_after_tokens is not None:
         output.say(f"stopped after {result.stopped_after_tokens} tokens; the rest was not read")

@@ -3,21 +3,43 @@
 C stands three times in what it prints, since the papers count markers and ours has one more.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.cli.oddity_table import visible, write_oddities
+from charlm.options import Opt
 from charlm.text.vocabulary.vocab_options import VocabOptions
 
 if TYPE_CHECKING:
+    from charlm.nbest.unknown_words import UnknownWords
     from charlm.text.vocabulary.build_vocabulary import VocabularyResult
 
 ONLY_MARKS = 2  # </s> and <unk>
 NO_WORD = "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all"
 
 
-@command(VocabOptions)
-def vocab(options: VocabOptions, *, as_json: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class VocabCommand(VocabOptions):
+    """A vocabulary, and texts that it is held against."""
+
+    against: Annotated[
+        Sequence[str | Path],
+        Opt(
+            "Text, list of hypotheses or references whose unknown words are explained: which rule "
+            "(case, Unicode form, apostrophes, hyphens, numbers …) would make them known; may be "
+            "repeated.",
+            metavar="TEXT",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+
+
+@command(VocabCommand)
+def vocab(options: VocabCommand, *, as_json: bool) -> None:
     """Count the words and characters of a corpus directory, and write them as a vocabulary.
 
     Prints V, C and T as Kim et al. count them, what is out of vocabulary in each split that
@@ -25,16 +47,54 @@ def vocab(options: VocabOptions, *, as_json: bool) -> None:
 
     \b
     charlm vocab --data corpus --out vocab.json
+    charlm vocab --data corpus --against hyps.txt --against refs.txt
     """
+    from charlm.nbest.unknown_words import unknown_words
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
     result = build(options)
     if result.n_words == ONLY_MARKS:
         output.say(NO_WORD)
+    checked = unknown_words(result.inventory, options.against) if options.against else None
     if as_json:
-        output.write_json(result.to_dict())
+        against = {"against": checked.to_dict()} if checked else {}
+        output.write_json(result.to_dict() | against)
+    elif checked:
+        _print_unknown(checked)
     else:
         _print(result)
+
+
+def _print_unknown(found: "UnknownWords") -> None:
+    shown = f"{found.n_unknown / found.n_tokens:.2%}" if found.n_tokens else "0%"
+    output.write(
+        f"{found.n_unknown} of {found.n_tokens} words are unknown ({shown}), "
+        f"{found.n_unknown_types} types"
+    )
+    if found.remedies:
+        output.write("")
+        output.table(
+            [
+                (
+                    f"{each.rule}{'*' if each.is_advised else ''}",
+                    each.n_tokens,
+                    f"{each.share:.1%}",
+                    each.n_types,
+                    ", ".join(f"{visible(a)} > {visible(b)}" for a, b in each.examples),
+                )
+                for each in found.remedies
+            ],
+            header=("rule", "known by it", "share", "types", "as"),
+        )
+    for each in found.remedies:
+        if each.is_advised:
+            output.write(f"* {each.rule}: {each.advice}")
+    if found.unexplained:
+        words = ", ".join(f"{visible(word)} ({n})" for word, n in found.unexplained)
+        output.write(f"\nno rule helps: {words}")
+    if found.oddities:
+        output.write("")
+        write_oddities(found.oddities)
 
 
 def _print(result: "VocabularyResult") -> None:

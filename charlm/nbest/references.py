@@ -139,7 +139,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     best = max(hits, key=lambda form: hits[form])
     if 2 * hits[best] >= min(len(full), len(known)):
         return best
-    if len(lines) == len(ids) and not _look_keyed([text for _, text in full]):
+    if len(lines) == len(ids) and not look_keyed([text for _, text in full]):
         return "plain"
     raise DataError(
         f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
@@ -147,7 +147,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     )
 
 
-def _look_keyed(texts: Sequence[str]) -> bool:
+def look_keyed(texts: Sequence[str]) -> bool:
     """Whether lines look as if they began, or ended, with ids: all have one, all different."""
     if all("\t" in text for text in texts) or all(_keyed("trn", text)[0] for text in texts):
         return True

@@ -37,7 +37,7 @@ FUNCTIONS = {
     "sample": "sample",
     "export": "export",
 }
-PRESENTATION = {"json", "debug", "format", "list"}
+PRESENTATION = {"json", "debug", "format", "list", "against"}
 RENAMED = {
     "set": "overrides",
     "analogy": "expression",

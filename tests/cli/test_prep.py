@@ -46,9 +46,24 @@ def test_prep_prints_what_each_split_holds_and_what_became_of_the_lines(raw: Pat
 
 def test_prep_tells_of_lines_that_were_mended_and_of_an_early_end(raw: Path) -> None:
     mended = runner.invoke(app, ["prep", str(raw), "--out", "c", "--invalid", "replace"])
-    assert mended.stdout.endswith("kept        11\nmended       1\n")
+    assert "kept        11\nmended       1\n" in mended.stdout
     cut = runner.invoke(app, ["prep", str(raw), "--out", "d", "--max-tokens", "10"])
     assert cut.stderr == "stopped after 12 tokens; the rest was not read\n"
+
+
+def test_prep_tells_what_it_took_out_and_what_is_odd_about_the_words(raw: Path) -> None:
+    raw.write_text("co\xadop \x0bnews\ndon't isn't it's he's we're I'm\nl\u2019eau\nсoм\n")
+    result = runner.invoke(app, ["prep", str(raw), "--out", "c", "--invalid", "replace"])
+    assert result.stdout.endswith(
+        "\n"
+        "taken out           number\n"
+        "soft hyphens             1\n"
+        "control characters       1\n"
+        "\n"
+        "odd                     words  as\n"
+        "apostrophe \u2019                1  l\u2019eau\n"
+        "letters of two scripts      1  сoм\n"
+    )
 
 
 def test_prep_as_json_prints_what_corpus_json_holds(raw: Path) -> None:
@@ -97,7 +112,11 @@ def test_the_example_in_the_help_runs(raw: Path) -> None:
         ),
         ("prep missing.txt --out c", "missing.txt: no such file; expected a text"),
         ("prep empty --out c", "empty: holds no lines; expected text, one sentence a line"),
-        ("prep binary --out c", "binary:1: found a NUL byte; expected text, not a binary file"),
+        (
+            "prep binary --out c",
+            "binary:1: found a NUL byte; expected text, not a binary file; "
+            "--invalid replace or drop cleans it",
+        ),
         (
             "prep --out c",
             "prep: found neither raw files nor a corpus; expected one of them; name FILE or "

@@ -105,9 +105,30 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
 
 
 def test_the_example_in_the_help_runs(corpus: Path) -> None:
-    (example,) = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
-    assert run(*shlex.split(example)).exit_code == 0
+    examples = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
+    assert len(examples) == 2
+    for name in ("hyps.txt", "refs.txt"):
+        Path(name).write_text("a b c\n")
+    for example in examples:
+        assert run(*shlex.split(example)).exit_code == 0
     assert Path("vocab.json").is_file()
+
+
+def test_texts_held_against_a_vocabulary_get_a_rule_for_their_unknown_words() -> None:
+    Path("hyps.txt").write_text("CCCC Ee Bbbbb a b zzz zzz\n")
+    printed = run("--data", "corpus", "--against", "hyps.txt")
+    assert printed.stdout == (
+        "5 of 7 words are unknown (71.43%), 4 types\n"
+        "\n"
+        "rule   known by it  share  types  as\n"
+        "case*            3  60.0%      3  CCCC > cccc, Ee > ee, Bbbbb > bbbbb\n"
+        "* case: prep --lower, for both texts\n"
+        "\n"
+        "no rule helps: zzz (2)\n"
+    )
+    found = json.loads(run("--data", "corpus", "--against", "hyps.txt", "--json").stdout)
+    assert found["n_words"] == 15
+    assert found["against"]["remedies"][0]["examples"][0] == ["CCCC", "cccc"]
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,7 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
     [
         (
             {"arch": "char-huge"},
-            "unknown preset 'char-huge'; expected one of char-small, char-large, word-small, "
-            "word-large",
+            "unknown preset 'char-huge'; did you mean char-large? `charlm train --list` shows all",
         ),
         (
             {"overrides": ["encoder.dmi=3"]},

@@ -5,6 +5,7 @@ which of them are equal. Lines read = lines kept + lines dropped, whatever happe
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
@@ -13,16 +14,18 @@ from typing import BinaryIO
 from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.oddities import UNWANTED, UNWANTED_KINDS, kind_of, replaced
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import CutLine, LineRules, raw_lines
+from charlm.text.io.lines import NUL_FOUND, CutLine, LineRules, raw_lines
 from charlm.text.io.table_lines import LOOKED_AT, refuse_csv_bytes
 
 EMPTY, TOO_SHORT, TOO_LONG = "empty", "too short", "too long"
 DUPLICATE, INVALID = "duplicate", "invalid encoding"
 MARKED = f"{START_WORD} or {END_WORD} within"  # every command would refuse the corpus for it
-REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID)
+REASONS = (EMPTY, TOO_SHORT, TOO_LONG, DUPLICATE, MARKED, INVALID, *UNWANTED_KINDS)
+LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about them
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,14 @@ class Cleaner:
         self.n_kept = 0
         self.n_words = 0
         self.n_replaced = 0
+        self.unwanted: Counter[str] = Counter()  # characters that were replaced, by kind
+        self.types: Counter[str] = Counter()  # of the first words that are kept
         self._seen = SeenLines() if options.dedup else None
         self._lines = LineRules(
             encoding=options.encoding,
             cuts=options.max_words > 0,
             invalid=options.invalid,
+            takes_nul=True,
             mend="say what it is by --encoding, or let --invalid replace or drop clean it",
             shorten="--max-words N leaves such lines out",
         )
@@ -79,8 +85,9 @@ class Cleaner:
         """Take the lines of a file until its end, or until there are enough tokens.
 
         Raises:
-            DataError: a broken file, CSV, a NUL byte, a line that is not of the encoding and is to
-                be an error, or one longer than any text's where words are not limited.
+            DataError: a broken file, CSV, a line that is not of the encoding or holds what belongs
+                to no word and is to be an error, or one longer than any text's where words are not
+                limited.
         """
         digest = hashlib.sha256()
         name = display_name(path)
@@ -123,7 +130,30 @@ class Cleaner:
                 return
             self.n_replaced += 1
             line = mended
+        if UNWANTED.search(line):
+            without = self._without_unwanted(line, where=where)
+            if without is None:
+                return
+            line = without
         self._take(line)
+
+    def _without_unwanted(self, line: str, *, where: str) -> str | None:
+        """A line without NUL, control characters and soft hyphens; None where it is dropped."""
+        found = UNWANTED.findall(line)
+        kind = kind_of(found[0])
+        if self._options.invalid == "drop":
+            self.drops[kind] += 1
+            return None
+        if self._options.invalid == "error":
+            if "\0" in found:
+                raise DataError(f"{where}: {NUL_FOUND}; --invalid replace or drop cleans it")
+            raise DataError(
+                f"{where}: found a {kind} (U+{ord(found[0]):04X}) at character "
+                f"{line.index(found[0]) + 1}; expected text; --invalid replace takes such "
+                "characters out, drop the lines that hold one"
+            )
+        self.unwanted.update(map(kind_of, found))
+        return replaced(line)
 
     def _take(self, line: str) -> None:
         line = self._normalise(line)
@@ -142,6 +172,8 @@ class Cleaner:
             return
         self.into.write(raw)
         self.n_kept += 1
+        if self.n_words < LOOKED_AT_WORDS:
+            self.types.update(line.split(" "))
         self.n_words += n_words
 
     def _objection(self, n_words: int, raw: bytes) -> str | None:

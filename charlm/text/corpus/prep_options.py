@@ -78,7 +78,11 @@ class PrepOptions:
     ] = False
     invalid: Annotated[
         Literal["error", "replace", "drop"],
-        Opt("What happens to a line that is not valid in the encoding.", "Lines"),
+        Opt(
+            "What happens to a line that is not valid in the encoding, or holds NUL, control "
+            "characters or soft hyphens: replace takes these out and puts U+FFFD for bytes.",
+            "Lines",
+        ),
     ] = "error"
     max_tokens: Annotated[
         int,

@@ -6,6 +6,7 @@ three files appear together and corpus.json last: where it stands, the corpus is
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.text.corpus.cleaning import REASONS, Cleaner, Source, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
+from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.split import (
     SPLITS,
@@ -54,7 +56,8 @@ Json = dict[str, object]
 class PrepResult:
     """What a preparation read, dropped and wrote.
 
-    `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced.
+    `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced, and
+    `unwanted` the characters that were, by kind. `oddities` are not in corpus.json.
     `stopped_after_tokens` is None where all was read.
     """
 
@@ -62,6 +65,8 @@ class PrepResult:
     sources: tuple[Source, ...]
     drops: dict[str, int]
     replaced: int
+    unwanted: dict[str, int]
+    oddities: tuple[Finding, ...]
     stopped_after_tokens: int | None
     counts: dict[str, Counts]
 
@@ -82,6 +87,7 @@ class PrepResult:
             "lines_read": self.n_lines_read,
             "drops": self.drops,
             "replaced": self.replaced,
+            "unwanted": self.unwanted,
             "stopped_after_tokens": self.stopped_after_tokens,
             "counts": {split: n.to_dict() for split, n in counts},
             "sha256": {f"{split}.txt": n.sha256 for split, n in counts},
@@ -109,6 +115,7 @@ def prep(options: PrepOptions) -> PrepResult:
         }
         raw, all_cleaned = cleaned[RAW], cleaned.values()
         blocks = _blocks(cleaned, options, shares=shares)
+        types = sum((each.types for each in all_cleaned), Counter[str]())
         with _whole_corpus(out):
             counts = _write(blocks, out)
             result = PrepResult(
@@ -116,6 +123,8 @@ def prep(options: PrepOptions) -> PrepResult:
                 sources=tuple(source for each in all_cleaned for source in each.sources),
                 drops={why: sum(each.drops[why] for each in all_cleaned) for why in REASONS},
                 replaced=sum(each.n_replaced for each in all_cleaned),
+                unwanted=dict(sum((each.unwanted for each in all_cleaned), Counter())),
+                oddities=tuple(oddities(types.most_common())),
                 stopped_after_tokens=raw.n_words if raw.is_full else None,
                 counts=counts,
             )

@@ -22,6 +22,7 @@ BOM = b"\xef\xbb\xbf"
 ASCII = bytes(range(128))
 CONVERT = "convert the file"
 SAY_ENCODING = "say what it is by --encoding, or convert the file"  # where there is the option
+NUL_FOUND = "found a NUL byte; expected text, not a binary file"
 MIB = 1 << 20
 LONGEST = 64 * MIB
 PASSED_OVER = 1 << 16  # bytes at a time, of a line that nobody wants
@@ -35,6 +36,7 @@ class LineRules:
     longest: int = LONGEST  # bytes, the end of the line not counted
     cuts: bool = False  # a longer one is no error: its beginning is given, as a `CutLine`
     invalid: Invalid = "error"  # what becomes of a line that is not of the encoding
+    takes_nul: bool = False  # who reads them knows what to do about a NUL byte
     mend: str = CONVERT  # advice for a line that is not of the encoding
     shorten: str = ""  # and for one that is too long
 
@@ -149,7 +151,7 @@ def raw_lines(
     """Line numbers from `first`, and lines still in bytes, without LF (or CRLF) and leading BOM.
 
     Raises:
-        DataError: a NUL byte, or a line too long.
+        DataError: a NUL byte, unless the rules take it, or a line too long.
     """
     lines = iter(partial(file.readline, rules.longest + 1), b"")
     for number, raw in enumerate(lines, first):
@@ -165,8 +167,8 @@ def raw_lines(
             if not line:  # nothing but a BOM: as empty as a file without one
                 return
         line = line.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\0" in line:
-            raise DataError(f"{name}:{number}: found a NUL byte; expected text, not a binary file")
+        if b"\0" in line and not rules.takes_nul:
+            raise DataError(f"{name}:{number}: {NUL_FOUND}")
         yield number, line
 
 

@@ -49,6 +49,9 @@ def test_every_line_read_is_kept_or_counted_by_the_reason_it_was_dropped_for(
         "duplicate": 3,  # "a b" again, "A  b" and "x\ty" after normalisation
         "<s> or </s> within": 0,
         "invalid encoding": 2,
+        "NUL byte": 0,
+        "control character": 0,
+        "soft hyphen": 0,
     }
     assert lines(tmp_path / "c") == ["a b", "x y", "u v w"]
     assert result.n_lines_read == 12 == sum(result.drops.values()) + 3
@@ -155,7 +158,41 @@ def test_a_line_of_70_mb_is_too_long_for_any_limit_of_words(tmp_path: Path) -> N
     )
 
 
-def test_a_nul_byte_is_an_error_whatever_is_asked(tmp_path: Path) -> None:
-    (tmp_path / "raw").write_bytes(b"a\nb\0\n")
-    with pytest.raises(DataError, match=r"raw:2: found a NUL byte; expected text"):
-        prep(tmp_path / "raw", out=tmp_path / "c", invalid="drop")
+MESSY = b"a\nb\0c\nd\xc2\xade f\xc2\xad\n\x1bg\x0ch\ni\rj\nk\r\n"
+
+
+def test_what_belongs_to_no_word_is_taken_out_and_counted_by_kind(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(MESSY)
+    result = prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", invalid="replace")
+    assert lines(tmp_path / "c") == ["a", "b c", "de f", "g h", "i j", "k"]
+    assert result.unwanted == {"NUL byte": 1, "soft hyphen": 2, "control character": 3}
+    assert result.to_dict()["unwanted"] == result.unwanted
+
+
+def test_lines_with_what_belongs_to_no_word_are_dropped_by_kind(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(MESSY + b"l\nm\n")
+    result = prep(tmp_path / "raw", out=tmp_path / "c", split="1,1,1", invalid="drop")
+    assert lines(tmp_path / "c") == ["a", "k", "l", "m"]
+    assert {why: n for why, n in result.drops.items() if n} == {
+        "NUL byte": 1,
+        "soft hyphen": 1,
+        "control character": 2,
+    }
+    assert not result.unwanted
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"b\0", "found a NUL byte; expected text, not a binary file; --invalid replace or drop"),
+        (b"be\xc2\xadd", "found a soft hyphen (U+00AD) at character 3; expected text; --invalid"),
+        (b"b\x07", "found a control character (U+0007) at character 2; expected text; --invalid"),
+    ],
+)
+def test_what_belongs_to_no_word_is_an_error_unless_asked_otherwise(
+    tmp_path: Path, line: bytes, message: str
+) -> None:
+    (tmp_path / "raw").write_bytes(b"a\n" + line + b"\n")
+    with pytest.raises(DataError) as caught:
+        prep(tmp_path / "raw", out=tmp_path / "c")
+    assert str(caught.value).startswith(f"{tmp_path / 'raw'}:2: {message}")

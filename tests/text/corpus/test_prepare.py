@@ -78,6 +78,7 @@ def test_corpus_json_says_all_about_the_corpus(raw: Path, tmp_path: Path) -> Non
         "lines_read": 10,
         "drops": dict.fromkeys(REASONS, 0),
         "replaced": 0,
+        "unwanted": {},
         "stopped_after_tokens": None,
         "counts": {
             "train": {"lines": 6, "words": 24, "characters": 84},

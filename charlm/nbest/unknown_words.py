@@ -1,0 +1,245 @@
+"""The vocabulary's doctor: which rule of spelling would make which unknown words known.
+
+A word that a vocabulary lacks for its case, an apostrophe or a number is not rare: the texts went
+through other hands. Each rule is tried alone and then with each other one; the first that leads to
+known words has the word.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from charlm.errors import ConfigError, DataError
+from charlm.nbest.format import Format, Sample, Source
+from charlm.nbest.formats import detect
+from charlm.nbest.formats.rnnlm import RnnlmFormat
+from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.list_lines import opened
+from charlm.nbest.references import look_keyed
+from charlm.text.corpus.normalisation import NUMBER_TOKEN, is_number, simple_tokens
+from charlm.text.corpus.oddities import Finding, oddities, scripts_of
+from charlm.text.corpus.tokens import form_of, is_literal_unk, share
+from charlm.text.io.lines import TEXT, read_lines, split_words
+from charlm.text.vocabulary.vocabulary import Inventory
+
+N_SHOWN = 8
+ENOUGH = 0.05  # of all unknown tokens: of case, numbers and punctuation, less is the language
+ENOUGH_TYPES = 3
+APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
+HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
+UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Letters that look alike, of which one script has crept into a word of another.
+ALIKE = ("АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs")
+TO_LATIN, TO_CYRILLIC = str.maketrans(*ALIKE), str.maketrans(*reversed(ALIKE))
+
+Rule = Callable[[str], Iterator[str]]
+
+
+def _case(word: str) -> Iterator[str]:
+    yield from (word.lower(), word.capitalize(), word.upper())
+
+
+def _composed(word: str) -> Iterator[str]:
+    for form in ("NFC", "NFD", "NFKC"):
+        yield unicodedata.normalize(form, word)
+
+
+def _apostrophes(word: str) -> Iterator[str]:
+    for sign in ("'", "\u2019"):
+        yield APOSTROPHES.sub(sign, word)
+
+
+def _hyphens(word: str) -> Iterator[str]:
+    for sign in ("-", "\u2010", "\u2013"):
+        yield HYPHENS.sub(sign, word)
+
+
+def _compound(word: str) -> Iterator[str]:
+    if HYPHENS.search(word[1:-1]):
+        yield from (HYPHENS.sub("", word), HYPHENS.sub(" ", word))
+
+
+def _number(word: str) -> Iterator[str]:
+    if is_number(word):
+        yield NUMBER_TOKEN
+
+
+def _punctuation(word: str) -> Iterator[str]:
+    yield " ".join(simple_tokens(word))
+
+
+def _unseen(word: str) -> Iterator[str]:
+    yield UNSEEN.sub("", word)
+
+
+def _encoding(word: str) -> Iterator[str]:
+    for wrong in ("cp1252", "latin-1"):
+        try:
+            yield word.encode(wrong).decode()
+        except UnicodeError:
+            continue
+
+
+def _script(word: str) -> Iterator[str]:
+    if len(scripts_of(word)) > 1:
+        yield from (word.translate(TO_LATIN), word.translate(TO_CYRILLIC))
+
+
+# In the order in which they are tried, each with what to do about it.
+RULES: dict[str, tuple[Rule, str]] = {
+    "case": (_case, "prep --lower, for both texts"),
+    "Unicode form": (_composed, "prep --unicode NFC, for both texts"),
+    "apostrophes": (_apostrophes, "one apostrophe in both texts"),
+    "hyphens": (_hyphens, "one hyphen in both texts"),
+    "numbers": (_number, "prep --numbers"),
+    "unseen characters": (_unseen, "prep --invalid replace; take zero-width marks out"),
+    "encoding": (_encoding, "--encoding: it is UTF-8 that was read as something else"),
+    "look-alike letters": (_script, "write each word in one script"),
+    "punctuation": (_punctuation, "prep --tokenise simple"),
+    "compounds": (_compound, ""),
+}
+SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
+SURE |= {"look-alike letters"}  # another character for the same letter is no chance
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What a rule would do: `examples` are (unknown, known), the most frequent first."""
+
+    rule: str
+    advice: str
+    n_tokens: int
+    n_types: int
+    share: float  # of all unknown tokens
+    examples: tuple[tuple[str, str], ...]
+
+    @property
+    def is_advised(self) -> bool:
+        """Whether the texts differ by a habit, and not by a word here and there.
+
+        Compounds are never advised: whether a hyphen parts two words is the language's business.
+        """
+        if self.n_types < ENOUGH_TYPES or not self.advice:
+            return False
+        return self.rule in SURE or self.share >= ENOUGH
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {**vars(self), "is_advised": self.is_advised}
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """What a vocabulary lacks of some texts, and why."""
+
+    n_tokens: int
+    n_unknown: int
+    n_unknown_types: int
+    remedies: tuple[Remedy, ...]
+    unexplained: tuple[tuple[str, int], ...]  # the most frequent that no rule makes known
+    oddities: tuple[Finding, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            **vars(self),
+            "remedies": [each.to_dict() for each in self.remedies],
+            "oddities": [each.to_dict() for each in self.oddities],
+        }
+
+
+def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownWords:
+    """The words of texts, lists and references that a vocabulary lacks, and what they lack.
+
+    Raises:
+        ConfigError, DataError: as what reads lists and texts.
+    """
+    counts: Counter[str] = Counter()
+    for path in paths:
+        for words in _sentences(path):
+            counts.update(split_words(inventory.normalisation(" ".join(words))))
+    known = inventory.word_ids
+    counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
+    unknown = [(word, n) for word, n in counts.most_common() if word not in known]
+    found: dict[str, list[tuple[str, str, int]]] = {}
+    unexplained = []
+    for word, n in unknown:
+        remedy = _remedy(form_of(word), known)
+        if remedy is None:
+            unexplained.append((word, n))
+        else:
+            found.setdefault(remedy[0], []).append((word, remedy[1], n))
+    n_unknown = sum(n for _, n in unknown)
+    remedies = [_remedied(rule, cases, n_unknown=n_unknown) for rule, cases in found.items()]
+    return UnknownWords(
+        n_tokens=counts.total(),
+        n_unknown=n_unknown,
+        n_unknown_types=len(unknown),
+        remedies=tuple(sorted(remedies, key=lambda each: -each.n_tokens)),
+        unexplained=tuple(unexplained[:N_SHOWN]),
+        oddities=tuple(oddities(counts.most_common())),
+    )
+
+
+def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
+    """The word sequences of a text, of a list's hypotheses, or of references less their ids."""
+    with opened(Source(path)) as source:
+        assert source.sample is not None
+        form = _list_format(source.sample)
+        if form is not None:
+            for nbest in form.read(source):
+                yield from (each.words for each in nbest.hypotheses)
+                if nbest.reference is not None:
+                    yield nbest.reference
+            return
+        texts = source.sample.lines
+    skips_id = look_keyed([text for text in texts if text.strip(" \t")])
+    for _, text in read_lines(path, rules=TEXT):
+        yield split_words(text)[skips_id:]
+
+
+def _list_format(sample: Sample) -> Format | None:
+    """The format of a list; None for what is text, or references with an id before each."""
+    try:
+        form = detect(sample)
+    except (ConfigError, DataError):
+        if sample.names or not any(text.strip(" \t") for text in sample.lines):
+            raise
+        return None
+    return None if isinstance(form, TextFormat | RnnlmFormat) else form
+
+
+def _remedy(word: str, known: Container[str]) -> tuple[str, str] | None:
+    for names in (*((name,) for name in RULES), *combinations(RULES, 2)):
+        for candidate in _candidates(word, names):
+            parts = candidate.split(" ")
+            if candidate != word and all(part in known for part in parts):
+                return " + ".join(names), candidate
+    return None
+
+
+def _candidates(word: str, names: Sequence[str]) -> Iterator[str]:
+    first, *rest = (RULES[name][0] for name in names)
+    for candidate in first(word):
+        if rest and candidate == word:
+            continue
+        for rule in rest:
+            yield from rule(candidate)
+        if not rest:
+            yield candidate
+
+
+def _remedied(rule: str, cases: Sequence[tuple[str, str, int]], *, n_unknown: int) -> Remedy:
+    n_tokens = sum(n for _, _, n in cases)
+    return Remedy(
+        rule=rule,
+        advice="; ".join(filter(None, (RULES[name][1] for name in rule.split(" + ")))),
+        n_tokens=n_tokens,
+        n_types=len(cases),
+        share=share(n_tokens, n_unknown),
+        examples=tuple((word, to) for word, to, _ in cases[:3]),
+    )

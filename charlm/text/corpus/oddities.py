@@ -1,0 +1,127 @@
+"""What is odd about the words of a text: characters, scripts, case, apostrophes and quotes.
+
+Nothing is altered here. NUL, control characters and soft hyphens belong to no word of a model and
+are the business of `prep --invalid`; all else may be meant, so it is counted and shown.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+# TAB separates words, LF lines, and CR may stand at a line's end. The soft hyphen shows nothing
+# until a line is broken there.
+UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad]|\r(?!\r*$)")
+NUL, CONTROL, SOFT_HYPHEN = "NUL byte", "control character", "soft hyphen"
+UNWANTED_KINDS = (NUL, CONTROL, SOFT_HYPHEN)
+SOFT = "\xad"
+
+# A blank that separates no words here, or what nobody sees.
+UNSEEN = {
+    "no-break or wide space": re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"),
+    "invisible mark": re.compile(
+        "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+    ),
+    "replacement character": re.compile("\ufffd"),
+    "private character": re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]"),
+    # UTF-8 that was read as Windows-1252: é as Ã©, ’ as â€™, й as Ð¹.
+    "UTF-8 read as Latin-1": re.compile(
+        "[\xc2\xc3\xd0\xd1][\x80-\xbf\u2013-\u203a\u20ac\u2122]|\xe2\u20ac|\xef\xbb\xbf"
+    ),
+}
+APOSTROPHE = re.compile(r"(?<=[^\W\d_])(['\u2019\u2018\u02bc\xb4`])(?=[^\W\d_])")
+QUOTES = '"\u201c\u201d\u201e\xab\xbb\u2039\u203a'
+SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "DEVANAGARI")
+MIXED_CASE = re.compile(r"[a-z]+[A-Z]{2,}[a-zA-Z]*|[A-Z][a-z]*[a-z][A-Z]{2,}")
+N_EXAMPLES = 3
+LONG = 6  # letters; shorter ones are names of institutions, mostly
+SELDOM = 0.2  # of all that do the same: below it, a second habit is worth a line
+
+
+def kind_of(character: str) -> str:
+    """Which of the unwanted kinds a character is of."""
+    if character == "\0":
+        return NUL
+    return SOFT_HYPHEN if character == SOFT else CONTROL
+
+
+def replaced(text: str) -> str:
+    """`text` with blanks for control characters and NUL, and without soft hyphens."""
+    return UNWANTED.sub(" ", text.replace(SOFT, ""))
+
+
+@dataclass
+class Finding:
+    """One oddity: how many tokens have it, and which words show it."""
+
+    kind: str
+    n_tokens: int = 0
+    words: list[str] = field(default_factory=list)
+
+    def add(self, word: str, count: int) -> None:
+        """Count a type; the first few are its examples."""
+        self.n_tokens += count
+        if len(self.words) < N_EXAMPLES:
+            self.words.append(word)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {"kind": self.kind, "n_tokens": self.n_tokens, "words": self.words}
+
+
+def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
+    """What is odd about words with their counts, the more frequent of which come first.
+
+    Of two habits that mean the same (apostrophes, capital words), the rarer one is the oddity, and
+    only where it is seldom: a language may have both.
+    """
+    found: dict[str, Finding] = {}
+    apostrophes: dict[str, Finding] = {}
+    quotes: dict[str, Finding] = {}
+
+    def note(table: dict[str, Finding], kind: str, *, word: str, count: int) -> None:
+        table.setdefault(kind, Finding(kind)).add(word, count)
+
+    for word, count in types:
+        for sign in set(QUOTES).intersection(word):
+            note(quotes, "straight" if sign == '"' else "curly", word=word, count=count)
+        for sign in {match[1] for match in APOSTROPHE.finditer(word)}:
+            note(apostrophes, sign, word=word, count=count)
+        if not word.isascii():
+            for kind, pattern in UNSEEN.items():
+                if pattern.search(word):
+                    note(found, kind, word=word, count=count)
+            if len(scripts_of(word)) > 1:
+                note(found, "letters of two scripts", word=word, count=count)
+            if unicodedata.normalize("NFC", word) != word:
+                note(found, "not in NFC", word=word, count=count)
+        if MIXED_CASE.fullmatch(word):
+            note(found, "capitals within a word", word=word, count=count)
+        elif len(word) >= LONG and word.isupper():
+            note(found, "words in capitals", word=word, count=count)
+    found |= _rarer("apostrophe {}", apostrophes)
+    found |= _rarer("{} quotes", quotes)
+    return sorted(found.values(), key=lambda each: (-each.n_tokens, each.kind))
+
+
+def _rarer(kind: str, table: dict[str, Finding]) -> dict[str, Finding]:
+    """Each habit but the commonest, where it is seldom beside that."""
+    ranked = sorted(table.values(), key=lambda each: (-each.n_tokens, each.kind))
+    seldom = [each for each in ranked[1:] if each.n_tokens < SELDOM * ranked[0].n_tokens]
+    return {
+        each.kind: Finding(kind.format(each.kind), each.n_tokens, each.words) for each in seldom
+    }
+
+
+def scripts_of(word: str) -> set[str]:
+    """The alphabets that the letters of a word are of; writing that is no alphabet is none."""
+    return {script for each in word if (script := _script(each))}
+
+
+@lru_cache(1 << 14)
+def _script(character: str) -> str:
+    if not character.isalpha():
+        return ""
+    first = unicodedata.name(character, "").partition(" ")[0]
+    return first if first in SCRIPTS else ""

@@ -1,0 +1,84 @@
+"""Which rule would make which unknown words known, of texts, lists and references."""
+
+from pathlib import Path
+
+import pytest
+
+from charlm.nbest.unknown_words import unknown_words
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+
+WORDS = "the cat don't well-known café N нет , . armor bearer naïve ends"
+
+
+@pytest.fixture
+def inventory() -> Inventory:
+    return inventory_of([WORDS.split()] * 2, normalisation=Normalisation(unicode="none"))
+
+
+def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+    path.write_text(text)
+    return {each.rule: each.examples for each in unknown_words(inventory, [path]).remedies}
+
+
+@pytest.mark.parametrize(
+    ("word", "rule", "known"),
+    [
+        ("The", "case", "the"),
+        ("cafe\u0301", "Unicode form", "café"),
+        ("don\u2019t", "apostrophes", "don't"),
+        ("well\u2010known", "hyphens", "well-known"),
+        ("1,000", "numbers", "N"),
+        ("na\xadïve", "unseen characters", "naïve"),
+        ("cafÃ©", "encoding", "café"),
+        ("нeт", "look-alike letters", "нет"),
+        ("cat,", "punctuation", "cat ,"),
+        ("armor-bearer", "compounds", "armor bearer"),
+        ("Don\u2019t", "case + apostrophes", "don't"),
+    ],
+)
+def test_a_rule_makes_a_word_known(
+    inventory: Inventory, tmp_path: Path, word: str, rule: str, known: str
+) -> None:
+    assert rules(inventory, f"the cat {word}\n", tmp_path / "t") == {rule: ((word, known),)}
+
+
+def test_what_no_rule_makes_known_is_told_with_its_count(
+    inventory: Inventory, tmp_path: Path
+) -> None:
+    (tmp_path / "t").write_text("the zzz zzz yyy <unk>\n")
+    found = unknown_words(inventory, [tmp_path / "t"])
+    assert found.remedies == ()
+    assert found.unexplained == (("zzz", 2), ("yyy", 1))
+    assert (found.n_tokens, found.n_unknown, found.n_unknown_types) == (4, 3, 2)
+
+
+def test_a_rule_is_advised_for_a_habit_and_not_for_chance(
+    inventory: Inventory, tmp_path: Path
+) -> None:
+    (tmp_path / "few").write_text("The Cat\n" + "zzz " * 9)
+    (tmp_path / "many").write_text("The Cat Café\n" + "zzz " * 9)
+    (tmp_path / "split").write_text("armor-ends cat-bearer the-cat\n")
+    advised = [
+        [each.is_advised for each in unknown_words(inventory, [tmp_path / name]).remedies]
+        for name in ("few", "many", "split")
+    ]
+    assert advised == [[False], [True], [False]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "utt1\tthe The\nutt2\tcat Cat\n",  # references
+        "utt1 the The\nutt2 cat Cat\n",
+        "0 ||| the The ||| lm= -1 ||| -1\n0 ||| cat Cat ||| lm= -2 ||| -2\n",  # Moses
+        '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
+        "the The\ncat Cat\n",
+    ],
+)
+def test_lists_and_references_are_read_as_what_they_are(
+    inventory: Inventory, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "t").write_text(text)
+    found = unknown_words(inventory, [tmp_path / "t"])
+    assert (found.n_tokens, found.n_unknown) == (4, 2)

@@ -1,6 +1,8 @@
 """`charlm train`: a corpus directory to a run directory, with a bar while it runs."""
 
 import math
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from charlm.training.train import TrainResult
 
 
+TELLS_EVERY = 60.0  # seconds, where no bar is seen
+
+
 @command(TrainOptions, listing=(preset_list.HELP, preset_list.show_presets))
 def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory, into a run directory.
@@ -31,11 +36,17 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     charlm train --arch char-small --data ptb --epochs 25
     charlm train --list
     """
+    from charlm.training.plan import left_behind
     from charlm.training.train import train as train_model
 
     outlive_closed_pipes()
-    with ProgressBar() as bar, one_voice():
-        result = train_model(replace(options, watcher=bar))
+    try:
+        with ProgressBar() as bar, one_voice():
+            result = train_model(replace(options, watcher=bar))
+    except KeyboardInterrupt:
+        if is_first():
+            output.say(f"note: {left_behind(options)}")
+        raise
     if is_first():
         _tell_if_possible(result, as_json=as_json)
 
@@ -67,11 +78,16 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
 
 
 class ProgressBar:
-    """A progress bar for the steps of an epoch, and a line for each epoch that is done."""
+    """A progress bar for the steps of an epoch, and a line for each epoch that is done.
 
-    def __init__(self) -> None:
+    Without a terminal there is no bar, but a line a minute.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+        self.clock = clock
+        self.told_at = clock()
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -107,12 +123,18 @@ class ProgressBar:
             f"{trainer.device}, {trainer.precision}"
             + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
+        output.say_or_fail("valid ppl with *: the best so far, whose weights are kept")
+        self.told_at = self.clock()
 
     def stepped(self, trainer: "Trainer") -> None:
         """Move the bar on."""
         position = trainer.position
         described = f"epoch {position.epoch + 1}/{trainer.recipe.epochs}"
         speed = f"{position.n_tokens / position.seconds:,.0f}" if position.seconds else "–"
+        if not output.console().is_terminal and self.clock() - self.told_at >= TELLS_EVERY:
+            self.told_at = self.clock()
+            steps = f"step {position.step:,} of {len(trainer.batches):,}"
+            output.say_or_fail(f"{described}, {steps}, {speed} tokens/s")
         if self.task is None:
             self.task = self.progress.add_task(described, total=len(trainer.batches), speed=speed)
         elif self.progress.tasks[0].finished:  # of the epoch before: rich keeps its 0:00:00
@@ -124,6 +146,7 @@ class ProgressBar:
         from charlm.run.history import shown_ppl, total_seconds
 
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan
+        self.told_at = self.clock()
         output.say_or_fail(
             f"epoch {record['epoch']:3d}  train ppl {shown_ppl(record['train_ppl']):>8}  "
             f"valid ppl {shown_ppl(record['valid_ppl']):>8}{'*' if is_best else ' '}  "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from charlm.errors import ConfigError, DataError, TrainingError
 from charlm.presets import preset
 from charlm.run.folder import (
+    LOG,
     MODEL,
     RESUME,
     RUN,
@@ -31,6 +32,7 @@ from charlm.training.train_options import TrainOptions
 if TYPE_CHECKING:
     import torch
 
+LEARNT = (MODEL, RESUME, LOG)  # a run that has none of them may begin again
 DEFAULT_ARCH = "char-small"
 DEFAULT_SEED = 3435  # Kim et al.'s
 
@@ -118,8 +120,20 @@ def _init(init: Path | None, *, folder: Path, stored: RunInfo | None) -> Path | 
     return init or Path(stored.init["run"])
 
 
+def left_behind(options: TrainOptions) -> str:
+    """What an interrupted training leaves, and how to go on."""
+    folder = run_folder(options)
+    if (folder / RESUME).is_file():
+        n_epochs = len((folder / LOG).read_bytes().splitlines()) if (folder / LOG).is_file() else 0
+        epochs = {0: "a part of the first epoch", 1: "1 epoch"}.get(n_epochs, f"{n_epochs} epochs")
+        return f"{folder} holds {epochs}; go on with --resume"
+    if any((folder / name).exists() for name in LEARNT):
+        return f"{folder} is as it was"
+    return f"nothing is learnt yet; the same command begins again in {folder}"
+
+
 def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
-    """The run to go on with; None for a new one.
+    """The run to go on with; None for a new one, or one that has learnt nothing and begins again.
 
     Raises:
         TrainingError: there is one and --resume was not said.
@@ -127,6 +141,8 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
     if not (folder / RUN).exists():
         return None
     if not resume:
+        if not any((folder / name).exists() for name in LEARNT):
+            return None
         raise TrainingError(
             f"{folder}: holds a run already; add --resume to go on, or choose another --out"
         )

@@ -66,7 +66,7 @@ def test_train_prints_where_the_run_is_and_its_best_perplexity(corpus_dir: Path)
 def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_dir: Path) -> None:
     result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
     lines = result.stderr.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     parts = re.fullmatch(
         r"([\d,]+) parameters: encoder ([\d,]+), context ([\d,]+), output ([\d,]+)", lines[0]
     )
@@ -75,13 +75,14 @@ def test_train_says_on_stderr_what_it_will_take_and_what_each_epoch_gave(corpus_
     assert total == sum(each)
     assert each[1] == CONTEXT
     assert re.fullmatch(r"about \d+ s for epochs 1 to 2, \d+\.\d GB of memory; cpu, fp32", lines[1])
-    for number, (line, seconds) in enumerate(zip(lines[2:], logged_seconds(), strict=True), 1):
+    assert lines[2] == "valid ppl with *: the best so far, whose weights are kept"
+    for number, (line, seconds) in enumerate(zip(lines[3:], logged_seconds(), strict=True), 1):
         assert re.fullmatch(
             rf"epoch   {number}  train ppl +\d+\.\d\d  valid ppl +\d+\.\d\d[* ]  rate 1  "
             rf"[\d,]+ tokens/s  {seconds:.0f} s",
             line,
         )
-    assert "*" in lines[2]
+    assert "*" in lines[3]
 
 
 def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
@@ -100,6 +101,48 @@ def test_the_bar_tells_the_time_left_of_every_epoch() -> None:
     assert left == [None, 20.0, 10.0, 0.0] * 3  # a first step alone tells no speed
 
 
+def test_without_a_terminal_a_line_a_minute_tells_where_a_training_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 0.0
+    bar = ProgressBar(clock=lambda: now)
+    for step in range(1, 10):
+        now += 20.0
+        position = Position(epoch=0, step=step, n_tokens=4000 * step, seconds=20.0 * step)
+        recipe = SimpleNamespace(epochs=3)
+        bar.stepped(cast(Any, SimpleNamespace(position=position, recipe=recipe, batches="x" * 50)))
+    assert capsys.readouterr().err.splitlines() == [
+        f"epoch 1/3, step {step} of 50, 200 tokens/s" for step in (3, 6, 9)
+    ]
+
+
+def test_an_interrupt_says_what_is_there_and_how_to_go_on(
+    corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["train", "--data", str(corpus_dir), "--out", "r", *SIZES]
+    in_epoch = 0
+
+    def stepped(_: ProgressBar, trainer: trainer.Trainer) -> None:
+        if trainer.position.epoch == in_epoch:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressBar, "stepped", stepped)
+    first = runner.invoke(app, arguments)
+    assert first.exit_code == 130
+    assert first.stderr.endswith(
+        "note: nothing is learnt yet; the same command begins again in r\ncharlm: interrupted\n"
+    )
+    assert Path("r", "run.json").is_file()
+    in_epoch = 1
+    second = runner.invoke(app, arguments)  # and not "holds a run already"
+    assert second.stderr.endswith(
+        "note: r holds 1 epoch; go on with --resume\ncharlm: interrupted\n"
+    )
+    in_epoch = -1
+    assert runner.invoke(app, arguments).exit_code == 1
+    assert runner.invoke(app, [*arguments, "--resume"]).exit_code == 0
+
+
 def test_the_time_that_is_told_holds_the_validation(
     corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +157,7 @@ def test_the_time_that_is_told_holds_the_validation(
     monkeypatch.setattr(trainer.Trainer, "validate", slow_validation)
     result = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", *SIZES])
     assert result.stdout.startswith("r: finished after 2 epochs, 2 min\n")
-    assert [line.split("  ")[-1] for line in result.stderr.splitlines()[2:]] == ["50 s", "50 s"]
+    assert [line.split("  ")[-1] for line in result.stderr.splitlines()[3:]] == ["50 s", "50 s"]
 
 
 def test_train_as_json_prints_what_the_function_returns(corpus_dir: Path) -> None:

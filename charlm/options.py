@@ -204,7 +204,7 @@ Encoding = Annotated[
         metavar="NAME",
     ),
 ]
-Reading = Annotated[
+StateChoice = Annotated[
     Literal["both", "carried", "sentence"],
     Opt("Text read as one stream (carried), or every sentence on its own."),
 ]

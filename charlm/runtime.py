@@ -170,7 +170,7 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Place:
+class ProcessPlace:
     """Which of several processes this one is."""
 
     rank: int = 0
@@ -185,7 +185,7 @@ class Place:
         return f"cuda:{self.local_rank}" if is_open and self.size > 1 else name
 
 
-def place_of_process() -> Place:
+def place_of_process() -> ProcessPlace:
     """What torchrun, or a process of charlm's, has put into the environment; else alone.
 
     Raises:
@@ -194,7 +194,7 @@ def place_of_process() -> Place:
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     found = [os.environ.get(name) for name in names]
     if found[0] is None or found[1] is None:
-        return Place()
+        return ProcessPlace()
     numbers = [int(text) if text and text.isdecimal() else -1 for text in found]
     rank, size, local_rank = numbers
     if not 0 <= rank < size or local_rank < 0:
@@ -203,4 +203,4 @@ def place_of_process() -> Place:
             f"environment: found {said}; expected a rank below the number of processes, as "
             "torchrun sets them; unset them to use one process"
         )
-    return Place(rank, size, local_rank)
+    return ProcessPlace(rank, size, local_rank)

@@ -18,7 +18,7 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import has_kenlm
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
 from charlm.ngram.load import NgramModel, load_ngram
-from charlm.ngram.source import Plan, estimated, parse_pruning
+from charlm.ngram.source import EstimationPlan, estimated, parse_pruning
 from charlm.options import keywords
 from charlm.text.corpus.sentences import read_sentences, split_path
 
@@ -63,7 +63,7 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
         ConfigError: an order or pruning that makes no model, or no lmplz where one is named.
         DataError: a corpus that is not what was expected.
     """
-    plan = Plan(order=options.order, prune=parse_pruning(options.prune))
+    plan = EstimationPlan(order=options.order, prune=parse_pruning(options.prune))
     program = None if options.lmplz is None else find_lmplz(options.lmplz)
     if options.lmplz is None:
         with suppress(ConfigError):  # none on the PATH: ours is measured alone
@@ -92,12 +92,12 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
         )
 
 
-def _estimate(text: Path, out: Path, *, plan: Plan) -> None:
+def _estimate(text: Path, out: Path, *, plan: EstimationPlan) -> None:
     model, _, _ = estimated(text, plan, for_arpa=True)
     write_arpa(model, out)
 
 
-def _estimate_by_lmplz(text: Path, out: Path, *, plan: Plan, program: Path) -> None:
+def _estimate_by_lmplz(text: Path, out: Path, *, plan: EstimationPlan, program: Path) -> None:
     estimate_with_lmplz(
         read_sentences(text), out, program=program, order=plan.order, prune=plan.prune
     )

@@ -12,7 +12,7 @@ from charlm.cli import output
 from charlm.insight.vectors.nn_options import NnOptions, TapOptions, VectorsOptions, shared
 
 if TYPE_CHECKING:
-    from charlm.insight.vectors.analogies import AnalogyScore, Answers
+    from charlm.insight.vectors.analogies import AnalogyScore, AnswerCounts
     from charlm.insight.vectors.noisy_words import NormalisationScore
     from charlm.insight.vectors.similarity import Similarity
     from charlm.insight.vectors.spelling_distance import SpellingDistance
@@ -68,7 +68,7 @@ def _tell_analogies(results: Sequence["AnalogyScore"]) -> None:
         output.table([_answers(row) for row in (*each.sections, each.total)], header=header)
 
 
-def _answers(row: "Answers") -> list[str | int]:
+def _answers(row: "AnswerCounts") -> list[str | int]:
     spelled = row.n_spelled_right / row.n_spelled if row.n_spelled else None
     known: list[str | int] = [row.n_known, row.n_known_right, _percent(row.accuracy_known)]
     shown = row.section.replace(" ", "-")

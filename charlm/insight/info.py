@@ -14,7 +14,7 @@ from charlm.insight.info_choice import Choice, choice
 from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
 from charlm.options import keywords
-from charlm.run.card import kept
+from charlm.run.card import kept_ppl
 from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
@@ -223,5 +223,5 @@ def _perplexities(
         "precision": "fp32",  # validation is, whatever the training
     }
     # A softmax that was given a temperature is another model than that of the epoch.
-    ppl, _ = kept(loaded.path, ppl=float(best_record(history)["valid_ppl"]))
+    ppl, _ = kept_ppl(loaded.path, ppl=float(best_record(history)["valid_ppl"]))
     return (StoredPerplexity("valid", ppl, joined_signature(told)),)

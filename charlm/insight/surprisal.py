@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import Plan
+from charlm.ngram.source import EstimationPlan
 from charlm.ngram.word_ids import END
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
@@ -93,7 +93,7 @@ def read_text(
     question = CompareKnOptions(data, order=ORDER, split=split, device=device, threads=threads)
     inventory = members[0].inventory
     on_stage(f"{baseline_name(ORDER)}: estimating from {split_path(data, 'train')}")
-    baseline = kneser_ney(data, Plan(ORDER), inventory=inventory)
+    baseline = kneser_ney(data, EstimationPlan(ORDER), inventory=inventory)
     by_member = []
     for member in members:
         scores: dict[State, Scores] = {}

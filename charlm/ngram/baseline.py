@@ -16,10 +16,10 @@ from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.load import Engine as Reader
 from charlm.ngram.load import NgramModel, is_pipe
 from charlm.ngram.ngram_options import NgramOptions
-from charlm.ngram.saving import LMPLZ, Place, place_of
+from charlm.ngram.saving import LMPLZ, ModelFile, model_file
 from charlm.ngram.source import (
+    EstimationPlan,
     ModelInfo,
-    Plan,
     estimated,
     lmplz_estimated,
     loaded,
@@ -90,7 +90,7 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         result = evaluate_ngram(
             model,
             text_in(path, inventory, rules=rules),
-            told=info.told,
+            in_signature=info.in_signature,
             split="" if data is None else part,
             vocabulary=inventory,
             speller=options.speller,
@@ -164,18 +164,18 @@ def _reader(options: NgramOptions) -> Reader:
 def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelInfo]:
     """Load a model; one that is to be written is read by us."""
     reader = _reader(options)
-    place = place_of(options.out, start=options.start, beside=None)
-    if place is None:
+    out = model_file(options.out, start=options.start, beside=None)
+    if out is None:
         return loaded(path, engine=reader, encoding=options.encoding)
     if not is_pipe(path) and is_kenlm_binary(path):
         raise ConfigError(
             f"{path}: KenLM's binary, of which no other file can be made; expected an ARPA file to "
-            f"write {place.path} from"
+            f"write {out.path} from"
         )
     if reader == "kenlm":
         raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
     model, info = loaded_for_arpa(path, encoding=options.encoding)
-    place.keep(model)
+    out.save(model)
     return model, info
 
 
@@ -194,34 +194,36 @@ def _estimated(
     """Estimate a model, by lmplz if it is asked for, and keep it where it is to be kept."""
     program = _lmplz(options)
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
-    plan = Plan(ORDER if options.order is None else options.order, pruning, vocabulary, rules)
-    place = place_of(options.out, start=options.start, beside=program)
+    plan = EstimationPlan(
+        ORDER if options.order is None else options.order, pruning, vocabulary, rules
+    )
+    out = model_file(options.out, start=options.start, beside=program)
     text = options.train
     if text is None:
         text = split_path(options.data or "", "train")
     if program is not None:
-        return _estimated_by_lmplz(text, plan, place=place, program=program)
-    model, info, _ = estimated(text, plan, for_arpa=place is not None)
-    if place is not None:
-        place.keep(model)
+        return _estimated_by_lmplz(text, plan, out=out, program=program)
+    model, info, _ = estimated(text, plan, for_arpa=out is not None)
+    if out is not None:
+        out.save(model)
     return model, info
 
 
 def _estimated_by_lmplz(
-    text: str | Path, plan: Plan, *, place: Place | None, program: Path
+    text: str | Path, plan: EstimationPlan, *, out: ModelFile | None, program: Path
 ) -> tuple[NgramModel, ModelInfo]:
-    if place is not None and stream_of(place.path) is not None:
+    if out is not None and stream_of(out.path) is not None:
         raise ConfigError(
-            f"--out {place.path}: a stream, and what lmplz writes is read again; expected a file, "
+            f"--out {out.path}: a stream, and what lmplz writes is read again; expected a file, "
             "or --engine charlm"
         )
-    beside = working_folder_of("model" if place is None else place.path)
+    beside = working_folder_of("model" if out is None else out.path)
     with TemporaryDirectory(dir=beside, prefix=".charlm-") as folder:
-        is_arpa = place is not None and place.tool is None
-        arpa = place.path if place is not None and is_arpa else Path(folder, "model.arpa")
-        start = LMPLZ if place is None else place.start
+        is_arpa = out is not None and out.tool is None
+        arpa = out.path if out is not None and is_arpa else Path(folder, "model.arpa")
+        start = LMPLZ if out is None else out.start
         info = lmplz_estimated(text, plan, out=arpa, program=program, start=start)
-        if place is not None and place.tool is not None:
+        if out is not None and out.tool is not None:
             with open(arpa, "rb") as file:
-                convert_to_binary(file, place.path, tool=place.tool)
+                convert_to_binary(file, out.path, tool=out.tool)
         return loaded(arpa, engine="auto")[0], info

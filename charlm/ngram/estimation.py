@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.ngram_counts import Counted, Counts, Keys, count_ngrams
+from charlm.ngram.ngram_counts import CountArray, Counted, Keys, count_ngrams
 from charlm.ngram.word_ids import END, MARKS, START, Ids
 
 MAX_ORDER = 6
@@ -136,7 +136,7 @@ def require_all_words(prune: Sequence[int]) -> None:
         )
 
 
-def _adjusted(counted: list[Counted]) -> list[Counts]:
+def _adjusted(counted: list[Counted]) -> list[CountArray]:
     """Counts of the text in the highest order and of left neighbours below; `<s>` has none."""
     results = []
     for n, grams in enumerate(counted):
@@ -174,7 +174,7 @@ def _last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]
     return lasts
 
 
-def _seen_by_lmplz(grams: Counted, counts: Counts, last: list[int]) -> Counts:
+def _seen_by_lmplz(grams: Counted, counts: CountArray, last: list[int]) -> CountArray:
     """The counts for the discounts: lmplz takes that of the text for the last n-gram of an order.
 
     A slip of its `AdjustCounts::Run`, kept since figures are to agree; it moves PTB's rare words
@@ -197,7 +197,7 @@ class _Order:
 
 def _order(
     grams: Counted,
-    counts: Counts,
+    counts: CountArray,
     *,
     kept: npt.NDArray[np.bool_],
     discounts: Discounts,

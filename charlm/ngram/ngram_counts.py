@@ -13,7 +13,7 @@ import numpy.typing as npt
 from charlm.ngram.word_ids import END, START, Ids
 
 Keys = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.int64]
+CountArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]  # indices into the n-grams of one order
 
 
@@ -22,7 +22,7 @@ class Counted:
     """The distinct n-grams of one order, sorted by context and word."""
 
     keys: Keys  # index of the context in the order below · number of words + last word
-    counts: Counts  # how often each stands in the text
+    counts: CountArray  # how often each stands in the text
     suffixes: Rows  # each without its first word, in the order below; none for unigrams
     opens: npt.NDArray[np.bool_]  # whether it begins with `<s>`
 

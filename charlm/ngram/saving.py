@@ -17,14 +17,14 @@ LMPLZ: Start = "lmplz"
 
 
 @dataclass(frozen=True)
-class Place:
+class ModelFile:
     """A file that a model goes to."""
 
     path: Path
     start: Start
     tool: Path | None  # that makes KenLM's binary; None for ARPA
 
-    def keep(self, model: BackoffModel) -> None:
+    def save(self, model: BackoffModel) -> None:
         """Write a model, atomically.
 
         Raises:
@@ -36,7 +36,9 @@ class Place:
             write_binary(model, self.path, tool=self.tool)
 
 
-def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None) -> Place | None:
+def model_file(
+    out: str | Path | None, *, start: Start | None, beside: Path | None
+) -> ModelFile | None:
     """The place that the options name, if any; KenLM's tool may lie `beside` lmplz.
 
     Raises:
@@ -57,4 +59,4 @@ def place_of(out: str | Path | None, *, start: Start | None, beside: Path | None
     if is_binary and stream_of(out) is not None:
         raise ConfigError(f"--out {out}: a stream; expected a file for KenLM's binary")
     tool = find_build_binary(beside=beside) if is_binary else None
-    return Place(Path(out), start or LMPLZ, tool)
+    return ModelFile(Path(out), start or LMPLZ, tool)

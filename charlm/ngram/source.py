@@ -26,7 +26,7 @@ from charlm.text.io.lines import CORPUS, UTF8, LineRules
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.vocabulary import Inventory
 
-Counts = npt.NDArray[np.int64]
+CountArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ModelInfo:
     sizes: tuple[int, ...]  # n-grams of each order; empty where the engine does not tell
     fallback_orders: tuple[int, ...]  # for which the text gave no discounts
     seconds: float
-    told: dict[str, str]  # what a signature says of it
+    in_signature: dict[str, str]  # what a signature says of it
 
     @property
     def n_ngrams(self) -> int:
@@ -57,7 +57,7 @@ class ModelInfo:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EstimationPlan:
     """How a model is to be estimated."""
 
     order: int
@@ -65,7 +65,7 @@ class Plan:
     vocabulary: Inventory | None = None
     rules: LineRules = CORPUS  # how the text is read
 
-    def told(self, train_sha256: str) -> dict[str, str]:
+    def in_signature(self, train_sha256: str) -> dict[str, str]:
         """For signatures."""
         pruned = ",".join(map(str, self.prune)) if any(self.prune) else ""
         return {
@@ -88,8 +88,8 @@ def parse_pruning(text: str) -> tuple[int, ...]:
 
 
 def estimated(
-    path: str | Path, plan: Plan, *, for_arpa: bool = False
-) -> tuple[BackoffModel, ModelInfo, Counts]:
+    path: str | Path, plan: EstimationPlan, *, for_arpa: bool = False
+) -> tuple[BackoffModel, ModelInfo, CountArray]:
     """The Kneser–Ney model of a text, and how often each of the model's words stands in the text.
 
     An ARPA file is to hold the model if it is `for_arpa`.
@@ -115,7 +115,7 @@ def estimated(
         sizes=result.model.sizes,
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
-        told=plan.told(text.sha256),
+        in_signature=plan.in_signature(text.sha256),
     )
     counts = np.bincount(ids, minlength=len(word_ids.words)).astype(np.int64)
     if len(result.model.words) < len(counts):  # words were pruned
@@ -156,12 +156,12 @@ def _info_of(model: NgramModel, path: str | Path, *, seconds: float, sha256: str
         sizes=model.sizes,
         fallback_orders=(),
         seconds=seconds,
-        told={"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]},
+        in_signature={"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]},
     )
 
 
 def lmplz_estimated(
-    path: str | Path, plan: Plan, *, out: Path, program: Path, start: Start
+    path: str | Path, plan: EstimationPlan, *, out: Path, program: Path, start: Start
 ) -> ModelInfo:
     """What lmplz estimates of a text, as an ARPA file at `out`; the text is never in memory.
 
@@ -189,7 +189,7 @@ def lmplz_estimated(
         sizes=result.n_ngrams,
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
-        told={**plan.told(text.sha256), "by": "lmplz"},
+        in_signature={**plan.in_signature(text.sha256), "by": "lmplz"},
     )
 
 

@@ -43,14 +43,14 @@ def evaluate_ngram(
     model: NgramModel,
     text: ReadText,
     *,
-    told: Mapping[str, str],
+    in_signature: Mapping[str, str],
     split: str = "",
     vocabulary: Inventory | None = None,
     speller: Spells | None = None,
     marked: bool = True,
     on_sentence: Callable[[ScoredSentence], object] | None = None,
 ) -> Evaluation:
-    """The perplexities of a text; `told` says in the signature what the model is.
+    """The perplexities of a text; `in_signature` says in the signature what the model is.
 
     Words outside the `vocabulary` that the text is in are `<unk>` whatever the model knows; those
     of them that the model does know are counted. `speller` adds figures in which words that
@@ -71,7 +71,7 @@ def evaluate_ngram(
         raise DataError(f"{display_name(text.path)}: no sentence; expected one a line")
     counts = replace(tally.counts, n_changed=text.n_changed)
     signature = ngram_signature(
-        {**told, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
+        {**in_signature, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
         data_sha256=text.sha256,
         split=split,
         vocabulary=vocabulary,
@@ -144,7 +144,7 @@ def _sentences(
 
 
 def ngram_signature(
-    told: Mapping[str, str],
+    in_signature: Mapping[str, str],
     *,
     data_sha256: str,
     split: str,
@@ -156,7 +156,7 @@ def ngram_signature(
     return joined_signature(
         {
             "charlm": __version__,
-            **told,
+            **in_signature,
             "vocab": vocabulary.sha256[:HASH_DIGITS] if vocabulary else "",
             "data": data_sha256[:HASH_DIGITS],
             "split": split,

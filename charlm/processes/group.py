@@ -18,7 +18,7 @@ from torch import distributed
 from torch.distributed.distributed_c10d import Store
 
 from charlm.errors import CharlmError, ProcessError
-from charlm.runtime import Place
+from charlm.runtime import ProcessPlace
 
 # A process that dies is noticed at once, by its connections: this is for one that stands still.
 SILENCE = timedelta(minutes=10)
@@ -62,7 +62,7 @@ class Group:
 
     @contextmanager
     def connected(
-        self, place: Place, *, store: Store | None = None, within: timedelta = SILENCE
+        self, place: ProcessPlace, *, store: Store | None = None, within: timedelta = SILENCE
     ) -> Iterator[Self]:
         """The same work, of processes that can talk: by gloo from the CPU, by NCCL from a GPU.
 
@@ -163,7 +163,9 @@ class Group:
         )
 
 
-def _met(place: Place, *, store: Store | None, within: timedelta) -> distributed.ProcessGroup:
+def _met(
+    place: ProcessPlace, *, store: Store | None, within: timedelta
+) -> distributed.ProcessGroup:
     """The patient group of all processes, which torch's own one is made before."""
     # A torch that is made for GPUs has NCCL, which does not start on a machine that has none.
     has_nccl = distributed.is_nccl_available() and torch.cuda.is_available()

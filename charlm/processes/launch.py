@@ -27,7 +27,7 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]  # which it
 
 from charlm.errors import ProcessError
 from charlm.processes.group import SILENCE, Group, RankLostError
-from charlm.runtime import LOST, Place, place_of_process
+from charlm.runtime import LOST, ProcessPlace, place_of_process
 
 Joined = TypeVar("Joined", bound=Group)
 
@@ -88,7 +88,9 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
     try:
         with _environment(INTERFACE):
             store = _met(workers, devices=devices, command=alone.work.command)
-            with alone.connected(Place(0, len(devices)), store=store, within=MEETING) as group:
+            with alone.connected(
+                ProcessPlace(0, len(devices)), store=store, within=MEETING
+            ) as group:
                 yield group
         _wait(workers)
     except RankLostError as error:

@@ -25,7 +25,7 @@ def save_card(
     recipe = info.settings["recipe"]
     ppl, said = best["valid_ppl"], ""
     if recipe.get("temperature") == "valid":
-        ppl, temperature = kept(folder, ppl=best["valid_ppl"])
+        ppl, temperature = kept_ppl(folder, ppl=best["valid_ppl"])
         if temperature != 1.0:
             before = f"{shown_ppl(best['valid_ppl'])} without"
             said = f", with a softmax temperature of {temperature:.2f} set on it ({before})"
@@ -46,7 +46,7 @@ def save_card(
     write_bytes(folder / CARD, "\n".join(lines).encode(errors="backslashreplace"))
 
 
-def kept(folder: Path, *, ppl: float) -> tuple[float, float]:
+def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
     """The perplexity of the weights that are kept, `ppl` being their epoch's, and a temperature.
 
     The latter is 1, and the former `ppl`, unless the softmax was given one after the last epoch.

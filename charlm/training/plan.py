@@ -1,4 +1,4 @@
-"""What a training is asked for, settled: the preset and its changes, or the run to go on with.
+"""The plan of a training: the preset and its changes, or the run to go on with.
 
 Everything that decides a number is in run.json before the first step. On --resume it is taken from
 there, and what is asked for besides must agree with it.
@@ -39,7 +39,7 @@ DEFAULT_SEED = 3435  # Kim et al.'s
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that was asked for, settled."""
+    """Everything that decides what a training does."""
 
     data: Path
     folder: Path
@@ -60,7 +60,7 @@ class Plan:
         return self.stored is None and self.init is None
 
 
-def settled(options: TrainOptions) -> Plan:
+def make_plan(options: TrainOptions) -> Plan:
     """The plan of a training.
 
     Raises:

@@ -1,6 +1,6 @@
 """`charlm train`: a corpus directory to a run directory.
 
-This is the command as a function; `plan` settles what was asked for and `session` does it.
+This is the command as a function; `plan` says what is to be done and `session` does it.
 """
 
 import math
@@ -12,14 +12,14 @@ from typing import Any
 from charlm.errors import TrainingError
 from charlm.options import keywords
 from charlm.processes.command import First, Machine, run_command
-from charlm.run.card import kept
+from charlm.run.card import kept_ppl
 from charlm.run.folder import locked
 from charlm.run.history import total_seconds
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.paths import make_folder
 from charlm.training.checked_vocabulary import inventory_for
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import existing_run, parse_time, settled
+from charlm.training.plan import existing_run, make_plan, parse_time
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
 from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import follow, run_session
@@ -74,7 +74,7 @@ def train(options: TrainOptions) -> TrainResult:
 def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> TrainResult:
     for split in ("train", "valid"):
         split_path(options.data, split)
-    plan = settled(options)
+    plan = make_plan(options)
     watcher = LastingWatcher(options.watcher or Silence(), run=plan.folder)
     if options.resume and not plan.stored:
         watcher.note(f"{plan.folder} holds no run yet: starting one")
@@ -105,7 +105,7 @@ def _result(trainer: Trainer, folder: Path) -> TrainResult:
     best = position.best_epoch
     valid_ppl = position.history[best - 1]["valid_ppl"] if best else None
     if valid_ppl is not None and trainer.recipe.temperature == "valid":
-        valid_ppl, _ = kept(folder, ppl=valid_ppl)
+        valid_ppl, _ = kept_ppl(folder, ppl=valid_ppl)
     return TrainResult(
         run=str(folder),
         is_finished=trainer.progress.is_finished,

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from charlm.cli import app
 from charlm.insight.vectors import analogies, noisy_words, similarity, spelling_distance
-from charlm.insight.vectors.analogies import AnalogyScore, Answers
+from charlm.insight.vectors.analogies import AnalogyScore, AnswerCounts
 from charlm.insight.vectors.noisy_words import NormalisationScore
 from charlm.insight.vectors.similarity import Similarity
 from charlm.insight.vectors.spelling_distance import SpellingDistance
@@ -43,7 +43,7 @@ def ask(*arguments: str) -> Result:
 
 
 def test_analogies_stand_by_section(monkeypatch: pytest.MonkeyPatch) -> None:
-    sections = (Answers("family", 10, 4, 1, 3, 0), Answers("capital world", 2))
+    sections = (AnswerCounts("family", 10, 4, 1, 3, 0), AnswerCounts("capital world", 2))
     score = AnalogyScore("q.txt", "highway", sections)
     monkeypatch.setattr(analogies, "analogy_accuracy", lambda *_, **__: (score,))
     result = ask("--analogies", "q.txt")

@@ -9,7 +9,7 @@ import pytest
 from charlm import ConfigError, DataError, ngram_baseline
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import BINARY_MAGIC
-from charlm.ngram.source import ModelInfo, Plan, estimated
+from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 
 LMPLZ_THAT_SAYS_NO = "#!/bin/sh\ncat > /dev/null\necho it broke >&2\nexit 1\n"
@@ -82,7 +82,7 @@ def test_lmplz_is_asked_where_it_is_named(corpus_dir: Path, tmp_path: Path) -> N
 def test_a_binary_of_lmplzs_model_is_made_by_the_tool_beside_it(
     corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_arpa(estimated(corpus_dir / "train.txt", Plan(2))[0], tmp_path / "a.arpa")
+    write_arpa(estimated(corpus_dir / "train.txt", EstimationPlan(2))[0], tmp_path / "a.arpa")
     (tmp_path / "lmplz").write_text(
         f"#!/bin/sh\n/bin/cat > /dev/null\n/bin/cat {tmp_path}/a.arpa\n"
     )

@@ -7,26 +7,26 @@ from typing import Any
 import pytest
 
 from charlm.errors import CharlmError, ConfigError
-from charlm.ngram.saving import Place, place_of
+from charlm.ngram.saving import ModelFile, model_file
 
 
 def test_without_a_name_there_is_no_place() -> None:
-    assert place_of(None, start=None, beside=None) is None
+    assert model_file(None, start=None, beside=None) is None
 
 
 def test_an_arpa_file_begins_as_lmplz_has_it_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "a.arpa"
-    assert place_of(path, start=None, beside=None) == Place(path, "lmplz", None)
-    assert place_of(path, start="srilm", beside=None) == Place(path, "srilm", None)
+    assert model_file(path, start=None, beside=None) == ModelFile(path, "lmplz", None)
+    assert model_file(path, start="srilm", beside=None) == ModelFile(path, "srilm", None)
 
 
 def test_a_binary_needs_its_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(ConfigError, match=r"^build_binary: not on the PATH; expected KenLM's tool"):
-        place_of(tmp_path / "a.bin", start=None, beside=None)
+        model_file(tmp_path / "a.bin", start=None, beside=None)
     (tmp_path / "build_binary").touch(mode=0o755)
-    found = place_of(tmp_path / "a.bin", start=None, beside=tmp_path / "lmplz")
-    assert found == Place(tmp_path / "a.bin", "lmplz", tmp_path / "build_binary")
+    found = model_file(tmp_path / "a.bin", start=None, beside=tmp_path / "lmplz")
+    assert found == ModelFile(tmp_path / "a.bin", "lmplz", tmp_path / "build_binary")
 
 
 NO_ARPA = (
@@ -71,5 +71,5 @@ def test_what_is_no_place_is_refused(
     (tmp_path / "stream.bin").symlink_to("/dev/fd/2")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CharlmError) as caught:
-        place_of(**options, beside=None)
+        model_file(**options, beside=None)
     assert str(caught.value) == message

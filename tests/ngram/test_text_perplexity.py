@@ -34,7 +34,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_a_perplexity_is_that_of_the_sum_by_hand(text: Path) -> None:
-    result = evaluate_ngram(bigrams(), text_in(text), told=TOLD, split="test")
+    result = evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD, split="test")
     # we | <s>, know | we (back-off), </s>;  </s> | <s>;  we, <unk> | we, Zz, </s>
     total = (-0.4 - 0.2 - 0.8 - 0.75) + (-0.3 - 0.75) + (-0.4 - 0.2 - 2.0 - 2.0 - 0.75)
     perplexity = result.by_state["sentence"]
@@ -50,7 +50,7 @@ def test_a_perplexity_is_that_of_the_sum_by_hand(text: Path) -> None:
 
 
 def test_without_marks_the_words_alone_are_scored_and_the_denominator(text: Path) -> None:
-    result = evaluate_ngram(bigrams(), text_in(text), told=TOLD, marked=False)
+    result = evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD, marked=False)
     # we without a context, know | we (back-off); nothing; we, <unk> | we, Zz: no </s> anywhere
     total = (-0.6 - 0.2 - 0.8) + (-0.6 - 0.2 - 2.0 - 2.0)
     perplexity = result.by_state["sentence"]
@@ -64,13 +64,15 @@ def test_without_marks_the_words_alone_are_scored_and_the_denominator(text: Path
 
 def test_a_text_of_blank_lines_has_no_perplexity_without_marks(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n\n")
-    result = evaluate_ngram(bigrams(), text_in(tmp_path / "a.txt"), told=TOLD, marked=False)
+    result = evaluate_ngram(bigrams(), text_in(tmp_path / "a.txt"), in_signature=TOLD, marked=False)
     assert (result.counts.n_tokens, result.by_state["sentence"].ppl) == (0, None)
 
 
 def test_without_marks_no_layout_has_an_end(text: Path) -> None:
     heard: list[ScoredSentence] = []
-    evaluate_ngram(bigrams(), text_in(text), told=TOLD, on_sentence=heard.append, marked=False)
+    evaluate_ngram(
+        bigrams(), text_in(text), in_signature=TOLD, on_sentence=heard.append, marked=False
+    )
     assert kenlm_sentence(heard[0]) == "we=3 1 -0.6\tknow=4 1 -1\tTotal: -1.6 OOV: 0"
     assert kenlm_sentence(heard[1]) == "Total: 0 OOV: 0"
     assert srilm_sentence(heard[0], debug=2).split("\n") == [
@@ -85,7 +87,7 @@ def test_without_marks_no_layout_has_an_end(text: Path) -> None:
 
 
 def test_a_model_without_unk_leaves_such_words_out_of_every_sum(text: Path) -> None:
-    result = evaluate_ngram(bigrams(unk=-math.inf), text_in(text), told=TOLD)
+    result = evaluate_ngram(bigrams(unk=-math.inf), text_in(text), in_signature=TOLD)
     perplexity = result.by_state["sentence"]
     total = (-0.4 - 0.2 - 0.8 - 0.75) + (-0.3 - 0.75) + (-0.4 - 0.75)
     assert perplexity.sums.n_zeroprobs == perplexity.sums.n_zeroprobs_oov == 2
@@ -100,7 +102,9 @@ def test_a_vocabulary_normalises_and_hides_words_that_the_model_knows(text: Path
         ("w", "e", "z"),
         normalisation=Normalisation(lower=True),
     )
-    result = evaluate_ngram(bigrams(), text_in(text, vocabulary), told=TOLD, vocabulary=vocabulary)
+    result = evaluate_ngram(
+        bigrams(), text_in(text, vocabulary), in_signature=TOLD, vocabulary=vocabulary
+    )
     assert result.counts.n_oov == 3  # know is <unk> now; zz is not in the model
     assert result.counts.n_changed == 1
     assert f"|vocab:{vocabulary.sha256[:12]}|" in result.signatures["sentence"]
@@ -111,12 +115,12 @@ def test_words_that_the_vocabulary_hides_from_the_model_are_counted(tmp_path: Pa
     (tmp_path / "b.txt").write_text("know Zz we\nknow <unk>:know know\n")
     vocabulary = Inventory(("</s>", "<unk>", "we"), (1,) * 3, ("w", "e"))
     hidden = evaluate_ngram(
-        bigrams(), text_in(tmp_path / "b.txt", vocabulary), told=TOLD, vocabulary=vocabulary
+        bigrams(), text_in(tmp_path / "b.txt", vocabulary), in_signature=TOLD, vocabulary=vocabulary
     )
     assert hidden.counts.n_oov == 5
     assert hidden.hidden_words == {"know": 3}  # Zz is unknown to the model itself
     assert hidden.to_dict()["hidden_words"] == {"know": 3}
-    alone = evaluate_ngram(bigrams(), text_in(tmp_path / "b.txt"), told=TOLD)
+    alone = evaluate_ngram(bigrams(), text_in(tmp_path / "b.txt"), in_signature=TOLD)
     assert alone.hidden_words == {}
     assert "hidden_words" not in alone.to_dict()
 
@@ -124,7 +128,9 @@ def test_words_that_the_vocabulary_hides_from_the_model_are_counted(tmp_path: Pa
 @pytest.fixture
 def sentences(text: Path) -> list[ScoredSentence]:
     heard: list[ScoredSentence] = []
-    evaluate_ngram(bigrams(unk=-math.inf), text_in(text), told=TOLD, on_sentence=heard.append)
+    evaluate_ngram(
+        bigrams(unk=-math.inf), text_in(text), in_signature=TOLD, on_sentence=heard.append
+    )
     return heard
 
 
@@ -165,14 +171,14 @@ def test_json_has_null_for_a_word_that_gets_nothing(sentences: list[ScoredSenten
 def test_a_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(DataError, match=r"a.txt: no sentence; expected one a line$"):
-        evaluate_ngram(bigrams(), text_in(tmp_path / "a.txt"), told=TOLD)
+        evaluate_ngram(bigrams(), text_in(tmp_path / "a.txt"), in_signature=TOLD)
 
 
 def test_a_text_of_several_blocks_adds_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: Path
 ) -> None:
-    whole = evaluate_ngram(bigrams(), text_in(text), told=TOLD)
+    whole = evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD)
     monkeypatch.setattr("charlm.ngram.text_perplexity.BLOCK", 1)
-    assert evaluate_ngram(bigrams(), text_in(text), told=TOLD).counts == whole.counts
-    parts = evaluate_ngram(bigrams(), text_in(text), told=TOLD).by_state["sentence"]
+    assert evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD).counts == whole.counts
+    parts = evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD).by_state["sentence"]
     assert parts.ppl == pytest.approx(whole.by_state["sentence"].ppl, rel=1e-12)

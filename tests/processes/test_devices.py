@@ -7,7 +7,7 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.processes.devices import asked_devices, threads_of_each
-from charlm.runtime import Place, place_of_process
+from charlm.runtime import ProcessPlace, place_of_process
 
 PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
 
@@ -88,7 +88,7 @@ def in_place(monkeypatch: pytest.MonkeyPatch, *numbers: str) -> None:
 
 def test_torchruns_processes_start_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     in_place(monkeypatch, "1", "4", "1")
-    assert place_of_process() == Place(1, 4, 1)
+    assert place_of_process() == ProcessPlace(1, 4, 1)
     with pytest.raises(ConfigError) as caught:
         asked_devices(None, 2, device="auto")
     assert str(caught.value) == (
@@ -111,10 +111,10 @@ def test_a_place_that_torchrun_does_not_give_is_one_line(
 
 
 def test_a_process_takes_the_gpu_of_its_place_unless_told_another(two_gpus: None) -> None:
-    second = Place(3, 4, 1)
+    second = ProcessPlace(3, 4, 1)
     assert [second.device_name(n) for n in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
     assert [second.device_name(n) for n in ("cpu", "cuda:0")] == ["cpu", "cuda:0"]
-    assert [Place().device_name(n) for n in ("auto", "cuda")] == ["auto", "cuda"]
+    assert [ProcessPlace().device_name(n) for n in ("auto", "cuda")] == ["auto", "cuda"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import torch
 from torch import distributed
 
 from charlm.processes.group import EVALUATION, SCORING, TRAINING, Group, RankLostError, Work
-from charlm.runtime import Place
+from charlm.runtime import ProcessPlace
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_alone_nobody_is_asked() -> None:
 
 def test_others_that_do_not_come_are_one_line() -> None:
     store = distributed.HashStore()  # type: ignore[attr-defined]  # torch exports it
-    waiting = Group().connected(Place(0, 2), store=store, within=timedelta(seconds=1))
+    waiting = Group().connected(ProcessPlace(0, 2), store=store, within=timedelta(seconds=1))
     with pytest.raises(RankLostError) as caught, waiting:
         raise AssertionError("it is alone")
     assert re.fullmatch(
@@ -86,7 +86,7 @@ def test_a_torch_made_for_gpus_connects_processes_where_there_is_none(
     monkeypatch.setattr(distributed, "is_nccl_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     store = distributed.HashStore()  # type: ignore[attr-defined]  # torch exports it
-    with Group().connected(Place(0, 1), store=store) as group:
+    with Group().connected(ProcessPlace(0, 1), store=store) as group:
         assert group.summed(2.0) == (2.0,)
         assert "nccl" not in distributed.get_backend_config()
 
@@ -103,7 +103,7 @@ def test_who_met_by_the_environment_stay_together_and_all_others_part(
     error = ZeroDivisionError if fails else None
     for _ in range(2):  # a group that is there is used
         try:
-            with Group().connected(Place(0, 1), store=store) as group:
+            with Group().connected(ProcessPlace(0, 1), store=store) as group:
                 assert distributed.is_initialized()
                 assert group.from_first(lambda: 5) == 5
                 if error:

@@ -15,7 +15,7 @@ from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentenc
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training import ranks as module
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
-from charlm.training.recipe.batching import Batch, SentenceBatching, Source, StreamBatching
+from charlm.training.recipe.batching import Batch, BatchSource, SentenceBatching, StreamBatching
 
 FIRST, SECOND = Ranks(0, 2), Ranks(1, 2)
 SENTENCES = [words.split() for words in ("a b c", "d e", "a", "c d e a b", "e e b")]
@@ -144,7 +144,7 @@ def batches_of(batching: Any, ranks: Ranks) -> list[Batch]:
     inventory = inventory_of(SENTENCES, min_count=1, min_char_count=1)
     ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
     text = EncodedText(ids, (), len(SENTENCES), "")
-    batches = batching.over(Source(text, inventory, 4, 3, "unk", seed=5, ranks=ranks))
+    batches = batching.over(BatchSource(text, inventory, 4, 3, "unk", seed=5, ranks=ranks))
     batches.begin_epoch(1)
     return list(batches.from_step(0))
 

@@ -12,7 +12,7 @@ from charlm.run.folder import MODEL, SPELLER_WEIGHTS, load_info
 from charlm.run.stored_speller import load_speller, speller_info
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training import train_speller as module
-from charlm.training.plan import settled
+from charlm.training.plan import make_plan
 from charlm.training.train_options import TrainOptions
 from charlm.training.train_speller import (
     bits_per_character,
@@ -183,4 +183,4 @@ def test_a_corpus_with_literal_unk_alone_is_refused_before_anything_is_written(
 
 def test_nothing_is_wanted_where_nothing_was_asked(toy_corpus: Path, tmp_path: Path) -> None:
     options = TrainOptions(data=toy_corpus, out=tmp_path / "run", device="cpu")
-    assert wanted_spellings(options, INVENTORY, plan=settled(options)) is None
+    assert wanted_spellings(options, INVENTORY, plan=make_plan(options)) is None

@@ -13,7 +13,7 @@ from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
-from charlm.run.card import kept
+from charlm.run.card import kept_ppl
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
@@ -58,7 +58,7 @@ def curves_as_json(subject: Subject) -> list[Json]:
             "valid": [record["valid_ppl"] for record in history],
             "best": best_record(history)["valid_ppl"],
             "best_epoch": best_record(history)["epoch"],
-            "kept": kept(path, ppl=best_record(history)["valid_ppl"])[0],
+            "kept": kept_ppl(path, ppl=best_record(history)["valid_ppl"])[0],
         }
         for path, member, history in zip(
             subject.paths, subject.members, subject.histories, strict=True

@@ -17,7 +17,7 @@ from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors, r
 from charlm.insight.vectors.neighbours import no_answers
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.search import Neighbour
-from charlm.insight.vectors.taps import Reader, Reading
+from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -100,7 +100,7 @@ def parse_expression(expression: str) -> list[tuple[int, str]]:
 
 
 def _answer(
-    readings: Sequence[Reading], opened: OpenVectors, *, signs: Sequence[int], tap: str, k: int
+    readings: Sequence[ReadWord], opened: OpenVectors, *, signs: Sequence[int], tap: str, k: int
 ) -> Analogy:
     for each in readings:
         if not opened.vectors.reads(each, tap=tap):
@@ -114,7 +114,7 @@ def _answer(
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerCounts:
     """How many questions of a section were asked and answered."""
 
     section: str
@@ -150,14 +150,14 @@ class AnalogyScore:
 
     file: str
     tap: str
-    sections: tuple[Answers, ...]
+    sections: tuple[AnswerCounts, ...]
 
     @property
-    def total(self) -> Answers:
+    def total(self) -> AnswerCounts:
         """Over all sections."""
         names = ("n_questions", "n_known", "n_known_right", "n_spelled", "n_spelled_right")
         sums = {name: sum(getattr(each, name) for each in self.sections) for name in names}
-        return Answers("total", **sums)
+        return AnswerCounts("total", **sums)
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -186,7 +186,7 @@ def analogy_accuracy(options: MeasureOptions) -> tuple[AnalogyScore, ...]:
 class Question:
     """a is to b as c is to d; None for what cannot be read."""
 
-    words: tuple[Reading | None, ...]
+    words: tuple[ReadWord | None, ...]
 
     @property
     def is_answerable(self) -> bool:
@@ -257,5 +257,5 @@ def _score(
         known = [right for is_known, right in asked_ones if is_known]
         spelled = [right for is_known, right in asked_ones if not is_known]
         numbers = (len(listed), len(known), sum(known), len(spelled), sum(spelled))
-        answers.append(Answers(section, *numbers))
+        answers.append(AnswerCounts(section, *numbers))
     return AnalogyScore(name, tap, tuple(answers))

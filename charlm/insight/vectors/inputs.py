@@ -16,7 +16,7 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.cache import Tell, units
 from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
-from charlm.insight.vectors.taps import Reader, Reading, Vectors
+from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
@@ -38,7 +38,7 @@ class OpenVectors:
         """The words of the vocabulary at a tap."""
         return Search(self.vectors, tap, tell=self.tell)
 
-    def units_of(self, readings: Iterable[Reading], *, tap: str) -> "UnitVectors":
+    def units_of(self, readings: Iterable[ReadWord], *, tap: str) -> "UnitVectors":
         """The vectors of the distinct forms that have their own at a tap, of length 1."""
         distinct = {each.identity: each for each in readings if self.vectors.reads(each, tap=tap)}
         rows = {identity: row for row, identity in enumerate(distinct)}
@@ -55,11 +55,11 @@ class UnitVectors:
     rows: dict[tuple[str, int], int]
     vectors_NE: Tensor
 
-    def has(self, *readings: Reading | None) -> bool:
+    def has(self, *readings: ReadWord | None) -> bool:
         """Whether all of these could be read, and have vectors."""
         return all(each is not None and each.identity in self.rows for each in readings)
 
-    def of(self, readings: Iterable[Reading]) -> Tensor:
+    def of(self, readings: Iterable[ReadWord]) -> Tensor:
         """The vectors of these, (N, E)."""
         return self.vectors_NE[[self.rows[each.identity] for each in readings]]
 
@@ -106,6 +106,6 @@ def measured(
     return tuple(results)
 
 
-def readings_of(pairs: Iterable[Sequence[Reading | None]]) -> Iterator[Reading]:
+def readings_of(pairs: Iterable[Sequence[ReadWord | None]]) -> Iterator[ReadWord]:
     """All that could be read."""
     return (each for pair in pairs for each in pair if each is not None)

@@ -14,7 +14,7 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import OpenVectors, open_vectors
 from charlm.insight.vectors.nn_options import NeighboursOptions, VectorsOptions
 from charlm.insight.vectors.search import Neighbour
-from charlm.insight.vectors.taps import Reader, Reading
+from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import END, UNK
@@ -90,7 +90,7 @@ def vectors_in(
     return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()
 
 
-def read_words(reader: Reader, words: str | Sequence[str]) -> list[Reading]:
+def read_words(reader: Reader, words: str | Sequence[str]) -> list[ReadWord]:
     """One or more words as forms.
 
     Raises:
@@ -102,13 +102,13 @@ def read_words(reader: Reader, words: str | Sequence[str]) -> list[Reading]:
     return [reader.read(word) for word in asked]
 
 
-def no_answers(readings: Sequence[Reading], inventory: Inventory) -> set[int]:
+def no_answers(readings: Sequence[ReadWord], inventory: Inventory) -> set[int]:
     """The ids of words that are no neighbours of these forms: they themselves, `</s>`, `<unk>`."""
     return {END, UNK, *(inventory.word_ids.get(each.form, UNK) for each in readings)}
 
 
 def _at_tap(
-    opened: OpenVectors, readings: list[Reading], *, tap: str, k: int
+    opened: OpenVectors, readings: list[ReadWord], *, tap: str, k: int
 ) -> list[tuple[Neighbour, ...] | None]:
     """The neighbours of each form at a tap, and None for a form that it cannot read."""
     vectors, inventory = opened.vectors, opened.vectors.run.inventory

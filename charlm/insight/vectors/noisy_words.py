@@ -11,7 +11,7 @@ from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.search import Neighbour
-from charlm.insight.vectors.taps import Reader, Reading
+from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.io.files import display_name
@@ -49,8 +49,8 @@ class NormalisationScore:
 
 @dataclass(frozen=True)
 class _Pair:
-    noisy: Reading | None
-    normal: Reading
+    noisy: ReadWord | None
+    normal: ReadWord
 
 
 @keywords(MeasureOptions)
@@ -121,7 +121,7 @@ def _score(read: _Read, opened: OpenVectors, *, tap: str, name: str) -> Normalis
     )
 
 
-def _nearest(noisy: list[Reading], opened: OpenVectors, tap: str) -> list[tuple[Neighbour, ...]]:
+def _nearest(noisy: list[ReadWord], opened: OpenVectors, tap: str) -> list[tuple[Neighbour, ...]]:
     queries = opened.units_of(noisy, tap=tap)
     left_out = [{END, UNK, each.number} for each in noisy]
     nearest = opened.search(tap).nearest(queries.of(noisy), k=max(RANKS), left_out=left_out)

@@ -14,7 +14,7 @@ from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured, readings_of
 from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.search import DECIMALS
-from charlm.insight.vectors.taps import Reader, Reading
+from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -42,7 +42,7 @@ class Similarity:
 
 @dataclass(frozen=True)
 class _Pair:
-    words: tuple[Reading | None, Reading | None]  # None: not one word, or not readable
+    words: tuple[ReadWord | None, ReadWord | None]  # None: not one word, or not readable
     score: float
 
     @property

@@ -32,7 +32,7 @@ GATES = re.compile(r"(.*\.)?(transform|gate)(\.\d+)?")  # shares between 0 and 1
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadWord:
     """A word as it was asked, and the form that it is read as."""
 
     word: str
@@ -54,7 +54,7 @@ class Reader:
         self.raw = raw
         self.lower = lower
 
-    def read(self, word: str) -> Reading:
+    def read(self, word: str) -> ReadWord:
         """The word as a form.
 
         Raises:
@@ -66,7 +66,7 @@ class Reader:
             raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
         return self._reading(word, tokens[0])
 
-    def try_to_read(self, word: str) -> Reading | None:
+    def try_to_read(self, word: str) -> ReadWord | None:
         """As `read`, and None for what cannot be read."""
         try:
             return self.read(word)
@@ -78,11 +78,11 @@ class Reader:
         line = line.lower() if self.lower else line
         return split_words(line if self.raw else self.run.inventory.normalisation(line))
 
-    def _reading(self, word: str, token: str) -> Reading:
+    def _reading(self, word: str, token: str) -> ReadWord:
         inventory = self.run.inventory
         number = inventory.word_ids.get(token)
         if number is not None:
-            return Reading(word, token, number, is_known=True)
+            return ReadWord(word, token, number, is_known=True)
         form = form_of(token)
         if not self.run.model.encoder.reads_spelling:
             raise ConfigError(
@@ -95,7 +95,7 @@ class Reader:
                 f"word {form!r}: the model of {self.run.path} knows none of its characters; "
                 f"expected a spelling in its {len(self._letters)} characters"
             )
-        return Reading(word, form, UNK, is_known=False)
+        return ReadWord(word, form, UNK, is_known=False)
 
     @cached_property
     def _letters(self) -> frozenset[str]:
@@ -141,7 +141,7 @@ class Vectors:
                 )
         return list(chosen)
 
-    def encoded(self, readings: Sequence[Reading], *, taps: Sequence[str]) -> dict[str, Tensor]:
+    def encoded(self, readings: Sequence[ReadWord], *, taps: Sequence[str]) -> dict[str, Tensor]:
         """The vectors of some forms at some taps, (N, E) each, fp32, on the CPU.
 
         Raises:
@@ -165,11 +165,11 @@ class Vectors:
         words = self.run.inventory.words
         return self._encoded([words[number] for number in numbers.tolist()], numbers)[tap]
 
-    def reads(self, reading: Reading, *, tap: str) -> bool:
+    def reads(self, reading: ReadWord, *, tap: str) -> bool:
         """Whether a form has a vector of its own at a tap, and not that of `<unk>`."""
         return reading.is_known or tap in self._spelled
 
-    def refusal(self, reading: Reading, tap: str) -> str:
+    def refusal(self, reading: ReadWord, tap: str) -> str:
         """What to tell who asked for a form where it has no vector of its own."""
         return (
             f"word {reading.form!r}: not in the vocabulary of {self.run.path}, and {tap!r} "

@@ -15,7 +15,7 @@ from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbours import read_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
-from charlm.insight.vectors.taps import Reading, Vectors
+from charlm.insight.vectors.taps import ReadWord, Vectors
 from charlm.options import keywords
 from charlm.text.io.files import atomic_write
 from charlm.text.io.overwrite import keeps_inputs
@@ -68,7 +68,7 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     return WrittenVectors(str(path), tap, n_words, dim)
 
 
-def _check(readings: Sequence[Reading], vectors: Vectors, *, tap: str) -> None:
+def _check(readings: Sequence[ReadWord], vectors: Vectors, *, tap: str) -> None:
     seen: set[str] = set()
     for each in readings:
         if each.form in seen:
@@ -79,7 +79,7 @@ def _check(readings: Sequence[Reading], vectors: Vectors, *, tap: str) -> None:
 
 
 def _blocks(
-    vectors: Vectors, readings: Sequence[Reading] | None, *, tap: str
+    vectors: Vectors, readings: Sequence[ReadWord] | None, *, tap: str
 ) -> Iterator[tuple[Sequence[str], Tensor]]:
     """Forms and their vectors: of these readings, or of the whole vocabulary."""
     words = vectors.run.inventory.words

@@ -15,7 +15,7 @@ from torch.nn import functional
 from charlm.model.kernels.sparse_rows import row_gradient
 
 
-class Block(NamedTuple):
+class ClusterBlock(NamedTuple):
     """G clusters of like size, met about equally often: one padded product."""
 
     positions_GK: Tensor  # positions whose word is in the cluster
@@ -75,7 +75,7 @@ class WithinClusters(torch.autograd.Function):
         return grad_h, grad_weight, grad_bias, None, None
 
 
-def _set_values(values_KH: Tensor, block: Block, d_GKM: Tensor, h_GKH: Tensor) -> None:
+def _set_values(values_KH: Tensor, block: ClusterBlock, d_GKM: Tensor, h_GKH: Tensor) -> None:
     """The gradients of the vectors of a block's words, where they are to stand."""
     if block.n_words == block.words_GM.numel():
         torch.bmm(d_GKM.mT, h_GKH, out=values_KH.view(*block.words_GM.shape, -1))
@@ -83,7 +83,7 @@ def _set_values(values_KH: Tensor, block: Block, d_GKM: Tensor, h_GKH: Tensor) -
         values_KH[:] = torch.bmm(d_GKM.mT, h_GKH)[block.is_word_GM]
 
 
-def _log_probs(block: Block, h_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
+def _log_probs(block: ClusterBlock, h_NH: Tensor, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
     """Of a block's words at its positions, (G, K, M); minus infinity behind the last."""
     weight_GMH = functional.embedding(block.words_GM, weight_VH)
     scores_GKM = torch.baddbmm(

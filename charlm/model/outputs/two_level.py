@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import DataError
-from charlm.model.kernels.within_clusters import Block, WithinClusters
+from charlm.model.kernels.within_clusters import ClusterBlock, WithinClusters
 
 NUMBERS_AT_ONCE = 1 << 21  # of vectors in one product: 8 MB, so that a cache can hold them
 UNKNOWN = -1  # the cluster of a word whose cluster is yet to be loaded
@@ -66,7 +66,7 @@ class TwoLevel(nn.Module):
         )
         return nll_N
 
-    def _blocks(self, clusters_N: Tensor) -> Iterator[Block]:
+    def _blocks(self, clusters_N: Tensor) -> Iterator[ClusterBlock]:
         members = self._members()
         groups_G, group_N, counts_G = clusters_N.unique(return_inverse=True, return_counts=True)
         order_N = group_N.argsort(stable=True)
@@ -79,7 +79,9 @@ class TwoLevel(nn.Module):
             positions, is_position = _ranges(firsts_G[chosen], counts_G[chosen])
             words, is_word = _ranges(members.starts_C[groups_G[chosen]], sizes_G[chosen])
             n_words = sum(sizes[group] for group in listed)
-            yield Block(order_N[positions], is_position, members.order_V[words], is_word, n_words)
+            yield ClusterBlock(
+                order_N[positions], is_position, members.order_V[words], is_word, n_words
+            )
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all words in nats, shape (N, V), fp32."""

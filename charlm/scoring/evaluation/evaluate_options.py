@@ -14,8 +14,8 @@ from charlm.options import (
     Opt,
     Precision,
     Processes,
-    Reading,
     Split,
+    StateChoice,
     Threads,
 )
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
@@ -37,7 +37,7 @@ class EvaluateOptions:
     files: Files = ()
     data: DataOrFiles = None
     split: Split = None
-    state: Reading = "both"
+    state: StateChoice = "both"
     raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
     open_vocabulary: Annotated[
         bool,

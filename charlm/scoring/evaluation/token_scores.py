@@ -146,7 +146,7 @@ def _of_ngram(
         result = evaluate_ngram(
             model,
             text_in(text, vocabulary, rules=rules),
-            told=info.told,
+            in_signature=info.in_signature,
             vocabulary=vocabulary,
             on_sentence=heard.add,
         )

@@ -22,8 +22,8 @@ from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
-    Block,
-    Counts,
+    ByteRange,
+    SplitCounts,
     copy_block,
     cut,
     parse_shares,
@@ -68,7 +68,7 @@ class PrepResult:
     unwanted: dict[str, int]
     oddities: tuple[Finding, ...]
     stopped_after_tokens: int | None
-    counts: dict[str, Counts]
+    counts: dict[str, SplitCounts]
 
     @property
     def n_lines_read(self) -> int:
@@ -227,7 +227,7 @@ def _clean(role: str, options: PrepOptions, *, into: BinaryIO) -> Cleaner:
 
 def _blocks(
     cleaned: dict[str, Cleaner], options: PrepOptions, *, shares: dict[str, float]
-) -> dict[str, Block]:
+) -> dict[str, ByteRange]:
     """The text of each split: a given file's, or its share of the raw text's."""
     blocks = {role: whole(cleaner.into) for role, cleaner in cleaned.items()}
     raw = blocks.pop(RAW)
@@ -243,7 +243,7 @@ def _blocks(
     return blocks
 
 
-def _write(blocks: dict[str, Block], out: Path) -> dict[str, Counts]:
+def _write(blocks: dict[str, ByteRange], out: Path) -> dict[str, SplitCounts]:
     """Write the three files; none stands under its name before all are on the disk."""
     with ExitStack() as files:
         return {

@@ -21,7 +21,7 @@ CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # all of a character's bytes in U
 
 
 @dataclass(frozen=True)
-class Block:
+class ByteRange:
     """The bytes of an open file from `start` to `end`."""
 
     file: BinaryIO
@@ -30,7 +30,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Counts:
+class SplitCounts:
     """Lines, words and characters (blanks between words count, line ends do not) and SHA-256."""
 
     lines: int
@@ -61,12 +61,12 @@ def parse_shares(text: str) -> tuple[float, float, float]:
     return train, valid, test
 
 
-def whole(file: BinaryIO) -> Block:
+def whole(file: BinaryIO) -> ByteRange:
     """All that was written to a file."""
-    return Block(file, 0, file.seek(0, os.SEEK_END))
+    return ByteRange(file, 0, file.seek(0, os.SEEK_END))
 
 
-def cut(text: Block, shares: Sequence[float]) -> list[Block]:
+def cut(text: ByteRange, shares: Sequence[float]) -> list[ByteRange]:
     """Blocks, one a share, each but the last ending with the line that reaches its share.
 
     Each holds a line at least, where there are as many lines as shares; else some are empty.
@@ -77,17 +77,17 @@ def cut(text: Block, shares: Sequence[float]) -> list[Block]:
     for share, limit in zip(reached, latest, strict=True):
         wanted = text.start + round((text.end - text.start) * share)
         edges.append(max(edges[-1], min(_line_end(text, max(wanted, edges[-1] + 1)), limit)))
-    return [Block(text.file, start, end) for start, end in pairwise([*edges, text.end])]
+    return [ByteRange(text.file, start, end) for start, end in pairwise([*edges, text.end])]
 
 
-def _line_end(text: Block, position: int) -> int:
+def _line_end(text: ByteRange, position: int) -> int:
     """The end of the line that holds the byte before `position`."""
     text.file.seek(position - 1)
     text.file.readline()
     return min(text.file.tell(), text.end)
 
 
-def _last_lines(text: Block, n_lines: int) -> list[int]:
+def _last_lines(text: ByteRange, n_lines: int) -> list[int]:
     """Where the last `n_lines` lines start; a text of fewer lines starts several times."""
     n_bytes = BLOCK_BYTES
     while True:
@@ -100,7 +100,7 @@ def _last_lines(text: Block, n_lines: int) -> list[int]:
     return [text.end - sum(map(len, lines[-n:])) for n in range(n_lines, 0, -1)]
 
 
-def copy_block(block: Block, target: BinaryIO) -> Counts:
+def copy_block(block: ByteRange, target: BinaryIO) -> SplitCounts:
     """Append a block of lines, with one blank between words, to `target`."""
     digest = hashlib.sha256()
     lines = blanks = characters = 0
@@ -110,10 +110,10 @@ def copy_block(block: Block, target: BinaryIO) -> Counts:
         lines += piece.count(b"\n")
         blanks += piece.count(b" ")
         characters += len(piece.translate(None, CONTINUATION_BYTES))
-    return Counts(lines, lines + blanks, characters - lines, digest.hexdigest())
+    return SplitCounts(lines, lines + blanks, characters - lines, digest.hexdigest())
 
 
-def _pieces(block: Block) -> Iterator[bytes]:
+def _pieces(block: ByteRange) -> Iterator[bytes]:
     block.file.seek(block.start)
     left = block.end - block.start
     while left:

@@ -21,7 +21,7 @@ from charlm.text.vocabulary.counts import CountFiles, Tally
 from charlm.text.vocabulary.encoding import BlockEncoder
 from charlm.text.vocabulary.vocabulary import Inventory
 
-Told = tuple[Json, bytes | bytearray]
+Reply = tuple[Json, bytes | bytearray]
 
 
 def main() -> None:
@@ -38,14 +38,14 @@ def main() -> None:
 
 
 class _Work(Protocol):
-    def take(self, blocks: Iterator[TextBlock]) -> Told:
+    def take(self, blocks: Iterator[TextBlock]) -> Reply:
         """What is told of a range."""
 
     def part(self, number: int) -> bytes:
         """A part of what was kept."""
 
 
-def _answered(work: _Work, path: str, question: list[int] | int) -> Told:
+def _answered(work: _Work, path: str, question: list[int] | int) -> Reply:
     try:
         if isinstance(question, int):
             return {}, work.part(question)
@@ -66,7 +66,7 @@ class _Counting:
     def __init__(self, job: Json) -> None:
         self._tally = Tally(_normalisation(job), files=CountFiles())
 
-    def take(self, blocks: Iterator[TextBlock]) -> Told:
+    def take(self, blocks: Iterator[TextBlock]) -> Reply:
         n_lines, n_before = 0, self._tally.n_sentences
         for block in blocks:
             self._tally.add(block)
@@ -87,7 +87,7 @@ class _Encoding:
         inventory = Inventory(tuple(job.pop("words")), (), (), normalisation=normalisation)
         self._encoder = BlockEncoder(inventory, oov_input=job["oov_input"])
 
-    def take(self, blocks: Iterator[TextBlock]) -> Told:
+    def take(self, blocks: Iterator[TextBlock]) -> Reply:
         n_lines = n_sentences = 0
         payload = bytearray()
         for block in blocks:

@@ -26,7 +26,7 @@ from charlm.training.loop.step import EagerStep, Step
 from charlm.training.loop.validation import validation_chunks
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.averaging import Averages
-from charlm.training.recipe.batching import Batch, Source
+from charlm.training.recipe.batching import Batch, BatchSource
 from charlm.training.recipe.recipe import Recipe
 
 
@@ -59,7 +59,7 @@ class Trainer:
         )
         self.parameters = self.objective.parameters
         self.batches = recipe.batching.over(
-            Source(
+            BatchSource(
                 train_text,
                 inventory,
                 recipe.batch_size,

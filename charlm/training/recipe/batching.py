@@ -31,7 +31,7 @@ from charlm.training.ranks import ALONE, Ranks
 Bools = npt.NDArray[np.bool_]
 
 
-class Counts(NamedTuple):
+class BatchCounts(NamedTuple):
     """Sizes of a batch, over all processes: what a loss is divided by must not depend on them."""
 
     streams: int  # or sentences
@@ -39,7 +39,7 @@ class Counts(NamedTuple):
     pairs: int  # of neighbours that are both to be predicted
 
     @classmethod
-    def of(cls, targets: Ids) -> "Counts":
+    def of(cls, targets: Ids) -> "BatchCounts":
         """Those of form ids to predict (−1: none), (T, B)."""
         exists = targets >= 0
         n_pairs = int((exists[1:] & exists[:-1]).sum())
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
     words_TB: Tensor  # what is to be predicted; -1: nothing
     n_tokens: int
     n_pairs: int  # of neighbours that are both to be predicted
-    whole: Counts
+    whole: BatchCounts
     resets_TB: Tensor | None = None  # where the state begins anew before reading; None: nowhere
     is_fresh: bool = False  # whether no state is carried into it
 
@@ -90,7 +90,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class BatchSource:
     """A text to make batches of, and how."""
 
     text: EncodedText
@@ -129,7 +129,7 @@ class Batches(ABC):
 class FormBatches:
     """Form ids of a text to tensors: the distinct forms of a batch and where each stands."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: BatchSource) -> None:
         self.n_words = source.inventory.n_words
         self.columns = source.ranks.columns
         self.by_spelling = source.oov_input == "spelling"
@@ -138,9 +138,9 @@ class FormBatches:
 
     def batch(self, inputs: Ids, targets: Ids) -> Batch:
         """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
-        whole = Counts.of(targets)
+        whole = BatchCounts.of(targets)
         inputs, targets = self._share(inputs, targets)
-        own = Counts.of(targets)
+        own = BatchCounts.of(targets)
         if not self.by_spelling:
             inputs = np.where(inputs < self.n_words, inputs, UNK).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)
@@ -177,7 +177,7 @@ class StreamBatching:
         self.shuffle = shuffle
         self.reset = reset
 
-    def over(self, source: Source) -> "StreamBatches":
+    def over(self, source: BatchSource) -> "StreamBatches":
         """The batches of a text."""
         return StreamBatches(source, is_shuffled=self.shuffle == "partial", reset=self.reset)
 
@@ -185,7 +185,7 @@ class StreamBatching:
 class StreamBatches(Batches):
     """Chunks of streams."""
 
-    def __init__(self, source: Source, *, is_shuffled: bool, reset: float) -> None:
+    def __init__(self, source: BatchSource, *, is_shuffled: bool, reset: float) -> None:
         self.source = source
         self.is_shuffled = is_shuffled
         self.reset = reset
@@ -238,7 +238,7 @@ class SentenceBatching:
         self.max_words = max_words
         self.pool = pool
 
-    def over(self, source: Source) -> "SentenceBatches":
+    def over(self, source: BatchSource) -> "SentenceBatches":
         """The batches of a text.
 
         Raises:
@@ -250,7 +250,7 @@ class SentenceBatching:
 class SentenceBatches(Batches):
     """Some sentences at a time, padded to the longest."""
 
-    def __init__(self, source: Source, *, max_words: int, pool: int) -> None:
+    def __init__(self, source: BatchSource, *, max_words: int, pool: int) -> None:
         self.source = source
         self.pool = pool
         self.forms = FormBatches(source)

@@ -76,26 +76,26 @@ class Xavier(Initialisation):
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
         """Draw the parameters from torch's global generator, in their order."""
-        for place in places(model):
-            parameter = place.parameter
-            if place.kind == "vector":
+        for role in parameter_roles(model):
+            parameter = role.parameter
+            if role.kind == "vector":
                 parameter.zero_()
-            elif not self._is_meant(place):
+            elif not self._is_meant(role):
                 parameter.uniform_(-self.range, self.range)
             else:
-                bound = self.gain * glorot_bound(parameter, n_stacked=place.n_stacked)
+                bound = self.gain * glorot_bound(parameter, n_stacked=role.n_stacked)
                 parameter.uniform_(-bound, bound)
-                if place.n_stacked == LSTM_GATES:
+                if role.n_stacked == LSTM_GATES:
                     for number, rows in enumerate(parameter.chunk(LSTM_GATES)):
                         rows.mul_(1.0 if number == CANDIDATE else self.gates)
 
-    def _is_meant(self, place: "Place") -> bool:
-        if place.kind == "table":
+    def _is_meant(self, role: "ParameterRole") -> bool:
+        if role.kind == "table":
             return False
         if self.where == "everywhere":
             return True
-        is_of_cell = place.kind in ("recurrent", "input")
-        return is_of_cell and (self.where == "cells" or "encoder" in place.name.split("."))
+        is_of_cell = role.kind in ("recurrent", "input")
+        return is_of_cell and (self.where == "cells" or "encoder" in role.name.split("."))
 
 
 class Orthogonal(Initialisation):
@@ -112,20 +112,20 @@ class Orthogonal(Initialisation):
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
         """Draw the parameters from torch's global generator, in their order."""
-        for place in places(model):
-            parameter = place.parameter
-            if place.kind == "vector":
+        for role in parameter_roles(model):
+            parameter = role.parameter
+            if role.kind == "vector":
                 parameter.zero_()
-            elif place.kind == "recurrent":
+            elif role.kind == "recurrent":
                 nn.init.orthogonal_(parameter)
-            elif place.kind in ("input", "matrix"):
+            elif role.kind in ("input", "matrix"):
                 bound = glorot_bound(parameter)
                 parameter.uniform_(-bound, bound)
             else:
                 parameter.uniform_(-self.range, self.range)
 
 
-class Place(NamedTuple):
+class ParameterRole(NamedTuple):
     """A parameter and what it is for."""
 
     name: str
@@ -134,7 +134,7 @@ class Place(NamedTuple):
     n_stacked: int  # matrices that lie one above the other in it: an LSTM's kernels hold 4
 
 
-def places(model: nn.Module) -> Iterator[Place]:
+def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
     """All parameters in their order.
 
     `vector` is a bias, or a parameter of less than two dimensions; `input` a recurrent cell's
@@ -154,14 +154,14 @@ def places(model: nn.Module) -> Iterator[Place]:
         width = widths.get(_owner(name), 0)
         is_input = bool(width) and name.rpartition(".")[2].startswith("weight_ih")
         if is_bias(name) or parameter.dim() < 2:
-            yield Place(name, parameter, "vector", 1)
+            yield ParameterRole(name, parameter, "vector", 1)
         elif id(parameter) in tables:
-            yield Place(name, parameter, "table", 1)
+            yield ParameterRole(name, parameter, "table", 1)
         elif is_recurrent(name) or is_input:
             n_stacked = len(parameter) // width if len(parameter) % width == 0 else 1
-            yield Place(name, parameter, "input" if is_input else "recurrent", n_stacked)
+            yield ParameterRole(name, parameter, "input" if is_input else "recurrent", n_stacked)
         else:
-            yield Place(name, parameter, "matrix", 1)
+            yield ParameterRole(name, parameter, "matrix", 1)
 
 
 def is_bias(name: str) -> bool:

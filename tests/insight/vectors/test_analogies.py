@@ -8,7 +8,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.analogies import (
-    Answers,
+    AnswerCounts,
     analogy,
     analogy_accuracy,
     parse_expression,
@@ -87,8 +87,8 @@ def test_questions_are_counted_by_section_and_coverage(
 ) -> None:
     (tmp_path / "questions").write_text(QUESTIONS)
     (score,) = analogy_accuracy(tmp_path / "questions", model=run_of_vectors(COURT), device="cpu")
-    assert score.sections == (Answers("family", 3, 3, 2), Answers("far away", 2))
-    assert score.total == Answers("total", 5, 3, 2)
+    assert score.sections == (AnswerCounts("family", 3, 3, 2), AnswerCounts("far away", 2))
+    assert score.total == AnswerCounts("total", 5, 3, 2)
     assert score.total.accuracy_known == score.total.accuracy == 2 / 3
     assert score.sections[1].accuracy is None
     assert score.to_dict()["total"] == {
@@ -110,7 +110,7 @@ def test_words_outside_the_vocabulary_are_asked_by_spelling_but_never_answered(
     (score,) = analogy_accuracy(tmp_path / "q", model=tiny_run, device="cpu")
     (asked,) = analogy("cat - caat + dog", model=tiny_run, k=1, device="cpu")
     right = int(asked.nearest[0].word == "log")
-    assert score.total == Answers("total", 3, 0, 0, 1, right)
+    assert score.total == AnswerCounts("total", 3, 0, 0, 1, right)
 
 
 def test_the_other_layout_has_tabs_sections_and_a_heading(
@@ -119,7 +119,7 @@ def test_the_other_layout_has_tabs_sections_and_a_heading(
     text = "# A Paper (2016)\na1\ta2\tb1\tb2\n# opposites\nman\tking\twoman\tqueen\n"
     (tmp_path / "q.tsv").write_text(text)
     (score,) = analogy_accuracy([tmp_path / "q.tsv"], model=run_of_vectors(COURT), device="cpu")
-    assert score.sections == (Answers("opposites", 1, 1, 1),)
+    assert score.sections == (AnswerCounts("opposites", 1, 1, 1),)
 
 
 def test_upper_case_is_read_as_lower_where_asked(run_of_vectors: MakeRun, tmp_path: Path) -> None:

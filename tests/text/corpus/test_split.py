@@ -8,7 +8,7 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.text.corpus import split
-from charlm.text.corpus.split import Block, Counts, copy_block, cut, parse_shares, whole
+from charlm.text.corpus.split import ByteRange, SplitCounts, copy_block, cut, parse_shares, whole
 
 
 def blocks_of(content: bytes, *shares: float) -> list[bytes]:
@@ -68,10 +68,10 @@ def test_a_copied_block_is_counted_as_python_counts_it(
     before, text = b"no\n", "ein Öl für 中文 👩🏽\n\u00a0é\nein\u2028a b\n"
     target = io.BytesIO()
     file = io.BytesIO(before + text.encode() + b"not this\n")
-    block = Block(file, len(before), len(before + text.encode()))
+    block = ByteRange(file, len(before), len(before + text.encode()))
     counts = copy_block(block, target)
     assert target.getvalue() == text.encode()
-    assert counts == Counts(
+    assert counts == SplitCounts(
         lines=3,
         words=8,
         characters=len(text) - 3,

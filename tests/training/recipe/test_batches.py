@@ -7,7 +7,7 @@ import torch
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
-from charlm.training.recipe.batching import Batch, Source, StreamBatches, StreamBatching
+from charlm.training.recipe.batching import Batch, BatchSource, StreamBatches, StreamBatching
 
 N_WORDS = 130  # ids of a text without a word twice tell their places
 SHAPES = [(1, 1, 1), (1, 20, 35), (3, 20, 35), (5, 4, 1), (97, 4, 7), (101, 20, 35), (128, 20, 3)]
@@ -29,7 +29,7 @@ def batches_of(
     spellings: tuple[str, ...] = (),
 ) -> StreamBatches:
     text = EncodedText(np.array(ids, np.int32), spellings, 1, "")
-    source = Source(text, inventory, n_streams, bptt, oov_input, seed=1)
+    source = BatchSource(text, inventory, n_streams, bptt, oov_input, seed=1)
     return StreamBatching().over(source)
 
 

@@ -8,7 +8,13 @@ from charlm.errors import DataError
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
-from charlm.training.recipe.batching import Batch, Batches, SentenceBatching, Source, StreamBatching
+from charlm.training.recipe.batching import (
+    Batch,
+    Batches,
+    BatchSource,
+    SentenceBatching,
+    StreamBatching,
+)
 
 N_WORDS = 40
 LENGTHS = [3, 1, 7, 2, 2, 5, 0, 4, 1, 6]  # words of the sentences
@@ -21,7 +27,7 @@ def inventory() -> Inventory:
 
 
 @pytest.fixture(scope="module")
-def source(inventory: Inventory) -> Source:
+def source(inventory: Inventory) -> BatchSource:
     """Ten sentences whose words all differ, three streams or sentences at a time."""
     ids: list[int] = []
     number = 2
@@ -29,7 +35,7 @@ def source(inventory: Inventory) -> Source:
         ids += [*range(number, number + length), END]
         number += length
     text = EncodedText(np.array(ids, np.int32), (), len(LENGTHS), "")
-    return Source(text, inventory, 3, 4, "unk", seed=7)
+    return BatchSource(text, inventory, 3, 4, "unk", seed=7)
 
 
 def fed_in(batch: Batch) -> torch.Tensor:
@@ -56,7 +62,7 @@ def predicted(some: list[Batch]) -> list[int]:
     ids=["streams", "shuffled", "sentences", "small pool"],
 )
 def test_every_epoch_predicts_every_token_once(
-    batching: StreamBatching | SentenceBatching, source: Source
+    batching: StreamBatching | SentenceBatching, source: BatchSource
 ) -> None:
     batches = batching.over(source)
     for epoch in range(3):
@@ -72,7 +78,7 @@ def test_every_epoch_predicts_every_token_once(
     ids=["streams", "sentences"],
 )
 def test_a_batch_depends_on_seed_epoch_and_step_alone(
-    batching: StreamBatching | SentenceBatching, source: Source
+    batching: StreamBatching | SentenceBatching, source: BatchSource
 ) -> None:
     first, second = batching.over(source), batching.over(source)
     of_epoch(first, 0)
@@ -87,7 +93,7 @@ def test_a_batch_depends_on_seed_epoch_and_step_alone(
     assert predicted(of_epoch(first, 2)) != predicted(whole)
 
 
-def test_a_partial_shuffle_rotates_each_stream_by_itself(source: Source) -> None:
+def test_a_partial_shuffle_rotates_each_stream_by_itself(source: BatchSource) -> None:
     batches = StreamBatching(shuffle="partial").over(source)
     ids = source.text.ids.tolist()
     length = -(-len(ids) // source.batch_size)
@@ -106,7 +112,7 @@ def test_a_partial_shuffle_rotates_each_stream_by_itself(source: Source) -> None
     assert len(set(map(tuple, map(sorted, starts)))) > 1  # not the same for all
 
 
-def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: Source) -> None:
+def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: BatchSource) -> None:
     assert all(b.resets_TB is None for b in of_epoch(StreamBatching().over(source), 0))
     for batch in of_epoch(StreamBatching(reset=0.5).over(source), 0):
         assert batch.resets_TB is not None
@@ -115,14 +121,14 @@ def test_a_state_begins_anew_only_where_a_sentence_has_ended(source: Source) -> 
 
 def test_resets_are_drawn_with_their_probability(inventory: Inventory) -> None:
     text = EncodedText(np.array([2, END] * 5000, np.int32), (), 5000, "")
-    batches = StreamBatching(reset=0.3).over(Source(text, inventory, 10, 50, "unk", seed=1))
+    batches = StreamBatching(reset=0.3).over(BatchSource(text, inventory, 10, 50, "unk", seed=1))
     batches.begin_epoch(0)
     resets = [batch.resets_TB for batch in batches.from_step(0)]
     n_resets = sum(int(each.sum()) for each in resets if each is not None)
     assert n_resets / 5000 == pytest.approx(0.3, abs=0.02)
 
 
-def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: Source) -> None:
+def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: BatchSource) -> None:
     sentences = np.split(source.text.ids, np.flatnonzero(source.text.ids == END) + 1)[:-1]
     found = []
     for batch in of_epoch(SentenceBatching().over(source), 0):
@@ -137,13 +143,13 @@ def test_sentences_stand_alone_padded_and_begin_with_the_end_of_none(source: Sou
     assert sorted(found) == sorted(sentence.tolist() for sentence in sentences)
 
 
-def test_sentences_of_a_pool_stand_beside_those_of_like_length(source: Source) -> None:
+def test_sentences_of_a_pool_stand_beside_those_of_like_length(source: BatchSource) -> None:
     some = of_epoch(SentenceBatching(pool=4).over(source), 0)  # all of them are one pool
     lengths = sorted(sorted((b.words_TB >= 0).sum(0).tolist()) for b in some)
     assert lengths == [[1, 2, 2], [3, 3, 4], [5, 6, 7], [8]]
 
 
-def test_sentences_of_as_many_words_as_the_limit_are_left_out(source: Source) -> None:
+def test_sentences_of_as_many_words_as_the_limit_are_left_out(source: BatchSource) -> None:
     some = of_epoch(SentenceBatching(max_words=3).over(source), 0)
     lengths = sorted(n - 1 for b in some for n in (b.words_TB >= 0).sum(0).tolist())
     assert lengths == sorted(n for n in LENGTHS if n < 3)
@@ -152,7 +158,7 @@ def test_sentences_of_as_many_words_as_the_limit_are_left_out(source: Source) ->
 def test_a_limit_that_leaves_nothing_is_refused(inventory: Inventory) -> None:
     text = EncodedText(np.array([2, 3, END], np.int32), (), 1, "")
     with pytest.raises(DataError) as caught:
-        SentenceBatching(max_words=2).over(Source(text, inventory, 3, 4, "unk", seed=7))
+        SentenceBatching(max_words=2).over(BatchSource(text, inventory, 3, 4, "unk", seed=7))
     assert str(caught.value) == (
         "train.txt: no sentence of less than 2 words; expected some; raise "
         "--set recipe.batching.max_words"

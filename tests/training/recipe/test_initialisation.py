@@ -18,7 +18,7 @@ from charlm.training.recipe.initialisation import (
     Uniform,
     Xavier,
     glorot_bound,
-    places,
+    parameter_roles,
 )
 
 
@@ -35,7 +35,7 @@ class Peephole(nn.Module):
 
 
 def model() -> nn.ModuleDict:
-    """Every kind of place, and every parameter 1."""
+    """Every kind of role, and every parameter 1."""
     built = nn.ModuleDict(
         {
             "encoder": nn.ModuleDict(
@@ -81,7 +81,7 @@ VECTORS = {*BIASES, "context.2.gain"}
 
 
 def test_every_place_of_a_model_is_known_for_what_it_is() -> None:
-    kinds = {place.name: (place.kind, place.n_stacked) for place in places(model())}
+    kinds = {role.name: (role.kind, role.n_stacked) for role in parameter_roles(model())}
     assert {name for name, (kind, _) in kinds.items() if kind == "vector"} == VECTORS
     assert {name: kind for name, kind in kinds.items() if name not in VECTORS} == {
         "encoder.letters.weight": ("table", 1),
@@ -103,7 +103,7 @@ def test_an_input_kernel_may_hold_fewer_gates_than_the_recurrent_one() -> None:
     cell = nn.Module()
     cell.weight_ih_l0 = nn.Parameter(torch.empty(10, 7))  # as MUT2's, whose reset gate takes x
     cell.weight_hh_l0 = nn.Parameter(torch.empty(15, 5))
-    assert [(place.kind, place.n_stacked) for place in places(cell)] == [
+    assert [(role.kind, role.n_stacked) for role in parameter_roles(cell)] == [
         ("input", 2),
         ("recurrent", 3),
     ]
@@ -111,7 +111,7 @@ def test_an_input_kernel_may_hold_fewer_gates_than_the_recurrent_one() -> None:
 
 def test_a_module_named_recurrent_holds_a_recurrent_matrix() -> None:
     cell = nn.ModuleDict({"recurrent": nn.Linear(5, 5), "input": nn.Linear(3, 5)})
-    assert [(place.name, place.kind) for place in places(cell)] == [
+    assert [(role.name, role.kind) for role in parameter_roles(cell)] == [
         ("recurrent.weight", "recurrent"),
         ("recurrent.bias", "vector"),
         ("input.weight", "matrix"),

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Data, Device, Opt, Order, Precision, Prune, Reading, Seed, Threads
+from charlm.options import Data, Device, Opt, Order, Precision, Prune, Seed, StateChoice, Threads
 from charlm.scoring.evaluation.evaluate_options import STATES, State
 
 Split = Literal["test", "valid"]
@@ -39,7 +39,7 @@ class CompareKnOptions:
         ),
     ] = None
     split: Annotated[Split, Opt("Part of the corpus directory that is measured.")] = "test"
-    state: Reading = "both"
+    state: StateChoice = "both"
     samples: Annotated[
         int,
         Opt(

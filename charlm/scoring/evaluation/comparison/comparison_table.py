@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import Plan, parse_pruning
+from charlm.ngram.source import EstimationPlan, parse_pruning
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import (
     TUNING,
@@ -56,7 +56,7 @@ def compared_group(
     """
     name = baseline_name(options.order)
     options.tell(f"{name}: estimating from {options.data}/train.txt")
-    plan = Plan(options.order, parse_pruning(options.prune))
+    plan = EstimationPlan(options.order, parse_pruning(options.prune))
     baseline = kneser_ney(options.data, plan, inventory=inventory)
     contest = _Contest(baseline, options)
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]

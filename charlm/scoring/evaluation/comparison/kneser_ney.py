@@ -12,7 +12,7 @@ from pathlib import Path
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.source import Counts, ModelInfo, Plan, estimated
+from charlm.ngram.source import CountArray, EstimationPlan, ModelInfo, estimated
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import START, text_in
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
@@ -28,7 +28,7 @@ class KneserNey:
     model: BackoffModel
     info: ModelInfo  # its source is the training text
     inventory: Inventory  # whose words these are
-    train_counts: Counts  # of each word in the mapped training text
+    train_counts: CountArray  # of each word in the mapped training text
 
     @property
     def n_bytes(self) -> int:
@@ -52,7 +52,7 @@ class KneserNey:
         evaluation = evaluate_ngram(
             self.model,
             text_in(path, self.inventory),
-            told=self.info.told,
+            in_signature=self.info.in_signature,
             split=split,
             vocabulary=self.inventory,
             on_sentence=collector,
@@ -73,7 +73,7 @@ def baseline_name(order: int) -> str:
     return f"KN-{order}"
 
 
-def kneser_ney(data: str | Path, plan: Plan, *, inventory: Inventory) -> KneserNey:
+def kneser_ney(data: str | Path, plan: EstimationPlan, *, inventory: Inventory) -> KneserNey:
     """The Kneser–Ney model of train.txt in the words of `inventory`, order and pruning as planned.
 
     Raises:

@@ -16,7 +16,7 @@ from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix import mix
 from charlm.text.perplexity.score_streams import read_word_scores
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROBS = {"<unk>": 0.1, "</s>": 0.3, "a": 0.4, "b": 0.2}
 ARPA = """\
 \\data\\

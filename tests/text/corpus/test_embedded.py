@@ -80,7 +80,7 @@ def test_the_corpus_depends_on_neither_the_hash_seed_nor_the_optimiser() -> None
             [sys.executable, *options, "-c", FIRST],
             capture_output=True,
             check=True,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             env={"PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
         ).stdout
         for seed, options in (("1", []), ("2", ["-OO"]))

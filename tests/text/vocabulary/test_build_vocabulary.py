@@ -164,7 +164,7 @@ def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", program.replace("OUT", str(out))],
             env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             capture_output=True,
             text=True,
             check=True,

@@ -27,7 +27,7 @@ TRAIN = "a a a b b <unk>\n"
 P = {"a": 4.5 / 28, "b": 10.5 / 28, "<unk>": 6.5 / 28, "</s>": 6.5 / 28}
 
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture

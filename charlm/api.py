@@ -60,7 +60,6 @@ class SentenceScore:
         return math.fsum(self.log10_probs)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "words": list(self.words),
             "known": list(self.known),

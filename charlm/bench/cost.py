@@ -57,7 +57,6 @@ class CostBench:
     costs: tuple[Cost, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return asdict(self)
 
 

@@ -66,7 +66,6 @@ class EvalBench:
         return self.flops / self.timings[OURS].median / self.peak_flops
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
         ours = self.timings[OURS].to_dict(self.n_tokens)
         paths = {

@@ -49,7 +49,6 @@ class KnBench:
         return self.timings[ESTIMATE].median / self.timings[LMPLZ].median
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
         paths = {k: v.to_dict(self.n_tokens_of(k)) for k, v in self.timings.items()}
         return {**own, "paths": paths, "ratio_to_lmplz": self.ratio_to_lmplz}

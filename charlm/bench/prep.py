@@ -32,7 +32,6 @@ class PrepBench:
     timings: dict[str, Timing]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
         return {**own, "paths": {k: v.to_dict(self.n_tokens) for k, v in self.timings.items()}}
 

@@ -60,7 +60,6 @@ class ScoreBench:
         return self.n_tokens / self.timings[path].median
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
         paths = {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
         return {**own, "paths": paths, "speed_up": self.speed_up}

@@ -72,7 +72,6 @@ class TrainBench:
         return needed / self.peak_flops
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         own = {k: v for k, v in vars(self).items() if k != "timings"}
         paths = {
             name: {

@@ -24,7 +24,7 @@ class Result(Protocol):
     """What every measure returns, one a file and tap."""
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+        ...  # as JSON
 
 
 def measure(name: str, options: NnOptions, *, as_json: bool) -> None:

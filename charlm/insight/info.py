@@ -95,7 +95,6 @@ class RunFacts:
         return sum(self.parameters.values())
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {**asdict(self), "n_parameters": self.n_parameters}
 
 

@@ -32,7 +32,6 @@ class Choice:
     known: tuple[KnownRun, ...]  # all under exp/, the latest first; the chosen may be elsewhere
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return asdict(self)
 
 

@@ -29,7 +29,6 @@ class Fingerprint:
     smallest: tuple[str, ...]  # hashes of lists
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {"n": self.n_lists, "sha256": self.sha256, "smallest": " ".join(self.smallest)}
 
     @classmethod

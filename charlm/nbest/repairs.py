@@ -43,7 +43,6 @@ class Notices:
             self.passed_over[what] += n
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "n_marked": self.n_marked,
             "filled": [{**key._asdict(), "n_hypotheses": n} for key, n in self.filled.items()],

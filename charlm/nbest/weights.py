@@ -33,7 +33,6 @@ class Origin:
     lists: Fingerprint
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "metric": self.metric,
             "error": self.error,

@@ -48,7 +48,6 @@ class Baseline:
     texts: tuple[Evaluation, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "model": self.model.to_dict(),
             "out": None if self.out is None else str(self.out),

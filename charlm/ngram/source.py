@@ -46,7 +46,6 @@ class ModelInfo:
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "source": self.source,
             "order": self.order,

@@ -28,7 +28,6 @@ class SpellerInfo:
     types_sha256: str  # of these words
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
         return asdict(self)
 
 

@@ -65,7 +65,6 @@ class Verification:
         return tuple(each.name for each in self.files if each.fits is False)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {**asdict(self), "misfits": list(self.misfits)}
 
 

@@ -43,7 +43,6 @@ class TrainResult:
     n_parameters: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
         return asdict(self)
 
 

@@ -32,7 +32,6 @@ class Report:
     gate: dict[str, object] | None  # of a run with a gate between words and characters
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "runs": list(self.runs),
             "files": [str(path) for path in self.files],

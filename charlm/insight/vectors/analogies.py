@@ -53,7 +53,6 @@ class Analogy:
         return " ".join([*shown, *(f"{'+' if t.sign > 0 else '-'} {t.form}" for t in rest)])
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "analogy": self.expression,
             "terms": [{"sign": t.sign, "form": t.form, "known": t.is_known} for t in self.terms],
@@ -136,7 +135,6 @@ class AnswerCounts:
         return (self.n_known_right + self.n_spelled_right) / n_asked if n_asked else None
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             **asdict(self),
             "accuracy_known": self.accuracy_known,
@@ -160,7 +158,6 @@ class AnalogyScore:
         return AnswerCounts("total", **sums)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "file": self.file,
             "at": self.tap,

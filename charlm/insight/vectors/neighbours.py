@@ -32,7 +32,6 @@ class Neighbourhood:
     nearest: tuple[Neighbour, ...]  # none where the tap cannot read the form
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "word": self.word,
             "form": self.form,

@@ -40,7 +40,6 @@ class NormalisationScore:
         return {k: n / self.n_asked if self.n_asked else None for k, n in self.found.items()}
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         accuracy = {f"accuracy@{k}": share for k, share in self.accuracy.items()}
         value = asdict(self)
         del value["found"]

@@ -36,7 +36,6 @@ class Similarity:
     rho: float | None  # over both
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return asdict(self)
 
 

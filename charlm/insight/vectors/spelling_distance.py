@@ -28,7 +28,6 @@ class SpellingDistance:
     mean_share: float  # the same as a share of the longer of the two words
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "at": self.tap,
             "n_words": self.n_words,

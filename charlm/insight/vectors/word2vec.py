@@ -35,7 +35,6 @@ class WrittenVectors:
     dim: int
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {"file": self.file, "at": self.tap, "n_words": self.n_words, "dim": self.dim}
 
 

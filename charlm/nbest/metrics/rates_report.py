@@ -27,7 +27,6 @@ class Rate:
     n_tokens: int | None = None  # words or characters of the references
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """As JSON."""
         return asdict(self)
 
 
@@ -65,7 +64,6 @@ class RateReport:
         return share is not None and share > 1 / 2
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             **vars(self),
             "first": self.first.to_dict(),

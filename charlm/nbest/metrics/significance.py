@@ -44,7 +44,6 @@ class Significance:
     seed: int
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return asdict(self)
 
 

@@ -66,7 +66,6 @@ class Tuned:
         return None if self.held_out_error is None else self.held_out_error < self.first_error
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         plain = {name: value for name, value in vars(self).items() if name != "weights"}
         details = [asdict(each) for each in self.details]
         return {

@@ -52,7 +52,6 @@ class Export:
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "model": str(self.model),
             "arpa": str(self.arpa),

@@ -40,7 +40,6 @@ class SampledSentence:
         return math.fsum(self.log10_probs)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "words": list(self.words),
             "log10_prob": self.log10_prob,
@@ -63,7 +62,6 @@ class Sample:
         return sum(not each.is_finished for each in self.sentences)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "model": str(self.model),
             "seed": self.seed,

@@ -138,7 +138,6 @@ class Perplexity:
         return _bits(self.sums.log10_prob, self.counts.n_bytes)
 
     def to_dict(self) -> dict[str, float | None]:
-        """As JSON."""
         return {
             "log10_prob": self.sums.log10_prob,
             "n_left_out": self.sums.n_zeroprobs,
@@ -236,7 +235,6 @@ class Evaluation:
         return f"{n_zeroprobs} tokens have no probability" if n_zeroprobs else None
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         counts, told = self.counts, dict[str, object]()
         states = {
             state: {**p.to_dict(), "signature": self.signatures[state]}

@@ -71,7 +71,6 @@ class Spelling:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "log10_prob": self.log10_prob,
             "n_words": self.n_words,

@@ -52,7 +52,6 @@ class SplitCounts:
         return share(self.n_oov_types, self.n_types)
 
     def to_dict(self) -> dict[str, int | float]:
-        """As JSON."""
         return {
             "n_sentences": self.n_sentences,
             "n_words": self.n_words,
@@ -116,7 +115,6 @@ class VocabularyResult:
         return tuple(sorted(self.inventory.words[2:], key=len, reverse=True)[:N_LONGEST])
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "n_words": self.n_words,
             "n_characters": self.n_characters,

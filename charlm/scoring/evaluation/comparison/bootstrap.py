@@ -29,7 +29,6 @@ class Difference:
     first_better: float  # share of the draws
 
     def to_dict(self) -> dict[str, float | None]:
-        """As JSON."""
         return {
             "ppl": self.ppl,
             "low": self.low,

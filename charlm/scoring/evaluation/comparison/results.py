@@ -25,7 +25,6 @@ class Figures:
     signature: str  # empty for a mixture: its members have theirs
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "weight": self.weight,
             **self.perplexity.to_dict(),
@@ -45,7 +44,6 @@ class System:
     by_state: Mapping[State, Figures]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "name": self.name,
             "n_parameters": self.n_parameters,
@@ -65,7 +63,6 @@ class Pair:
     by_state: Mapping[State, Difference]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "first": self.first,
             "second": self.second,
@@ -92,7 +89,6 @@ class Group:
         return self.inventory.n_words
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         counts, inventory = self.counts, self.inventory
         names = [system.name for system in self.systems]
         bands = [
@@ -131,7 +127,6 @@ class Comparison:
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         asked = self.options
         return {
             "data": str(asked.data),

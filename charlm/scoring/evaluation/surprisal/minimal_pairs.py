@@ -86,7 +86,6 @@ class PairAccuracy:
         return {name: sum(getattr(each, name) for each in self.sets) for name in names}
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         interval = self.interval
         return {
             "name": self.name,
@@ -120,7 +119,6 @@ class PairResult:
         return PairAccuracy(ALL, self.sets[model])
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             name: {
                 "total": self.total(k).to_dict(),

@@ -98,7 +98,6 @@ class SurprisalTable:
         return [*current, *before]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "models": list(self.models),
             "notes": list(self.notes),

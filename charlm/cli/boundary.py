@@ -58,7 +58,7 @@ class Commands(TyperGroup):
                 raise
             message, status = "interrupted", INTERRUPTED
         except (CharlmError, OSError, MemoryError, RuntimeError) as error:
-            line = told(error)
+            line = error_line(error)
             if line is None or os.environ.get("CHARLM_TRACEBACK") == "1":
                 raise
             message, status = line, FAILED
@@ -174,7 +174,7 @@ def outlive_closed_pipes() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
-def told(error: BaseException) -> str | None:
+def error_line(error: BaseException) -> str | None:
     """The line for an error that a user can cause; None for a mistake of ours."""
     if isinstance(error, CharlmError):
         return str(error)

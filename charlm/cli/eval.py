@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from charlm.cli import output, perplexities
 from charlm.cli.command import command
-from charlm.cli.voices import is_first, is_one_of_several, one_voice
+from charlm.cli.rank_0 import errors_from_rank_0, has_other_ranks, is_rank_0
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 
 
@@ -28,16 +28,16 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     from charlm.scoring.evaluation.evaluate import evaluate
 
     model = options.model
-    if is_first():
+    if is_rank_0():
         perplexities.refuse_contradictions(options, as_json=as_json)
         model = which_run(options.model)
         if options.model is None:
             output.say(f"model: {model}")
-        if options.state == "carried" and is_one_of_several(options.gpus, options.processes):
+        if options.state == "carried" and has_other_ranks(options.gpus, options.processes):
             output.say("note: one stream is read by one process; --state sentence is divided")
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(options)
-    with one_voice():
+    with errors_from_rank_0():
         results = evaluate(replace(options, model=model, on_sentence=on_sentence, on_text=on_text))
-    if as_json and is_first():
+    if as_json and is_rank_0():
         texts = [result.to_dict() for result in results]
         output.write_json({"model": str(model), "texts": texts})

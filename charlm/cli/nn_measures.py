@@ -23,8 +23,7 @@ NONE = "-"
 class Result(Protocol):
     """What every measure returns, one a file and tap."""
 
-    def to_dict(self) -> dict[str, object]:
-        ...  # as JSON
+    def to_dict(self) -> dict[str, object]: ...  # as JSON
 
 
 def measure(name: str, options: NnOptions, *, as_json: bool) -> None:

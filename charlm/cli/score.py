@@ -11,7 +11,7 @@ import typer
 
 from charlm.cli import output, score_output
 from charlm.cli.command import command
-from charlm.cli.voices import is_first, one_voice
+from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.scoring.rescoring.score_options import ScoreOptions
 
 
@@ -37,9 +37,9 @@ def score(options: ScoreOptions, *, as_json: bool) -> None:
     out = None if options.out == "-" else options.out
     if to_stdout:
         out = stdout_in(options.written_encoding, is_flushed=options.line_buffered)
-    with one_voice():
+    with errors_from_rank_0():
         result = score_lists(replace(options, out=out))
-    if not is_first():
+    if not is_rank_0():
         return
     score_output.warn(result)
     if as_json:

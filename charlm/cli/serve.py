@@ -6,8 +6,8 @@ import typer
 
 from charlm.cli import output, score_output
 from charlm.cli.command import command
+from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.cli.score import stdout_in
-from charlm.cli.voices import is_first, one_voice
 from charlm.scoring.rescoring.serve_options import ServeOptions
 
 
@@ -26,8 +26,8 @@ def serve(options: ServeOptions, *, as_json: bool) -> None:
     if as_json:
         raise typer.BadParameter("--json: the answers are JSON lines already; drop it")
     out = stdout_in(options.written_encoding, is_flushed=True)
-    with one_voice():
+    with errors_from_rank_0():
         result = serve_lines(replace(options, out=out))
-    if is_first():
+    if is_rank_0():
         score_output.warn(result)
         score_output.tell_served(result, output.say)

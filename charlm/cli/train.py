@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from charlm.cli import output, preset_list
-from charlm.cli.boundary import outlive_closed_pipes, told
+from charlm.cli.boundary import error_line, outlive_closed_pipes
 from charlm.cli.command import command
-from charlm.cli.voices import is_first, one_voice
+from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
 
     outlive_closed_pipes()
     try:
-        with ProgressBar() as bar, one_voice():
+        with ProgressBar() as bar, errors_from_rank_0():
             result = train_model(replace(options, watcher=bar))
     except KeyboardInterrupt:
-        if is_first():
+        if is_rank_0():
             output.say(f"note: {left_behind(options)}")
         raise
-    if is_first():
+    if is_rank_0():
         _tell_if_possible(result, as_json=as_json)
 
 
@@ -57,7 +57,7 @@ def _tell_if_possible(result: "TrainResult", *, as_json: bool) -> None:
         _tell(result, as_json=as_json)
         output.flush()
     except OSError as error:
-        output.say(f"note: {told(error)}; the run {result.run} is written")
+        output.say(f"note: {error_line(error)}; the run {result.run} is written")
         with suppress(OSError):
             output.flush()  # what is left of it, to nowhere
 

@@ -2,7 +2,7 @@
 
 from charlm.cli import output, score_output
 from charlm.cli.command import command
-from charlm.cli.voices import is_first, one_voice
+from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
 from charlm.scoring.rescoring.tune_options import TuneOptions
 
 
@@ -20,9 +20,9 @@ def tune(options: TuneOptions, *, as_json: bool) -> None:
     """
     from charlm.scoring.rescoring.tune import tune as tune_on
 
-    with one_voice():
+    with errors_from_rank_0():
         result = tune_on(options)
-    if not is_first():
+    if not is_rank_0():
         return
     score_output.warn(result)
     if as_json:

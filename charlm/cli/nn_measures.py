@@ -1,4 +1,4 @@
-"""What `charlm nn` measures over files, and the spelling of neighbours: asked, and as tables.
+"""Measures of `charlm nn`, as tables: analogies, similarity, noisy words, spelling of neighbours.
 
 Every share stands beside its denominator: how much of a file a model can read decides what the
 share is worth.

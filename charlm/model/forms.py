@@ -1,8 +1,8 @@
 """Forms: the spellings that go into an encoder, as tensors.
 
 A batch's forms are its distinct ones; where each occurs is the batch's business. Padding is 0 and
-its length says nothing: an encoder gives a form the same vector in any company. Morphs are a set:
-their order says nothing, either.
+its length says nothing: a form's vector is the same whatever else is in the batch. Morphs are a
+set: their order says nothing, either.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """The speller: a character LSTM that gives every spelling a probability.
 
 It is a distribution over all strings of Unicode characters but the empty one, and sums to 1 over
-them: words of the vocabulary have their share, too, which `scoring.open_vocabulary` takes out. Its
+them: words of the vocabulary have their share, too, which `open_vocabulary` takes out. Its
 symbols are not the encoder's letters, and it reads a spelling to its end, however long.
 """
 

@@ -1,4 +1,4 @@
-"""Where lists go that have been written down: a stream, a file, or a folder of files.
+"""Where the text of lists goes: a stream, a file, or a folder of files.
 
 A file appears when all of it is there, so one that is read may be written over. Packed files are
 written by the ending of their name. What is piped on is not kept: a stream gets each list at once.

@@ -1,4 +1,4 @@
-"""Where a model is kept, and as what: an ARPA file, or KenLM's binary.
+"""The file that an n-gram model is saved to: ARPA, or KenLM's binary.
 
 What would fail at the end, a missing folder or tool, is looked for before the work begins.
 """
@@ -39,7 +39,7 @@ class ModelFile:
 def model_file(
     out: str | Path | None, *, start: Start | None, beside: Path | None
 ) -> ModelFile | None:
-    """The place that the options name, if any; KenLM's tool may lie `beside` lmplz.
+    """The file that the options name, if any; KenLM's tool may lie `beside` lmplz.
 
     Raises:
         ConfigError: options that contradict each other; a missing folder or tool.

@@ -1,1 +1,1 @@
-"""Probabilities to answers: evaluation of texts, with state carried or sentence by sentence."""
+"""What trained models say of texts: likelihoods, perplexities, rescoring, decoding, export."""

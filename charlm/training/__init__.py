@@ -1,1 +1,1 @@
-"""The loop: batches, recipes, checkpoints; asks `scoring` for validation perplexities."""
+"""Training a model: recipes, the loop, checkpoints; `scoring` computes validation perplexities."""

@@ -1,4 +1,4 @@
-"""One sitting of a training: from a plan to a run that is finished or can be gone on with.
+"""From a plan to a run directory: one start of a training until it is finished or interrupted.
 
 The order of things is what makes a crash harmless: run.json before the first step, and after each
 epoch the best weights and just before them their hash, the log and last the checkpoint.

@@ -1,4 +1,4 @@
-"""Watchers of a training: one that outlives a full disk, and one that says nothing."""
+"""Watchers, which hear how a training goes: one that survives a full disk, and a silent one."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""How a processor likes parts of a model computed; each has its plain twin as the truth."""
+"""Faster computations of parts of a model, each for one kind of processor."""

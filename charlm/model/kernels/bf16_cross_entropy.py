@@ -2,7 +2,7 @@
 
 Scores are kept once, as bf16, and become probabilities where they stand; exponentials and their
 sums are fp32. The bias is one more number of a word's vector, so that its gradient comes with the
-others'. The plain way, `functional.cross_entropy`, is the test's truth.
+others'. The tests compare it with `functional.cross_entropy`.
 """
 
 from typing import Any

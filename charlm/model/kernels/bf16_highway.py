@@ -1,7 +1,7 @@
 """A highway layer's training in bf16 on a CPU: one product for its two, and widths of whole tiles.
 
 Kim et al.'s layers of 1,100 numbers took a quarter longer as two products of that width. What is
-not a product stays in the format of the vectors. The plain layer is the test's truth.
+not a product stays in the format of the vectors. The tests compare it with the plain layer.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ oneDNN's own layer is the faster one where it is narrow and as wide as its input
 are filled up to tiles. Elsewhere its backward pass takes up to twice as long as ours, which makes
 the products that do not wait for a state for all steps at once. Gates and memory are fp32 in both;
 oneDNN rounds the memory that it hands on at the end of a chunk.
-Evaluation, fp32 and other devices take torch's layer, which is the test's truth.
+Evaluation, fp32 and other devices take torch's layer, with which the tests compare.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 The windows are copied next to each other first: a product over overlapping ones took ten times as
 long. Where several windows tie, as those over padding do, they share the gradient: finding the
-first one costs more than all the rest. `windows.max` of the plain product is the test's truth.
+first one costs more than all the rest. The tests compare with `windows.max` of the product.
 """
 
 from typing import Any

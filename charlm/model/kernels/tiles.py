@@ -1,4 +1,4 @@
-"""Shapes that a processor's bf16 products like: what they cost depends on more than their size.
+"""Widths and numbers of rows filled up for bf16 products: their cost is not that of their size.
 
 A product over 300 numbers takes three times as long as one over 320, since a tile takes 32 of a
 row. And oneDNN compiles a kernel for every new number of rows, which takes longer than the product:

@@ -54,7 +54,7 @@ class TextBlock:
         return text if text.endswith("\n") else f"{text}\n"
 
     def sentences(self, normalisation: Normalisation | None) -> Iterator[list[str]]:
-        """The words of each line, as `corpus.read_sentences` gives them.
+        """The words of each line, as `read_sentences` gives them.
 
         Raises:
             DataError: as there.

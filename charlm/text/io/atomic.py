@@ -1,4 +1,4 @@
-"""The hidden file beside a place, which a writer fills before it gives it the place's name.
+"""Atomic writing: a hidden file beside the target is filled first, and renamed when it is whole.
 
 A writer holds the system's lock (flock) on its own, which goes with the process: so of two that
 write one file at a time neither takes the other's away, and what a crash left behind is replaced.

@@ -1,8 +1,8 @@
-"""One of the processes that `readers` starts: it answers, line by line, until its input closes.
+"""The program of each process that `Readers` starts: it counts or encodes ranges of a text.
 
-The first line it reads is its job, each further one the bytes of a range, or the number of a part
-of what it keeps until all ranges are read. An answer is a line of JSON, and behind it as many bytes
-as it says.
+The first line that it reads is its job, each further one the bytes of a range, or the number of a
+part of what it keeps until all ranges are read; it ends when its input closes. An answer is a
+line of JSON, and behind it as many bytes as it says.
 """
 
 import errno

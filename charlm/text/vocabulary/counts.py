@@ -177,7 +177,7 @@ def count_file(
     max_tokens: int = 0,
     threads: int | None = None,
 ) -> TextCounts:
-    """The counts of the sentences that `corpus.read_sentences` gives.
+    """The counts of the sentences that `read_sentences` gives.
 
     A process holds `counts.MOST_TYPES` types; what is more lies in files without a name, which go
     with the process, however it ends.

@@ -98,7 +98,7 @@ class _WordIds(dict[str, int]):
 
 
 class BlockEncoder:
-    """Ids as `corpus.FormIds` gives them."""
+    """Ids as `FormIds` gives them."""
 
     def __init__(self, inventory: Inventory, *, oov_input: str) -> None:
         assert oov_input in OOV_INPUTS
@@ -144,7 +144,7 @@ class Encoding:
     def pieces(
         self, path: str | Path, *, max_tokens: int = 0, threads: int | None = None
     ) -> Iterator[Piece]:
-        """The ids of the sentences that `corpus.read_sentences` gives.
+        """The ids of the sentences that `read_sentences` gives.
 
         Raises:
             DataError: as there.

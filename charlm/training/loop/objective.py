@@ -1,4 +1,4 @@
-"""What a training makes small: the criterion, and the penalties beside it.
+"""The loss that a training minimises: the criterion, and the penalties beside it.
 
 Everything stays on the device: whether a number is read back is the caller's business.
 """

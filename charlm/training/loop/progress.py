@@ -1,4 +1,4 @@
-"""How far a training has come: what is written down of it beside the weights.
+"""How far a training has come: what a checkpoint holds of it beside the weights.
 
 It is the same in every process of a training but for the seconds, which are the first one's, and
 for the state, of which each has that of its own streams.

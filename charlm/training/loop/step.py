@@ -1,4 +1,4 @@
-"""One update of the parameters, made by Python as it comes: on a CPU, of any part, in any company.
+"""One update of the parameters, computed eagerly: any device, any parts, any number of ranks.
 
 What a trainer asks of a step is a contract here, so that one for a GPU can take its place.
 """

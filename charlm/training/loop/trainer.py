@@ -1,4 +1,4 @@
-"""The training loop: a trainer that can be written down after any step and taken up again.
+"""The training loop: a trainer that can be saved after any step, and resumed from there.
 
 Whatever the next step depends on is either fixed by the run's settings or in `Progress`, the
 parameters, the optimiser, the averages and torch's generator: that is what a checkpoint holds.

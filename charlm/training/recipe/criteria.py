@@ -1,4 +1,4 @@
-"""What a training makes small: the cross-entropy, or what needs no sum over all words.
+"""Training criteria: the cross-entropy, or a loss that needs no sum over all words.
 
 A criterion's loss is summed like the cross-entropy, so that rates and norms keep their meaning.
 Noise words are drawn once a batch from the unigrams and shared by all its positions.

@@ -103,6 +103,13 @@ def test_a_word_longer_than_the_vocabulary_reads_is_spelled_to_its_end(speller: 
     assert first != second
 
 
+def test_a_beginning_has_the_probability_of_all_words_that_begin_so(speller: Speller) -> None:
+    begun = speller.log_probs(["", "a", "ab"], are_whole=False).exp().tolist()
+    first, second = next_probs(speller, ""), next_probs(speller, "a")
+    a, b = (speller.symbols[letter] for letter in "ab")
+    assert begun == pytest.approx([1.0, first[a], first[a] * second[b]], abs=1e-6)
+
+
 def test_no_spelling_has_no_probability(speller: Speller) -> None:
     assert speller.log_probs([]).tolist() == []
 

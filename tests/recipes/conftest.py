@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ["bash", "cat", "cp", "dirname", "grep", "mkdir", "mktemp", "rm", "tar", "uname"]
+TOOLS = [
+    *("bash", "basename", "cat", "cp", "dirname", "grep", "mkdir"),
+    *("mktemp", "mv", "rm", "tar", "uname"),
+]
 BASH = shutil.which("bash") or "bash"
 
 FAKE_PYTHON = f"""#!{BASH}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Miyamoto & Cho (2016) on BBC news: words, characters, and gates between them.
+#
+#   bash recipes/bbc/run.sh FOLDER [options of charlm train]
+#
+# FOLDER holds raw/, as get.sh leaves it, or train.txt, valid.txt and test.txt. ARCHS chooses the
+# presets (all rows of their table 1), OUT (exp/bbc) is where everything goes, and is gone on with.
+# As in their code, unknown words are read by their spelling where a model reads spelling.
+set -euo pipefail
+folder=${1:?"the folder of raw/, or of train.txt, valid.txt and test.txt"}
+shift
+. "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+ARCHS=${ARCHS:-miyamoto-word miyamoto-char miyamoto-concat miyamoto-concat-pretrained \
+miyamoto-gate miyamoto-gate-pretrained miyamoto-fixed25 miyamoto-fixed25-pretrained \
+miyamoto-fixed50 miyamoto-fixed50-pretrained miyamoto-fixed75 miyamoto-fixed75-pretrained}
+MORPHS=${MORPHS:-none}
+. "$setup_root/recipes/chain.sh"
+out=${OUT:-$setup_root/exp/bbc}
+prep_options="--lower --tokenise simple"
+vocab_options="--size 10000"
+spelled_options="--set recipe.oov_input=spelling"
+
+chain "$folder" "$out" "$@"
+print_table "$out"

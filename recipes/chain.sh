@@ -1,0 +1,143 @@
+# Sourced by run.sh of each set, after setup.sh: a text, a vocabulary, models and their tables.
+#
+# A step whose result is there is not done again, and a training goes on where it was stopped: after
+# an interruption, or with more presets, the same call does what is missing and no more.
+#
+# ARCHS   the presets (word-small morph-small char-small)
+# SEED    their seed (1)
+# MORPHS  segmentation of the words (sentencepiece:5000; morfessor, where it is installed; none)
+# A set says further options of each step by $prep_options, $vocab_options and the others below.
+
+archs=${ARCHS:-word-small morph-small char-small}
+seed=${SEED:-1}
+morphs=${MORPHS:-sentencepiece:5000}
+prep_options=
+vocab_options=
+spelled_options=    # of charlm train, for presets that read spelling
+pretrained_options= # of charlm train, for presets that are pre-trained
+
+die() {
+  printf 'run: %s\n' "$*" >&2
+  exit 1
+}
+
+run() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+# keep FILE command ...: what it prints, in FILE once it is whole.
+keep() {
+  local file=$1
+  shift
+  printf '\n$ %s > %s\n' "$*" "$file"
+  "$@" >"$file.part"
+  mv "$file.part" "$file"
+}
+
+# is_new FILE OTHER ...: whether FILE is there and no other is newer.
+is_new() {
+  local file=$1 other
+  shift
+  [ -f "$file" ] || return
+  for other in "$@"; do
+    [ ! "$other" -nt "$file" ] || return
+  done
+}
+
+has_texts() {
+  [ -f "$1/train.txt" ] || return
+  [ -f "$1/valid.txt" ] && [ -f "$1/test.txt" ] ||
+    die "$1: train.txt without valid.txt or test.txt; expected all three; run get.sh again"
+}
+
+# Sets $corpus: FOLDER itself, or what prep makes of FOLDER/raw.
+make_corpus() {
+  local folder=$1 out=$2
+  corpus=$folder
+  ! has_texts "$folder" || return 0
+  has_texts "$folder/raw" ||
+    die "$folder: no train.txt, valid.txt and test.txt in it or in its raw/; run get.sh first"
+  corpus=$out/$(basename -- "$folder")
+  # shellcheck disable=SC2086  # several words or none
+  [ -f "$corpus/corpus.json" ] ||
+    run charlm prep "$folder/raw/train.txt" --valid "$folder/raw/valid.txt" \
+      --test "$folder/raw/test.txt" --out "$corpus" $prep_options
+}
+
+# train_all OUT [options of charlm train]: sets $runs.
+train_all() {
+  local out=$1 arch resume more
+  shift
+  runs=()
+  for arch in $archs; do
+    more=
+    case $arch in word-* | *-word | morph-*) ;; *) more=$spelled_options ;; esac
+    case $arch in *-pretrained) more="$more $pretrained_options" ;; esac
+    resume=
+    [ ! -f "$out/$arch/run.json" ] || resume=--resume
+    # Its encoded text goes when a training ends.
+    # shellcheck disable=SC2086  # several words or none
+    if [ -z "$resume" ] || [ -e "$out/$arch/encoded" ]; then
+      run charlm train --arch "$arch" --seed "$seed" --data "$corpus" --vocab "$out/vocab.json" \
+        --out "$out/$arch" $resume $more "$@"
+    fi
+    [ ! -e "$out/$arch/encoded" ] ||
+      die "$out/$arch: stopped before its end; call this again to go on"
+    runs+=("$out/$arch")
+  done
+}
+
+# Six frequent words of six letters and more, whose neighbours say something in any language.
+frequent_words() {
+  python - "$1" <<'EOF'
+import json, sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    words = json.load(file)["words"]
+print(*[word for word in words if len(word) >= 6 and word.isalpha()][:6], sep="\n")
+EOF
+}
+
+# chain FOLDER OUT [options of charlm train]: everything for one data set, into OUT.
+chain() {
+  local folder=${1%/} out=$2 arch corpus weights words vocab_options=$vocab_options
+  shift 2
+  local runs
+  mkdir -p "$out"
+  make_corpus "$folder" "$out"
+  [ "$morphs" = none ] || vocab_options="$vocab_options --morphs $morphs"
+  # shellcheck disable=SC2086  # several words or none
+  [ -f "$out/vocab.json" ] ||
+    run charlm vocab --data "$corpus" --out "$out/vocab.json" $vocab_options
+  train_all "$out" "$@"
+  weights=()
+  for arch in $archs; do
+    weights+=("$out/$arch/model.safetensors")
+  done
+  is_new "$out/kn4.json" "$out/vocab.json" ||
+    keep "$out/kn4.json" charlm compare-kn --data "$corpus" --vocab "$out/vocab.json" --order 4 --json
+  if ! is_new "$out/compare-kn.json" "${weights[@]}" || [ "$(cat "$out/archs")" != "$archs" ]; then
+    set --
+    for arch in "${runs[@]}"; do
+      set -- "$@" --model "$arch"
+    done
+    keep "$out/compare-kn.json" charlm compare-kn --data "$corpus" "$@" --json
+    printf '%s\n' "$archs" >"$out/archs"
+  fi
+  is_new "$out/report.html" "$out/compare-kn.json" ||
+    run charlm report "${runs[@]}" --data "$corpus" --out "$out/report.html"
+  words=()
+  while IFS= read -r arch; do words+=("$arch"); done < <(frequent_words "$out/vocab.json")
+  is_new "$out/nn.txt" "$out/compare-kn.json" || [ ${#words[@]} -eq 0 ] ||
+    keep "$out/nn.txt" charlm nn "${words[@]}" --model "${runs[${#runs[@]} - 1]}"
+}
+
+# The table of all data sets that were done, the last thing that is printed.
+print_table() {
+  local out files=()
+  for out in "$@"; do
+    files+=("$out/compare-kn.json" "$out/kn4.json")
+  done
+  run charlm table "${files[@]}"
+}

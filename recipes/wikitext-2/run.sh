@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# WikiText-2 as published: vocabulary, models, Kneser-Ney, neighbours, a page and a table.
+#
+#   bash recipes/wikitext-2/run.sh FOLDER [options of charlm train]
+#
+# FOLDER holds train.txt, valid.txt and test.txt, as get.sh leaves them. ARCHS chooses the presets
+# (word-small morph-small char-small), OUT (exp/wikitext-2) is where everything goes, and is gone on
+# with.
+set -euo pipefail
+folder=${1:?"the folder of train.txt, valid.txt and test.txt"}
+shift
+. "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+. "$setup_root/recipes/chain.sh"
+out=${OUT:-$setup_root/exp/wikitext-2}
+
+chain "$folder" "$out" "$@"
+print_table "$out"

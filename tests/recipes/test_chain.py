@@ -1,0 +1,155 @@
+"""run.sh of the sets: the whole chain in small, and what a second call leaves out."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BASH = shutil.which("bash") or "bash"
+ROOT = Path(__file__).resolve().parents[2]
+Tree = Any  # of conftest.py, which no test can import
+Done = subprocess.CompletedProcess[str]
+SPLITS = ("train", "valid", "test")
+WHOLE = f"""#!{BASH}
+PYTHONPATH="{ROOT}" exec "{sys.executable}" -m charlm "$@"
+"""
+# Leaves what each command would leave, and prints an empty object.
+LEAVES_FILES = f"""#!{BASH}
+out=
+for word in "$@"; do [ "$before" != --out ] || out=$word; before=$word; done
+case $1 in
+  prep) mkdir -p "$out"; : >"$out/corpus.json" ;;
+  vocab) echo '{{"words": ["</s>", "<unk>", "because", "a", "windows"]}}' >"$out" ;;
+  train) mkdir -p "$out"; : >"$out/run.json"; : >"$out/model.safetensors"
+    [ -z "${{STOPS:-}}" ] && rm -f "$out/encoded" || : >"$out/encoded" ;;
+  report) : >"$out" ;;
+  eval) echo '{{"texts": [{{"n_sentences": 2, "open_vocabulary":
+    {{"carried": {{"log10_prob": -6.020599913279624}}}}}}]}}' ;;
+  *) echo '{{}}' ;;
+esac
+"""
+
+
+def commands(done: Done) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    return re.findall(r"^\$ charlm (.*)$", done.stdout, re.MULTILINE)
+
+
+def texts(folder: Path, text: str = "a window because a window <unk>\n") -> Path:
+    folder.mkdir(parents=True)
+    for split in SPLITS:
+        (folder / f"{split}.txt").write_text(text)
+    return folder
+
+
+STEPS = ["vocab", "train", "train", "train", "compare-kn", "compare-kn", "report", "nn", "table"]
+
+
+def test_every_step_is_done_once_and_a_second_call_does_what_is_missing(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "wiki"), tmp_path / "out"
+    first = commands(tree.run("wikitext-2/run.sh", str(data), "--device", "cpu", OUT=str(out)))
+    assert [each.split()[0] for each in first] == STEPS
+    assert first[0] == f"vocab --data {data} --out {out}/vocab.json --morphs sentencepiece:5000"
+    assert first[1] == (
+        f"train --arch word-small --seed 1 --data {data} --vocab {out}/vocab.json "
+        f"--out {out}/word-small --device cpu"
+    )
+    assert first[7].startswith(f"nn because windows --model {out}/char-small")
+    second = commands(tree.run("wikitext-2/run.sh", str(data), OUT=str(out)))
+    assert [each.split()[0] for each in second] == ["table"]
+    more = tree.run("wikitext-2/run.sh", str(data), OUT=str(out), ARCHS="word-small word-large")
+    redone = [each.split()[0] for each in commands(more)]
+    assert redone == ["train", "compare-kn", "report", "nn", "table"]
+
+
+def test_a_training_that_was_stopped_is_gone_on_with(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "wiki"), tmp_path / "out"
+    environment = {"OUT": str(out), "ARCHS": "word-small"}
+    done = tree.run("wikitext-2/run.sh", str(data), STOPS="1", **environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {out}/word-small: stopped before its end; call this again to go on"
+    )
+    shown = commands(tree.run("wikitext-2/run.sh", str(data), **environment))
+    assert shown[0].endswith(f"--out {out}/word-small --resume")
+
+
+def test_raw_text_is_prepped_and_spelling_is_read_only_where_a_model_reads_it(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    texts(tmp_path / "imdb" / "raw")
+    shown = commands(tree.run("imdb/run.sh", str(tmp_path / "imdb"), OUT=str(tmp_path / "out")))
+    assert shown[0].startswith(f"prep {tmp_path}/imdb/raw/train.txt --valid ")
+    assert shown[0].endswith("--lower --tokenise simple")
+    assert shown[1].endswith("vocab.json --size 30000")
+    assert "spelling" not in shown[2]
+    assert shown[3].endswith("--set recipe.oov_input=spelling --set recipe.schedule.epochs=1")
+
+
+def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    for code in ("cs", "de"):
+        texts(tmp_path / "bible" / code)
+    (tmp_path / "bible" / "downloads").mkdir()
+    out = tmp_path / "out"
+    done = tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=str(out), ARCHS="char-small")
+    shown = commands(done)
+    assert shown[-1] == "table " + " ".join(
+        f"{out}/{code}/{name}.json" for code in ("cs", "de") for name in ("compare-kn", "kn4")
+    )
+    # 10^-6.02 is 2^-20, of two sentences.
+    assert f"   10.00 bits a sentence: {out}/de/eval-char-small.json" in done.stdout
+    assert "--set recipe.schedule.least_gain_share=0.01" in shown[1]
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        (["valid"], "FOLDER: train.txt without valid.txt or test.txt; expected all three; "),
+        (SPLITS, "FOLDER: no train.txt, valid.txt and test.txt in it or in its raw/; run get.sh"),
+    ],
+)
+def test_a_folder_without_one_of_the_three_texts_is_one_line(
+    tree: Tree, tmp_path: Path, missing: list[str], message: str
+) -> None:
+    data = texts(tmp_path / "wiki")
+    for split in missing:
+        (data / f"{split}.txt").unlink()
+    done = tree.run("wikitext-2/run.sh", str(data), OUT=str(tmp_path / "out"))
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1].startswith(f"run: {message}".replace("FOLDER", str(data)))
+
+
+def commands_shown(done: Done) -> list[str]:
+    return re.findall(r"^\$ (.*)$", done.stdout, re.MULTILINE)
+
+
+def test_the_whole_chain_runs_in_small(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", WHOLE)
+    line = "the windows were open because the window was broken <unk>\n"
+    data, out = texts(tmp_path / "wiki", line * 30), tmp_path / "out"
+    options = ["--epochs", "1", "--set", "context.dim=4", "--device", "cpu", "--threads", "1"]
+    arguments = (str(data), *options)
+    environment = {"OUT": str(out), "ARCHS": "char-small", "MORPHS": "none"}
+    done = tree.run("wikitext-2/run.sh", *arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    rows = [each.split() for each in done.stdout.splitlines()[-20:]]
+    names = [row[0] for row in rows if row]
+    assert [name for name in names if name in ("KN-4", "KN-5", "char-small")][:3] == [
+        "KN-4",
+        "KN-5",
+        "char-small",
+    ]
+    assert (out / "report.html").stat().st_size > 10_000
+    assert "windows" in (out / "nn.txt").read_text()
+    assert json.loads((out / "compare-kn.json").read_text())["order"] == 5

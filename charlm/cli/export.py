@@ -1,6 +1,6 @@
-"""`charlm export`: an ARPA file that comes near to a neural model, for first-pass decoding.
+"""`charlm export`: a model without torch, or an ARPA file that comes near to it.
 
-The file is the result and goes where `--arpa` says; stdout has the table of what was mixed.
+The files are the result and go where `--onnx` or `--arpa` says; stdout tells what they are.
 """
 
 from dataclasses import replace
@@ -12,20 +12,33 @@ from charlm.scoring.export.export_options import ExportOptions
 
 @command(ExportOptions)
 def export(options: ExportOptions, *, as_json: bool) -> None:
-    """Write the ARPA file of an n-gram approximation of a model.
+    """Write a model as ONNX, to run without torch, or the ARPA file of an n-gram approximation.
 
-    Mixes Kneser-Ney of DIR's train.txt and of text drawn from the model with the model's own
+    --onnx: word vectors and state to log-probabilities and state, and spellings to vectors;
+    charlm eval takes the folder as --model. Tried against torch at batches of 1, 3 and 64.
+    --arpa mixes Kneser-Ney of DIR's train.txt and of text drawn from the model with the model's own
     probabilities of their n-grams, averaged over full histories; weights from valid.txt.
 
     \b
     charlm export --model exp/ptb --data ptb --arpa ptb.arpa.gz --entropy-prune 1e-8
+    charlm export --model exp/ptb --onnx ptb-onnx
     """
     from charlm.run.history import shown_ppl
-    from charlm.scoring.export.export import export as approximate
+    from charlm.scoring.export.export import export as run_export
+    from charlm.scoring.export.onnx_export import OnnxExport
 
-    result = approximate(replace(options, on_stage=output.say))
+    result = run_export(replace(options, on_stage=output.say))
     if as_json:
         output.write_json(result.to_dict())
+        return
+    if isinstance(result, OnnxExport):
+        output.table(
+            [(name, f"{size:,}") for name, size in result.n_bytes.items()], header=["file", "bytes"]
+        )
+        output.say(
+            f"{result.folder}: {result.precision}; at most {result.largest_difference:.1g} nats "
+            f"from torch where it was tried, {result.seconds:.0f} s"
+        )
         return
     rows = [
         (name, f"{result.weights[name]:.3f}" if name in result.weights else "-", shown_ppl(ppl))

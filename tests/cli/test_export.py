@@ -14,6 +14,7 @@ from charlm.cli import app
 from charlm.cli.export import export
 from charlm.scoring.export import export as library
 from charlm.scoring.export.export import Export
+from charlm.scoring.export.onnx_export import OnnxExport
 
 TABLE = """\
 part     weight  valid ppl
@@ -76,7 +77,7 @@ def test_the_example_in_the_help_works(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_run, "exp/ptb")
     shutil.copytree(corpus_dir, "ptb")
-    (example,) = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
+    example, _ = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
     result = ask(*shlex.split(example), *SMALL)
     assert result.exit_code == 0
     n_bytes = Path("ptb.arpa.gz").stat().st_size
@@ -94,10 +95,36 @@ def test_the_newest_run_is_not_taken(
     assert not Path("a.arpa").exists()
 
 
-def test_an_export_without_a_place_is_a_usage_error(corpus_dir: Path) -> None:
-    result = ask("--data", str(corpus_dir))
-    assert result.exit_code == 2
-    assert "--arpa" in result.stderr
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [([], "neither --arpa nor --onnx"), (["--arpa", "a", "--onnx", "o"], "both --arpa and --onnx")],
+)
+def test_an_export_goes_to_one_place(places: list[str], found: str) -> None:
+    result = ask("--model", "r", "--data", "d", *places)
+    message = f"charlm: found {found}; expected one of them; give either\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
+
+
+def test_an_arpa_file_asks_for_a_corpus() -> None:
+    result = ask("--model", "r", "--arpa", "a")
+    message = "charlm: --arpa: found no --data; expected the corpus that weights are found on\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
+
+
+def test_the_files_of_a_network_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = OnnxExport(
+        model=Path("exp/a"),
+        folder=Path("o"),
+        precision="fp32",
+        n_bytes={"step.onnx": 17_064_123, "export.json": 2549},
+        largest_difference=5.7e-6,
+        seconds=19.4,
+    )
+    monkeypatch.setattr(library, "export", lambda _: made)
+    result = ask("--model", "exp/a", "--onnx", "o")
+    told = "file              bytes\nstep.onnx    17,064,123\nexport.json       2,549\n"
+    assert (result.exit_code, result.stdout) == (0, told)
+    assert result.stderr == "o: fp32; at most 6e-06 nats from torch where it was tried, 19 s\n"
 
 
 def test_the_help_promises_no_model_that_was_not_said() -> None:

@@ -169,7 +169,8 @@ def run_fused(
         ValueError: a state for another number of streams, beyond which some calls would read.
     """
     n_streams = x_TBE.shape[1]
-    if any(len(leaf) != n_streams for leaf in state):
+    # Not len(), which is a plain number: the model exported to ONNX would be for that batch alone.
+    if any(leaf.shape[0] != n_streams for leaf in state):
         raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
     is_plain = bias_shift_G is None and not (layer.training and weight_drop)
     if bf16_lstm.takes(layer, x_TBE):

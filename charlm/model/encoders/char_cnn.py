@@ -61,8 +61,10 @@ class CharCNN(Encoder):
     def forward(self, forms: Forms) -> Tensor:
         """One vector a form, shape (N, dim)."""
         matrix_FW, bias_F = self._joined_filters()
-        # To ask a GPU for lengths is to wait for it, and there rows of padding cost little.
-        strongest = self._in_buckets if matrix_FW.device.type == "cpu" else self._all_at_once
+        # To ask a GPU for lengths is to wait for it, and there rows of padding cost little. What is
+        # exported to ONNX has lengths that are no numbers yet.
+        by_length = matrix_FW.device.type == "cpu" and not torch.compiler.is_exporting()
+        strongest = self._in_buckets if by_length else self._all_at_once
         strongest_NF = strongest(forms.letters_NL, matrix_FW)
         return torch.tanh(strongest_NF.to(bias_F.dtype) + bias_F)
 

@@ -62,6 +62,8 @@ class CharLSTM(Encoder):
         """Both directions' last states, (N, 2H)."""
         letters_NL, lengths_N = self._spelled(forms)
         turned_NL = letters_NL.gather(1, _turning(lengths_N, letters_NL.shape[1]))
+        if torch.compiler.is_exporting():  # to ONNX: lengths are no numbers yet
+            return self._last_states(letters_NL, turned_NL, lengths_N)
         order_N = torch.argsort(lengths_N, stable=True)
         states = [
             self._last_states(letters_NL[rows], turned_NL[rows], lengths_N[rows])
@@ -78,8 +80,9 @@ class CharLSTM(Encoder):
 
     def _last_states(self, letters_NL: Tensor, turned_NL: Tensor, lengths_N: Tensor) -> Tensor:
         """Both directions' states after a form's last letter, (N, 2H); the last form is longest."""
-        longest = int(lengths_N[-1])
-        places_N = torch.arange(len(lengths_N), device=lengths_N.device)
+        is_exported = torch.compiler.is_exporting()
+        longest = letters_NL.shape[1] if is_exported else int(lengths_N[-1])
+        places_N = torch.arange(lengths_N.shape[0], device=lengths_N.device)
         states = []
         for direction, read_NL in enumerate((letters_NL, turned_NL)):
             x_NLE = self.letters[direction % len(self.letters)](read_NL[:, :longest])

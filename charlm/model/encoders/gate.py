@@ -50,7 +50,7 @@ class GateEncoder(Mixture):
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         """`gate`, (N, 1), and the mixed vectors, `gated`."""
         if self.gate is None:
-            gate_N1 = word_NE.new_full((len(word_NE), 1), self.value)
+            gate_N1 = word_NE.new_full((word_NE.shape[0], 1), self.value)
         else:
             gate_N1 = torch.sigmoid(self.gate(word_NE)).to(word_NE.dtype)
         return {"gate": gate_N1, "gated": torch.lerp(word_NE, char_NE, gate_N1)}

@@ -63,7 +63,7 @@ class HighwayEncoder(Encoder):
     def forward(self, forms: Forms) -> Tensor:
         """The vectors after the last layer, shape (N, dim)."""
         vectors_NE: Tensor = self.encoder(forms)
-        n_forms = len(vectors_NE)
+        n_forms = vectors_NE.shape[0]  # no len(), which an export to ONNX would fix
         if is_bf16_on_cpu(vectors_NE):
             vectors_NE = functional.pad(vectors_NE, (0, 0, 0, rounded_up(n_forms) - n_forms))
         for layer in self.layers:

@@ -66,7 +66,7 @@ class Sides(nn.Module):
         if self.absent == "same":
             return used_NE
         number = 1.0 if self.absent == "ones" else 0.0
-        return used_NE.new_full((len(used_NE), absent.dim), number)
+        return used_NE.new_full((used_NE.shape[0], absent.dim), number)
 
     def use_side(self, side: Side) -> None:
         """Run one side alone, or both."""

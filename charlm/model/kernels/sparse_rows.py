@@ -18,7 +18,8 @@ def rows_of(table_VH: Tensor, rows_K: Tensor) -> Tensor:
     The gradient of a large table on the CPU is torch's sparse COO tensor, where few rows are read;
     a row that is read twice stands in it twice.
     """
-    is_sparse = can_be_sparse(table_VH) and len(rows_K) < DENSE * len(table_VH)
+    has_gradient = torch.is_grad_enabled() and can_be_sparse(table_VH)
+    is_sparse = has_gradient and len(rows_K) < DENSE * len(table_VH)
     return functional.embedding(rows_K, table_VH, sparse=is_sparse)
 
 

@@ -1,4 +1,4 @@
-"""An ARPA file that comes near to a neural model: what `charlm export` and `charlm.export` do.
+"""What `charlm export` and `charlm.export` do: a model as ONNX, or an ARPA file that comes near.
 
 What would fail at the end, a missing folder or a word that ARPA cannot hold, is looked for before
 the work begins.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
@@ -21,6 +21,7 @@ from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.export.approximation import Approximator
 from charlm.scoring.export.averages_over_text import Walker
 from charlm.scoring.export.export_options import ExportOptions
+from charlm.scoring.export.onnx_export import OnnxExport, export_onnx
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
@@ -66,17 +67,27 @@ class Export:
 
 @keeps_inputs("arpa")
 @keywords(ExportOptions)
-def export(options: ExportOptions) -> Export:
-    """Write the ARPA file of an n-gram approximation of a run, for first-pass decoding.
+def export(options: ExportOptions) -> Export | OnnxExport:
+    """Write a run as networks that need no torch, or the ARPA file of its n-gram approximation.
 
-    Text is drawn from the model, and n-grams of it that are too rare are left out. At each
+    For ARPA text is drawn from the model, and n-grams of it that are too rare are left out. At each
     position of that text and of train.txt the model draws further words, whose n-grams come in,
     too. What is mixed is weighed on valid.txt.
 
     Raises:
-        ConfigError: no model was said; a number out of its range; a missing folder.
+        ConfigError: no model was said; a number out of its range; a missing folder; neither an ARPA
+            file nor a folder for ONNX, or both; a part that cannot be exported.
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """
+    if (options.arpa is None) == (options.onnx is None):
+        found = "neither --arpa nor --onnx" if options.arpa is None else "both --arpa and --onnx"
+        raise ConfigError(f"found {found}; expected one of them; give either")
+    return export_onnx(options) if options.arpa is None else _export_arpa(options)
+
+
+def _export_arpa(options: ExportOptions) -> Export:
+    if options.data is None or options.arpa is None:
+        raise ConfigError("--arpa: found no --data; expected the corpus that weights are found on")
     began = time.perf_counter()
     arpa = Path(options.arpa)
     require_place(arpa, option="--arpa")

@@ -5,20 +5,42 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from charlm.options import Data, Device, ModelSaid, Opt, Precision, Seed, Threads
+from charlm.options import Device, ModelSaid, Opt, Precision, Seed, Threads
+
+DataForArpa = Annotated[
+    str | Path | None,
+    Opt(
+        "Corpus directory with train.txt, valid.txt and test.txt, for --arpa.",
+        metavar="DIR",
+        cli_type=Path | None,
+    ),
+]
 
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """Which model an n-gram model is to come near to, of which n-grams, and where it goes."""
+    """Which model goes where: itself, or an n-gram model near to it, of which n-grams."""
 
     model: ModelSaid = None
     _: KW_ONLY
     arpa: Annotated[
-        str | Path,
-        Opt("Where the ARPA file goes; packed by .gz, .bz2 or .xz.", metavar="FILE", cli_type=Path),
-    ]
-    data: Data
+        str | Path | None,
+        Opt(
+            "Where the ARPA file goes; packed by .gz, .bz2 or .xz. Asks for --data.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
+    onnx: Annotated[
+        str | Path | None,
+        Opt(
+            "Folder for the model itself without torch, run by onnxruntime: step.onnx, "
+            "encode.onnx, vocab.json, export.json.",
+            metavar="DIR",
+            cli_type=Path | None,
+        ),
+    ] = None
+    data: DataForArpa = None
     tokens: Annotated[
         int,
         Opt(

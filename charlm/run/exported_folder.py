@@ -1,0 +1,142 @@
+"""What `charlm export --onnx` writes: a run's model that is read without torch.
+
+A folder of fixed names: two networks, the vocabulary, and a description with the hash of each, so
+that a folder put together of two models is refused and not believed.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from charlm.errors import DataError
+from charlm.run.folder import VOCABULARY
+from charlm.settings import Settings
+from charlm.text.io.files import read_json, sha256_of, write_json
+from charlm.text.vocabulary.encoding import OOV_INPUTS
+from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
+
+FORMAT = 1
+EXPORT, STEP, ENCODE = "export.json", "step.onnx", "encode.onnx"
+HASHED = (STEP, ENCODE, VOCABULARY)
+EXPECTED = "expected what `charlm export --onnx` writes"
+MOST_NUMBERS = 1 << 24  # of a leaf of a state
+MOST_LEAVES = 1 << 10
+
+ExportPrecision = Literal["fp32", "int8"]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One tensor of a context's state, without its batch."""
+
+    shape: tuple[int, ...]
+    initial: tuple[float, ...]  # its numbers before any word, in row-major order; (): zeros
+
+
+@dataclass(frozen=True)
+class ExportedInfo:
+    """What export.json says."""
+
+    arch: str
+    settings: Settings  # parts and recipe, as the run has them
+    files: dict[str, str]  # SHA-256 by name
+    weights_sha256: str  # of the run's model.safetensors
+    vocabulary_sha256: str
+    oov_input: str
+    precision: ExportPrecision
+    vector_dim: int  # width of a word's vector
+    state: tuple[Leaf, ...]
+    charlm: str
+    versions: dict[str, str]
+    format: int = FORMAT
+
+    def save(self, folder: Path) -> None:
+        """Write export.json, atomically."""
+        write_json(folder / EXPORT, asdict(self))
+
+
+def is_exported(path: str | Path) -> bool:
+    """Whether a folder is of an exported model and no run."""
+    return (Path(path) / EXPORT).is_file()
+
+
+def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
+    """The description and the vocabulary of a folder whose files are those that it names.
+
+    Raises:
+        DataError: a file is missing, or is another one; what `charlm export` does not write.
+    """
+    folder = Path(path)
+    if not is_exported(folder):
+        raise DataError(f"{folder}: not an exported model ({EXPORT} is missing); {EXPECTED}")
+    info = _parsed(read_json(folder / EXPORT), folder / EXPORT)
+    for name in HASHED:
+        if not (folder / name).is_file():
+            raise DataError(f"{folder / name}: no such file; {EXPECTED}; export the model again")
+        if sha256_of(folder / name) != info.files[name]:
+            raise DataError(
+                f"{folder / name}: not the file that {EXPORT} names; the folder is damaged, or put "
+                "together of two; export the model again"
+            )
+    inventory = load_inventory(folder / VOCABULARY)
+    if inventory.sha256 != info.vocabulary_sha256:
+        raise DataError(
+            f"{folder / VOCABULARY}: not the vocabulary of the model; expected the one that "
+            f"{EXPORT} names; export the model again"
+        )
+    return info, inventory
+
+
+_KINDS: dict[str, type] = {
+    "arch": str,
+    "settings": dict,
+    "files": dict,
+    "weights_sha256": str,
+    "vocabulary_sha256": str,
+    "oov_input": str,
+    "precision": str,
+    "vector_dim": int,
+    "state": list,
+    "charlm": str,
+    "versions": dict,
+}
+
+
+def _parsed(value: Any, path: Path) -> ExportedInfo:
+    if not isinstance(value, dict) or type(value.get("format")) is not int:
+        raise DataError(f"{path}: not the description of an exported model; {EXPECTED}")
+    if value["format"] != FORMAT:
+        raise DataError(
+            f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
+            "use the charlm that wrote it, or a newer one"
+        )
+    for key, kind in _KINDS.items():
+        if type(value.get(key)) is not kind:
+            raise DataError(f"{path}: {key!r} is missing or of a wrong type; {EXPECTED}")
+    if value["oov_input"] not in OOV_INPUTS or value["precision"] not in ("fp32", "int8"):
+        raise DataError(f"{path}: an unknown oov_input or precision; {EXPECTED}")
+    if any(type(value["files"].get(name)) is not str for name in HASHED):
+        raise DataError(f"{path}: names no hash of {', '.join(HASHED)}; {EXPECTED}")
+    known = {key: value[key] for key in _KINDS}
+    return ExportedInfo(**{**known, "state": _state(value["state"], path)})
+
+
+def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
+    leaves = []
+    for each in value[:MOST_LEAVES]:
+        told = each if isinstance(each, dict) else {}
+        shape, initial = told.get("shape"), told.get("initial")
+        if (
+            not isinstance(shape, list)
+            or not isinstance(initial, list)
+            or not all(type(n) is int and n >= 0 for n in shape)
+        ):
+            raise DataError(f"{path}: 'state' is no list of shapes and numbers; {EXPECTED}")
+        size = 1
+        for length in shape:
+            size *= length
+        is_filled = len(initial) in (0, size) and all(type(n) in (int, float) for n in initial)
+        if size > MOST_NUMBERS or not is_filled:
+            raise DataError(f"{path}: a shape and numbers in 'state' do not agree; {EXPECTED}")
+        leaves.append(Leaf(tuple(shape), tuple(map(float, initial))))
+    return tuple(leaves)

@@ -1,0 +1,180 @@
+"""An exported model run by onnxruntime: words' vectors, and steps from state to state.
+
+Nothing here imports torch. The vectors of the vocabulary are computed when they are first asked
+for and kept: in the folder they would double its size.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError, DataError
+from charlm.run.exported_folder import ENCODE, STEP, load_exported
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.encoding import Ids
+from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+N_EDGES = 2  # a word's start and its end, which stand around its letters
+FORMS_AT_ONCE = 512  # 70 letters wide the CNN's windows of as many forms take some 50 MB
+
+Vectors = npt.NDArray[np.float32]
+State = tuple[Vectors, ...]  # of the context, batch first
+
+
+class OnnxModel:
+    """An exported folder, opened."""
+
+    def __init__(self, path: str | Path, *, threads: int | None = None) -> None:
+        """Open and check a folder; `threads` None: onnxruntime's own choice.
+
+        Raises:
+            ConfigError: onnxruntime is not installed.
+            DataError: a file is missing, is another one, or is no network of charlm's.
+        """
+        self.path = Path(path)
+        self.info, self.inventory = load_exported(self.path)
+        self.step_session = _session(self.path / STEP, threads)
+        self._encode_session = _session(self.path / ENCODE, threads)
+        shapes = {each.name: each.shape for each in self._encode_session.get_inputs()}
+        self._inputs = list(shapes)
+        # Some encoders are exported for spellings of one length, padding included.
+        width = shapes.get("letters", [0, 0])[-1]
+        self._width = width if isinstance(width, int) else 0
+        self._leaf_names = [each.name for each in self.step_session.get_inputs()][1:]
+        if len(self._leaf_names) != len(self.info.state):
+            raise DataError(
+                f"{self.path / STEP}: reads {len(self._leaf_names)} tensors of state and "
+                f"{len(self.info.state)} are described; export the model again"
+            )
+        self.vectors = _FormVectors(self)
+
+    @property
+    def by_spelling(self) -> bool:
+        """Whether forms outside the vocabulary go in by their spelling, and not as `<unk>`."""
+        return self.info.oov_input == "spelling"
+
+    def initial_state(self, n_streams: int) -> State:
+        """The state before any word."""
+        return tuple(np.repeat(leaf[None], n_streams, axis=0) for leaf in self._first)
+
+    @cached_property
+    def _first(self) -> list[Vectors]:
+        return [
+            np.array(leaf.initial, np.float32).reshape(leaf.shape)
+            if leaf.initial
+            else np.zeros(leaf.shape, np.float32)
+            for leaf in self.info.state
+        ]
+
+    def step(self, x_BE: Vectors, state: State) -> tuple[Vectors, State]:
+        """Log-probabilities in nats of all words after these vectors, (B, V), and the state."""
+        feed = {"x": x_BE, **dict(zip(self._leaf_names, state, strict=True))}
+        log_probs_BV, *after = self.step_session.run(None, feed)
+        return log_probs_BV, tuple(after)
+
+    def encode(self, forms: Sequence[str]) -> Vectors:
+        """The vector of each form as it is spelled, (N, E)."""
+        blocks = [np.empty((0, self.info.vector_dim), np.float32)]
+        for first in range(0, len(forms), FORMS_AT_ONCE):
+            inputs = form_inputs(
+                self.inventory, forms[first : first + FORMS_AT_ONCE], width=self._width
+            )
+            feed = {name: inputs[name] for name in self._inputs}
+            blocks += self._encode_session.run(None, feed)
+        return np.concatenate(blocks)
+
+
+class _FormVectors:
+    """Vectors by form id: those of words are kept, those of further spellings are not."""
+
+    def __init__(self, model: OnnxModel) -> None:
+        self.model = model
+        n_words = model.inventory.n_words
+        self._table_VE = np.empty((n_words, model.info.vector_dim), np.float32)
+        self._is_there_V = np.zeros(n_words, np.bool_)
+
+    def of(self, form_ids: Ids, spellings: Sequence[str]) -> Vectors:
+        """The vectors of these forms, (N, E); `spellings[i]` is the form with id V + i."""
+        words = self.model.inventory.words
+        if not self.model.by_spelling:
+            form_ids = np.where(form_ids < len(words), form_ids, UNK).astype(np.int32)
+        distinct, where = np.unique(form_ids, return_inverse=True)
+        known = distinct[distinct < len(words)]
+        lacking = known[~self._is_there_V[known]]
+        if len(lacking):
+            self._table_VE[lacking] = self.model.encode([words[i] for i in lacking.tolist()])
+            self._is_there_V[lacking] = True
+        new = [spellings[i - len(words)] for i in distinct[len(known) :].tolist()]
+        rows_NE = self._table_VE[known]
+        if new:
+            rows_NE = np.concatenate([rows_NE, self.model.encode(new)])
+        found: Vectors = rows_NE[where.reshape(form_ids.shape)]
+        return found
+
+
+def form_inputs(
+    inventory: Inventory, forms: Sequence[str], *, width: int = 0
+) -> dict[str, npt.NDArray[np.int64]]:
+    """What encode.onnx reads: word ids, letters and, where there are any, morphs, as in `Forms`.
+
+    Letters come at least `width` wide.
+    """
+    ids = inventory.word_ids
+    inputs = {
+        "words": np.array([ids.get(form, UNK) for form in forms], np.int64),
+        "letters": _padded([inventory.spelling(form) for form in forms], width=width),
+    }
+    if inventory.morphs is not None:
+        inputs["morphs"] = _padded([inventory.morph_ids(form) for form in forms])
+    return inputs
+
+
+def _padded(lists: Sequence[Sequence[int]], *, width: int = 1) -> npt.NDArray[np.int64]:
+    rows = np.zeros((len(lists), max([width, 1, *map(len, lists)])), np.int64)
+    for row, each in zip(rows, lists, strict=True):
+        row[: len(each)] = each
+    return rows
+
+
+def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
+    runtime = require_onnxruntime()
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3  # errors; its warnings are about optimisations
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    try:
+        return runtime.InferenceSession(
+            str(path), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    except _errors(runtime) as error:
+        found = str(error).splitlines()[0]
+        raise DataError(f"{path}: no network that onnxruntime runs ({found:.200})") from None
+
+
+def _errors(runtime: Any) -> tuple[type[Exception], ...]:
+    """What onnxruntime raises for a file that it cannot run; its classes have no common base."""
+    found = runtime.capi.onnxruntime_pybind11_state
+    return (found.Fail, found.InvalidArgument, found.InvalidGraph, found.InvalidProtobuf)
+
+
+def require_onnxruntime() -> Any:
+    """The module.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ConfigError(
+            "onnxruntime is not installed, and an exported model runs by it; "
+            "pip install 'charlm[onnx]'"
+        ) from None
+    return onnxruntime

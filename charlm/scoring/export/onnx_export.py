@@ -1,0 +1,367 @@
+"""A run as two networks that onnxruntime runs, and a folder in which they stand.
+
+torch's exporter turns a size that Python once saw as a plain number into a constant, and says
+nothing: a network for one batch alone. So what it wrote is held against torch at several batches.
+"""
+
+import copy
+import logging
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from charlm.errors import ConfigError
+from charlm.model.build import PLACES
+from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
+from charlm.model.forms import Forms
+from charlm.model.outputs.vocabulary import VocabularyVectors
+from charlm.run.exported_folder import ENCODE, EXPORT, HASHED, STEP, ExportedInfo, Leaf
+from charlm.run.folder import VOCABULARY
+from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs
+from charlm.run.store import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import set_threads, versions
+from charlm.scoring.export.export_options import ExportOptions
+from charlm.settings import Settings
+from charlm.text.io.files import sha256_of, write_bytes
+from charlm.text.io.paths import make_folder
+from charlm.version import __version__
+
+OPSET = 20
+BATCHES = (1, 3, 64)  # that an export is tried at; it is made at the second
+TOLERANCE = 1e-4  # nats; a trial was 1e-6 apart
+STEPS_TRIED = 3
+# What the exporter cannot follow: sizes that depend on what the numbers are.
+REFUSED = {
+    "encoder 'char-ngram'": "it reads as many n-grams as a batch holds",
+    "output 'hierarchical'": "its clusters are looked up by what they hold",
+    "output 'class'": "its classes are looked up by what they hold",
+    "output 'mixture'": "it works in blocks whose number depends on the batch",
+}
+# An LSTM over letters is exported for one length, that of the longest spelling.
+FIXED_LENGTH = "char-lstm"
+
+Names = Sequence[str]
+
+
+@dataclass(frozen=True)
+class OnnxExport:
+    """What an export to ONNX has made."""
+
+    model: Path
+    folder: Path
+    precision: str
+    n_bytes: dict[str, int]  # of each file
+    largest_difference: float  # of log-probabilities from torch's, in nats, where it was tried
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "model": str(self.model),
+            "folder": str(self.folder),
+            "precision": self.precision,
+            "n_bytes": self.n_bytes,
+            "largest_difference": self.largest_difference,
+            "seconds": self.seconds,
+        }
+
+
+def export_onnx(options: ExportOptions) -> OnnxExport:
+    """Write a run as a folder that needs no torch: see `charlm.run.exported_folder`.
+
+    Raises:
+        ConfigError: no model was said; a part that cannot be exported; a missing package.
+        DataError: a run that is not what was expected; a folder that is something else.
+    """
+    began = time.perf_counter()
+    assert options.onnx is not None
+    require_exporter()
+    folder = Path(options.onnx)
+    set_threads(options.threads)
+    run = load_run(which_run(options.model, newest_allowed=False), device=torch.device("cpu"))
+    require_exportable(run)
+    _make_empty(folder)
+    difference = write_exported(run, folder)
+    return OnnxExport(
+        model=run.path,
+        folder=folder,
+        precision="fp32",
+        n_bytes={name: (folder / name).stat().st_size for name in (*HASHED, EXPORT)},
+        largest_difference=difference,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def write_exported(run: LoadedRun, folder: Path) -> float:
+    """Fill a folder, and return how far it is from torch; export.json comes last.
+
+    Raises:
+        ConfigError: as `export_onnx`.
+    """
+    part_names = [f"{place} {run.settings[place]['type']!r}" for place in ("context", "output")]
+    with torch.no_grad(), _quiet():
+        step = _exported(_Step(run), *_step_example(run), part=" or ".join(part_names))
+        encoder_name = f"encoder {run.settings['encoder']['type']!r}"
+        encode = _exported(_Encode(run.model.encoder), *_encode_example(run), part=encoder_name)
+    write_bytes(folder / STEP, step)
+    write_bytes(folder / ENCODE, encode)
+    run.inventory.save(folder / VOCABULARY)
+    info(run, folder).save(folder)
+    return _checked(run, folder)
+
+
+def info(run: LoadedRun, folder: Path) -> ExportedInfo:
+    """What export.json is to say of a folder's files."""
+    first = state_leaves(run.model.context.initial_state(1))
+    return ExportedInfo(
+        arch=run.info.arch,
+        settings=run.settings,
+        files={name: sha256_of(folder / name) for name in HASHED},
+        weights_sha256=run.weights_sha256,
+        vocabulary_sha256=run.inventory.sha256,
+        oov_input=run.oov_input,
+        precision="fp32",
+        vector_dim=run.model.encoder.dim,
+        state=tuple(_leaf(leaf[0]) for leaf in first),
+        charlm=__version__,
+        versions=versions(),
+    )
+
+
+def _leaf(leaf: Tensor) -> Leaf:
+    numbers = tuple(leaf.detach().flatten().tolist()) if leaf.any() else ()
+    return Leaf(tuple(leaf.shape), numbers)
+
+
+def require_exporter() -> None:
+    """Raises ConfigError where a package is missing that torch's exporter imports."""
+    for name in ("onnx", "onnxscript", "onnxruntime"):
+        try:
+            __import__(name)
+        except ImportError:
+            raise ConfigError(
+                f"--onnx: {name} is not installed; pip install 'charlm[onnx]'"
+            ) from None
+
+
+def require_exportable(run: LoadedRun) -> None:
+    """Raises ConfigError that names a part which cannot be exported."""
+    for place in PLACES:
+        for kind in _kinds(run.settings[place]):
+            reason = REFUSED.get(f"{place} {kind!r}")
+            if reason is not None:
+                raise ConfigError(
+                    f"{run.path}: --onnx: {place} {kind!r} cannot be exported: {reason}; "
+                    "expected another part there"
+                )
+
+
+def _kinds(part: Settings) -> Iterator[str]:
+    """The types of a part and of those within it."""
+    yield part["type"]
+    for value in part.values():
+        if isinstance(value, dict) and "type" in value:
+            yield from _kinds(value)
+
+
+def _make_empty(folder: Path) -> None:
+    """Make the folder, or take one that holds nothing but an earlier export.
+
+    Raises:
+        ConfigError: there is something else in it.
+    """
+    make_folder(folder)
+    others = sorted({path.name for path in folder.iterdir()} - {*HASHED, EXPORT})
+    if others:
+        raise ConfigError(
+            f"--onnx {folder}: holds {others[0]!r:.60}; expected a new folder, or one of an export"
+        )
+    (folder / EXPORT).unlink(missing_ok=True)  # until all is written it is none
+
+
+class _Step(nn.Module):
+    """Vectors and leaves of a state in; log-probabilities of all words and new leaves out."""
+
+    def __init__(self, run: LoadedRun) -> None:
+        super().__init__()
+        self.context: Context = run.model.context
+        self.output: Output = copy.copy(run.model.output)
+        vectors = getattr(self.output, "vectors", None)
+        if isinstance(vectors, VocabularyVectors):  # what an encoder composes is a constant here
+            self.register_buffer("table_VE", vectors.of_all().detach().clone())
+            self.output.vectors = _Fixed(self)  # type: ignore[assignment]  # for `of_all` alone
+        self.eval()
+
+    def forward(self, x_BE: Tensor, leaves: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """All of them, batch first."""
+        state = with_leaves(self.context.initial_state(1), list(leaves))
+        h_TBH, state = self.context(x_BE[None], state)
+        return (self.output.log_probs(h_TBH[0]), *state_leaves(state))
+
+
+class _Fixed:
+    """In the place of an output's `VocabularyVectors`: they are known."""
+
+    def __init__(self, step: _Step) -> None:
+        self._step = [step]  # not as a module, which would hold itself
+
+    def of_all(self) -> Tensor:
+        """The vectors of all words, (V, E)."""
+        return self._step[0].get_buffer("table_VE")
+
+
+class _Encode(nn.Module):
+    """Word ids, letters and morphs in; the forms' vectors out."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder.eval()
+
+    def forward(self, inputs: tuple[Tensor, ...]) -> Tensor:
+        """(N, E)."""
+        vectors_NE: Tensor = self.encoder(Forms(*inputs))
+        return vectors_NE
+
+
+Example = tuple[tuple[Any, ...], Any, Names, Names]  # arguments, which axes move, names in and out
+
+
+def _step_example(run: LoadedRun) -> Example:
+    size = BATCHES[1]
+    leaves = [leaf.contiguous() for leaf in state_leaves(run.model.context.initial_state(size))]
+    x_BE = torch.randn(size, run.model.encoder.dim, generator=torch.Generator().manual_seed(1))
+    batch = {0: torch.export.Dim.DYNAMIC}
+    numbers = range(len(leaves))
+    return (
+        (x_BE, tuple(leaf.clone() for leaf in leaves)),
+        (batch, (batch,) * len(leaves)),
+        ["x", *(f"state_{number}" for number in numbers)],
+        ["log_probs", *(f"next_{number}" for number in numbers)],
+    )
+
+
+def _encode_example(run: LoadedRun) -> Example:
+    is_fixed = FIXED_LENGTH in _kinds(run.settings["encoder"])
+    width = run.inventory.max_word_length + N_EDGES if is_fixed else 0
+    inputs = form_inputs(run.inventory, _tried_forms(run, BATCHES[1]), width=width)
+    tensors = tuple(torch.from_numpy(each) for each in inputs.values())
+    moving = torch.export.Dim.DYNAMIC
+    axes: dict[str, dict[int, Any]] = {
+        "words": {0: moving},
+        "letters": {0: moving} if is_fixed else {0: moving, 1: moving},
+        "morphs": {0: moving, 1: moving},
+    }
+    return (tensors,), (tuple(axes[name] for name in inputs),), list(inputs), ["vectors"]
+
+
+def _exported(
+    module: nn.Module, arguments: tuple[Any, ...], axes: Any, *names: Names, part: str
+) -> bytes:
+    """A network's bytes, without the names of this machine's files that the exporter notes.
+
+    Raises:
+        ConfigError: the exporter cannot follow what the part computes.
+    """
+    names_in, names_out = names
+    try:
+        program = torch.onnx.export(
+            module,
+            arguments,
+            dynamo=True,
+            dynamic_shapes=axes,
+            input_names=list(names_in),
+            output_names=list(names_out),
+            opset_version=OPSET,
+            external_data=False,
+            verbose=False,
+        )
+    except torch.onnx.OnnxExporterError as error:
+        raise ConfigError(f"--onnx: {part} cannot be exported: {_first_line(error)}") from None
+    assert program is not None
+    return _plain(program.model_proto)
+
+
+def _first_line(error: BaseException) -> str:
+    cause = error.__cause__ or error
+    return str(cause).strip().partition("\n")[0][:200]
+
+
+def _plain(proto: Any) -> bytes:
+    import onnx
+
+    graph = proto.graph
+    for each in (proto, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        del each.metadata_props[:]
+        each.doc_string = ""
+    del graph.value_info[:]
+    onnx.checker.check_model(proto, full_check=True)
+    content: bytes = proto.SerializeToString(deterministic=True)
+    return content
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's talk of its own insides."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _tried_forms(run: LoadedRun, n: int) -> list[str]:
+    """Words from the whole vocabulary, and one that is none."""
+    words = run.inventory.words
+    places = np.linspace(0, len(words) - 1, n).astype(int)
+    return [*(words[place] for place in places[:-1]), "no" + words[-1] + "word"]
+
+
+def _checked(run: LoadedRun, folder: Path) -> float:
+    """The largest difference from torch of vectors and log-probabilities at all batches.
+
+    Raises:
+        ConfigError: it is too large, or onnxruntime takes another batch alone.
+    """
+    model = OnnxModel(folder, threads=torch.get_num_threads())
+    largest = max(_difference(run, model, size=size) for size in BATCHES)
+    if not largest <= TOLERANCE:
+        parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PLACES)
+        raise ConfigError(
+            f"{run.path}: --onnx: what was exported differs from torch by {largest:.2g}; expected "
+            f"at most {TOLERANCE:g}; {parts} cannot be exported"
+        )
+    return largest
+
+
+@torch.no_grad()
+def _difference(run: LoadedRun, model: OnnxModel, *, size: int) -> float:
+    forms = _tried_forms(run, size)
+    inputs = form_inputs(run.inventory, forms)
+    x_BE = run.model.encoder(Forms(*map(torch.from_numpy, inputs.values())))
+    differences = [_apart(model.encode(forms), x_BE)]
+    state, leaves = run.model.context.initial_state(size), model.initial_state(size)
+    for _ in range(STEPS_TRIED):
+        h_TBH, state = run.model.context(x_BE[None], state)
+        log_probs_BV, leaves = model.step(x_BE.numpy(), leaves)
+        differences.append(_apart(log_probs_BV, run.model.output.log_probs(h_TBH[0])))
+    return max(differences)
+
+
+def _apart(ours: npt.NDArray[np.float32], theirs: Tensor) -> float:
+    if ours.shape != tuple(theirs.shape):
+        return float("inf")
+    return float(np.abs(ours - theirs.numpy()).max(initial=0.0))

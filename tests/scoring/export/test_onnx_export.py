@@ -1,0 +1,280 @@
+"""`charlm.export(onnx=…)`: each preset, small, against torch; and what is refused."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import charlm
+from charlm.errors import ConfigError, DataError
+from charlm.model.build import build_model
+from charlm.presets import PRESETS
+from charlm.run.exported_folder import ENCODE, EXPORT, STEP, load_exported
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.onnx_model import OnnxModel
+from charlm.run.store import load_run
+from charlm.run.stored_weights import write_tensors
+from charlm.scoring.export.onnx_export import OnnxExport
+from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
+from charlm.settings import Settings, merged
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.morphs import MorphModel
+from charlm.text.vocabulary.vocabulary import Inventory
+
+pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed: charlm[onnx]")
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[onnx]")
+
+Save = Callable[[Settings], Path]
+
+WORDS = ("a", "ab", "cab", "bac", "abcabcabcabcabc", "abacus", "bb", "c", "caba", "abcabc", "acb")
+SMALL = {
+    **dict.fromkeys(("dim", "last_dim", "rank"), 8),
+    **dict.fromkeys(("letter_dim", "hidden_dim"), 6),
+    **dict.fromkeys(("dropout", "input_dropout", "output_dropout", "weight_drop", "p"), 0.1),
+}
+CNN = {"dim": 4, "widths": [1, 2, 3], "filters": [3, 3, 2]}
+
+
+def small(part: Settings) -> Settings:
+    """The part with widths of a few numbers."""
+    inner = {key: small(value) for key, value in part.items() if isinstance(value, dict)}
+    own = {key: SMALL[key] for key in part.keys() & SMALL.keys() if part[key]}
+    return {**part, **own, **inner, **(CNN if part["type"] == "char-cnn" else {})}
+
+
+def parts(name: str) -> Settings:
+    return {place: small(PRESETS[name][place]) for place in ("encoder", "context", "output")}
+
+
+def models() -> dict[str, Settings]:
+    """Few models with all parts of all presets among them, each part once if it can be.
+
+    An encoder and a context are exported apart from each other, so that any two will do; where an
+    output is composed of an encoder's vectors, it stays with its own.
+    """
+    found, encoders, rest = {}, {}, {}
+    for name in PRESETS:
+        settings = parts(name)
+        encoder = json.dumps(settings.pop("encoder"), sort_keys=True)
+        step = json.dumps(settings, sort_keys=True)
+        if settings["output"]["type"] == "composed":
+            found[name] = parts(name)
+        else:
+            encoders.setdefault(encoder, name)
+            rest.setdefault(step, name)
+    names, others = list(encoders.values()), list(rest.values())
+    for place in range(max(len(names), len(others))):
+        first, second = names[place % len(names)], others[place % len(others)]
+        name = first if first == second else f"{first}+{second}"
+        found[name] = {**parts(second), "encoder": parts(first)["encoder"]}
+    return found
+
+
+@pytest.fixture(scope="session")
+def inventory() -> Inventory:
+    words = ("</s>", "<unk>", *WORDS)
+    segmentations = {word: tuple(word) for word in WORDS} | {"abcabc": ("abc", "abc")}
+    morphs = MorphModel(("a", "b", "c", "u", "s", "abc"), (1.0,) * 6, segmentations)
+    counts = tuple(range(len(words), 0, -1))
+    return Inventory(words, counts, ("a", "b", "c", "u", "s"), 20, morphs=morphs)
+
+
+@pytest.fixture
+def save(tmp_path: Path, inventory: Inventory) -> Save:
+    """Writes a run with random weights."""
+
+    def saved(settings: Settings) -> Path:
+        torch.manual_seed(5)
+        model, full = build_model(settings, inventory)
+        for parameter in model.parameters():
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+        model.encoder.after_step()
+        model.output.after_step()
+        run = tmp_path / "run"
+        run.mkdir()
+        RunInfo(
+            arch="small",
+            settings={**full, "recipe": {"oov_input": "spelling"}},
+            corpus={},
+            vocabulary_sha256=inventory.sha256,
+            seed=1,
+            threads=1,
+            device="cpu",
+            precision="fp32",
+            versions={},
+            command=[],
+            charlm=charlm.__version__,
+        ).save(run)
+        inventory.save(run / VOCABULARY)
+        write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+        return run
+
+    return saved
+
+
+def exported(run: Path, folder: Path) -> OnnxExport:
+    made = charlm.export(run, onnx=folder, threads=1)
+    assert isinstance(made, OnnxExport)
+    return made
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("onnx") / "tiny"
+    exported(tiny_run, folder)
+    return folder
+
+
+@pytest.fixture
+def folder(tiny: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(tiny, tmp_path / "tiny"))
+
+
+def walked(model: OnnxModel, ids: np.ndarray, spellings: list[str]) -> np.ndarray:
+    """−log P of each column's words, step by step, (T, B)."""
+    before = np.concatenate([np.full_like(ids[:1], END), ids[:-1]])
+    state, nlls = model.initial_state(ids.shape[1]), []
+    for read, predicted in zip(before, ids, strict=True):
+        log_probs, state = model.step(model.vectors.of(read, spellings), state)
+        targets = np.where(predicted < model.inventory.n_words, predicted, 1)
+        nlls.append(-log_probs[np.arange(len(read)), targets])
+    return np.stack(nlls)
+
+
+@pytest.mark.parametrize("settings", models().values(), ids=models())
+def test_the_parts_of_every_preset_give_the_same_probabilities_without_torch(
+    settings: Settings, save: Save, tmp_path: Path
+) -> None:
+    run = save(settings)
+    assert exported(run, tmp_path / "onnx").largest_difference < 1e-5
+    model, loaded = OnnxModel(tmp_path / "onnx", threads=1), load_run(run)
+    spellings = ["sub", "abcabcabcabcabcabcabcabcabcabcabc", "ü"]  # the second is cut
+    vectors = FormVectors(loaded.model, loaded.inventory, oov_input="spelling")
+    for size in (1, 5):
+        drawn = np.random.default_rng(size).integers(0, len(WORDS) + 2 + 3, (4, size), np.int32)
+        expected = sentence_nlls(vectors, list(drawn.T), spellings=spellings)
+        assert walked(model, drawn, spellings) == pytest.approx(np.stack(expected).T, abs=1e-5)
+
+
+def test_the_vocabulary_and_the_state_stand_in_the_folder(tiny: Path, tiny_run: Path) -> None:
+    info, inventory = load_exported(tiny)
+    run = load_run(tiny_run)
+    assert inventory == run.inventory
+    assert (info.weights_sha256, info.oov_input) == (run.weights_sha256, run.oov_input)
+    assert [leaf.shape for leaf in info.state] == [(8,)] * 4
+    assert {path.name for path in tiny.iterdir()} == {STEP, ENCODE, VOCABULARY, EXPORT}
+
+
+def test_the_networks_name_no_file_of_this_machine(tiny: Path) -> None:
+    for name in (STEP, ENCODE):
+        assert b"charlm/" not in (tiny / name).read_bytes()
+
+
+def test_a_learned_start_is_where_the_exported_model_starts(save: Save, tmp_path: Path) -> None:
+    settings = merged(parts("word-small"), {"context": {"initial_state": "learned"}})
+    run = save(settings)
+    exported(run, tmp_path / "onnx")
+    first = OnnxModel(tmp_path / "onnx").initial_state(2)
+    expected = load_run(run).model.context.start.leaves
+    assert len(first) == 4
+    for leaf, learned in zip(first, expected, strict=True):
+        assert leaf == pytest.approx(np.tile(learned.detach().numpy(), (2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("place", "settings"),
+    [
+        ("encoder", {"type": "char-ngram", "dim": 8}),
+        ("output", {"type": "hierarchical"}),
+        ("output", {"type": "class"}),
+        ("output", {"type": "mixture", "components": 2}),
+    ],
+)
+def test_a_part_that_cannot_be_exported_is_named(
+    place: str, settings: Settings, save: Save, tmp_path: Path
+) -> None:
+    run = save({**parts("word-small"), place: settings})
+    with pytest.raises(ConfigError, match=f"{place} '{settings['type']}' cannot be exported: it"):
+        exported(run, tmp_path / "onnx")
+    assert not (tmp_path / "onnx").exists()
+
+
+def test_a_part_that_fixes_the_batch_is_named(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def frozen(*arguments: object, **options: object) -> None:
+        error = torch.onnx.OnnxExporterError("failed")
+        raise error from ValueError("tracing inferred a static shape\nof 3")
+
+    monkeypatch.setattr(torch.onnx, "export", frozen)
+    expected = "--onnx: context 'lstm' or output 'softmax' cannot be exported: tracing"
+    with pytest.raises(ConfigError, match=expected) as caught:
+        exported(tiny_run, tmp_path / "onnx")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "onnx" / EXPORT).exists()
+
+
+def test_a_folder_of_something_else_is_kept(tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ConfigError, match=r"holds 'letter.txt'; expected a new folder"):
+        exported(tiny_run, tmp_path)
+    with pytest.raises(ConfigError, match="holds 'card.md'; expected a new folder"):
+        exported(tiny_run, tiny_run)
+
+
+@pytest.mark.parametrize("name", [STEP, ENCODE, VOCABULARY])
+def test_a_missing_file_is_one_line(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=f"{name}: no such file; expected what"):
+        OnnxModel(folder)
+
+
+@pytest.mark.parametrize("name", [STEP, ENCODE, VOCABULARY])
+def test_a_file_of_another_hash_is_refused(folder: Path, name: str) -> None:
+    with open(folder / name, "ab") as file:
+        file.write(b"\n")
+    with pytest.raises(DataError, match=f"{name}: not the file that export.json names"):
+        OnnxModel(folder)
+
+
+def test_the_vocabulary_of_another_model_is_refused(folder: Path) -> None:
+    told = json.loads((folder / EXPORT).read_text())
+    (folder / EXPORT).write_text(json.dumps({**told, "vocabulary_sha256": "0" * 64}))
+    with pytest.raises(DataError, match=r"vocab.json: not the vocabulary of the model"):
+        OnnxModel(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 2}, "format 2; this charlm reads format 1"),
+        ({"state": [{"shape": [8], "initial": [1.0]}]}, "do not agree"),
+        ({"state": [3]}, "no list of shapes"),
+        ({"state": []}, "reads 4 tensors of state and 0 are described"),
+        ({"oov_input": "x"}, "unknown oov_input"),
+        ({"files": {}}, "names no hash"),
+        ({"arch": 1}, "'arch' is missing or of a wrong type"),
+    ],
+)
+def test_a_damaged_description_is_one_line(folder: Path, changes: Settings, message: str) -> None:
+    told = json.loads((folder / EXPORT).read_text())
+    (folder / EXPORT).write_text(json.dumps({**told, **changes}))
+    with pytest.raises(DataError, match=message):
+        OnnxModel(folder)
+
+
+def test_a_missing_package_is_named(
+    folder: Path, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ConfigError, match=r"onnxruntime is not installed.*charlm\[onnx\]"):
+        OnnxModel(folder)
+    with pytest.raises(ConfigError, match="--onnx: onnxruntime is not installed"):
+        exported(tiny_run, tmp_path / "new")

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 LEARNT = (MODEL, RESUME, LOG)  # a run that has none of them may begin again
 DEFAULT_ARCH = "char-small"
 DEFAULT_SEED = 3435  # Kim et al.'s
+# A state that is always carried costs a sentence on its own 12 % of perplexity (PTB), and one that
+# never is makes the model worse where a text goes on.
+SENTENCES_ALONE: Settings = {"type": "streams", "reset": 0.5}
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,8 @@ def requested_changes(options: TrainOptions) -> Settings:
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
     if options.lr is not None:
         recipe["optimiser"] = {"lr": options.lr}
+    if options.purpose == "sentences":
+        recipe["batching"] = SENTENCES_ALONE
     changes: Settings = {"recipe": recipe} if recipe else {}
     for text in options.overrides:
         changes = merged(changes, parse_override(text))

@@ -6,7 +6,7 @@ None means: what the preset says, or with --resume what the run says.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from charlm.options import MAX_SEED, Data, Device, Gpus, Opt, Precision, Processes
 from charlm.run.folder import MAX_THREADS
@@ -86,6 +86,15 @@ class TrainOptions:
     max_time: Annotated[
         str | None,
         Opt("Stop after so long, as 90s, 30m or 2h, ready for --resume.", metavar="TIME"),
+    ] = None
+    purpose: Annotated[
+        Literal["sentences"] | None,
+        Opt(
+            "What the model is for: sentences that stand alone, as lists, items and pairs do. Its "
+            "state then begins anew at half of the sentence ends.",
+            "Recipe",
+            flags=("--for",),
+        ),
     ] = None
     batch_size: Annotated[
         int | None,

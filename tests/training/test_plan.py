@@ -39,6 +39,15 @@ def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> Non
     assert changes == {"recipe": recipe, "encoder": {"encoder": {"widths": [1, 2]}}}
 
 
+def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
+    changes = requested_changes(TrainOptions(data="d", purpose="sentences", epochs=2))
+    batching = {"type": "streams", "reset": 0.5}
+    assert changes == {"recipe": {"epochs": 2, "batching": batching}}
+    assert merged(preset("char-small"), changes)["recipe"]["batching"] == batching
+    options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=1"])
+    assert requested_changes(options)["recipe"]["batching"]["reset"] == 1
+
+
 @pytest.mark.parametrize(
     "overrides",
     [

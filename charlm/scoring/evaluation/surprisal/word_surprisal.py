@@ -187,8 +187,8 @@ def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOpt
         if isinstance(model, RunBits) and is_alone and not model.learned_single_sentences:
             notes.append(
                 f"{model.name} was trained with its state carried over sentence ends, and scores "
-                "single sentences worse (12 % on PTB); train with --set recipe.batching.reset=0.5, "
-                "or let sentences go on by --context document"
+                "single sentences worse (12 % on PTB); train with --for sentences, or let "
+                "sentences go on by --context document"
             )
         if isinstance(model, NgramBits) and not is_alone:
             notes.append(f"{model.name} is an n-gram model: every sentence starts anew")

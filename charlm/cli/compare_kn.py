@@ -57,6 +57,8 @@ def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
 
 def _print_group(group: "Group", options: CompareKnOptions) -> None:
     counts = group.counts
+    for sentence in group.verdict:
+        output.write(sentence)
     output.write(
         f"{options.data} {options.split}: {counts.n_sentences} sentences, "
         f"{counts.n_tokens} tokens, {counts.n_characters} characters; vocabulary of "

@@ -5,6 +5,7 @@ model comes from, `--out` where it goes, and the texts behind are measured.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,7 @@ def ngram(options: NgramCommand, *, as_json: bool) -> None:
         replace(
             options,
             speller=speller,
-            on_model=_tell_model,
+            on_model=partial(_tell_model, options),
             on_sentence=on_sentence,
             on_text=on_text,
         )
@@ -67,12 +68,25 @@ def ngram(options: NgramCommand, *, as_json: bool) -> None:
         output.say(f"{result.out}: {result.out.stat().st_size:,} bytes")
 
 
-def _tell_model(info: "ModelInfo") -> None:
+def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
     sizes = " + ".join(f"{size:,}" for size in info.sizes)
     n_grams = f", {sizes} n-grams" if sizes else ""
     output.say(f"{info.source}: order {info.order}{n_grams}, {info.seconds:.1f} s")
     if info.fallback_orders:
         output.say(fallback_warning(info.fallback_orders))
+    if options.lm is None and (options.files or options.data):
+        output.say(_words_of(options, info))
+
+
+def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
+    """In which words a perplexity is: over others it is another figure."""
+    vocabulary = options.vocab or options.spelling_run
+    if vocabulary is not None:
+        return f"words: those of {vocabulary}; comparable with runs that have them"
+    return (
+        f"words: all types of {info.source}; a run that reads rare ones as <unk> has fewer, and is "
+        "comparable only with --vocab RUN"
+    )
 
 
 def fallback_warning(orders: tuple[int, ...]) -> str:

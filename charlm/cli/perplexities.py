@@ -70,10 +70,11 @@ def printers(
             output.write(layouts.srilm_total(result.name, perplexity))
         elif layout == "kenlm":
             output.write(layouts.kenlm_total(perplexity))
+        block = _block(result, has_srilms_line=layout == "srilm")
         if alone:
-            output.say(_block(result))
+            output.say(block)
         else:
-            output.write(f"\n{_block(result)}\n")
+            output.write(f"\n{block}\n")
 
     def print_sentence(sentence: "ScoredSentence") -> None:
         if layout == "srilm":
@@ -86,7 +87,7 @@ def printers(
     return (print_sentence if alone else None), print_total
 
 
-def _block(result: "Evaluation") -> str:
+def _block(result: "Evaluation", *, has_srilms_line: bool) -> str:
     """The further perplexities side by side with their denominators, and the signatures."""
     from charlm.run.history import shown_ppl
 
@@ -116,7 +117,9 @@ def _block(result: "Evaluation") -> str:
             figures = map(measure, result.open_by_state.values())
             lines.append((f"{name}-open", _figures(figures, over)))
     width = max(len(name) for name, _ in lines)
-    return "\n".join([*(f"{name:{width}}{rest}" for name, rest in lines), *_remarks(result)])
+    return "\n".join(
+        [*(f"{name:{width}}{rest}" for name, rest in lines), *_remarks(result, has_srilms_line)]
+    )
 
 
 def _bits(value: float | None) -> str:
@@ -127,19 +130,21 @@ def _figures(shown: Iterable[str], over: str) -> str:
     return "".join(f"  {value:>10}" for value in shown) + f"  {over}"
 
 
-def _remarks(result: "Evaluation") -> list[str]:
+def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
     from charlm.text.corpus.tokens import share
 
-    counts = result.counts
+    counts, first_sums = result.counts, next(iter(result.by_state.values())).sums
     remarks = [
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
         f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
     ]
+    if has_srilms_line and counts.n_oov and not first_sums.n_zeroprobs_oov:
+        remarks.append("0 OOVs: SRILM's count, of words without a probability; <unk> has one")
     if result.hidden_words:
         remarks.append(_hidden(result.hidden_words))
     if result.spelling is not None:
         remarks.append(_spelled(result.spelling, obstacle=result.open_obstacle))
-    n_left_out = next(iter(result.by_state.values())).sums.n_zeroprobs
+    n_left_out = first_sums.n_zeroprobs
     if n_left_out:
         remarks.append(
             f"left out, having no probability: {n_left_out} of {counts.n_tokens} tokens; the bits "

@@ -244,3 +244,21 @@ def test_what_cannot_be_done_is_one_line_and_a_status(
     assert (result.exit_code, result.stdout) == (status, "")
     told = result.stderr
     assert told.startswith(message) if status == 1 else message in told
+
+
+@pytest.mark.usefixtures("here")
+def test_a_comparison_begins_with_a_verdict() -> None:
+    Path("corpus/test.txt").write_text("a b\nb a a\nzz\n" * 5)
+    Path("exp/first/log.jsonl").write_text(
+        "".join(
+            json.dumps({"epoch": n, "train_ppl": 9, "valid_ppl": ppl, "n_tokens": 9, "seconds": 1})
+            + "\n"
+            for n, ppl in ((1, 30.0), (2, 20.0))
+        )
+    )
+    first, second = run_compare(*WITH_MODEL).stdout.splitlines()[:2]
+    assert first.startswith("verdict, state carried: first is worse than KN-1 by ")
+    assert first.endswith("; its validation was still falling: train longer")
+    assert second.startswith("corpus test: 15 sentences")
+    (group,) = json.loads(run_compare(*WITH_MODEL, "--json").stdout)["groups"]
+    assert group["verdict"] == [first]

@@ -187,3 +187,25 @@ def test_sentences_without_marks_have_their_words_as_denominator(folder: Path) -
 def test_an_order_out_of_range_is_one_line(folder: Path) -> None:
     result = ngram("--data", ".", "--order", "7")
     assert (result.exit_code, result.stderr) == (1, "charlm: --order 7: expected 1 to 6\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            [],
+            "words: all types of c/train.txt; a run that reads rare ones as <unk> has fewer, and ",
+        ),
+        (["--vocab", "v.json"], "words: those of v.json; comparable with runs that have them"),
+    ],
+)
+def test_it_is_told_in_which_words_a_perplexity_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c").mkdir()
+    for split in ("train", "valid", "test"):
+        Path(f"c/{split}.txt").write_text("a b a b c\n" * 4 + "d\n")
+    assert CliRunner().invoke(app, ["vocab", "--data", "c", "--out", "v.json"]).exit_code == 0
+    result = CliRunner().invoke(app, ["ngram", "--data", "c", "--order", "1", *options])
+    assert [line for line in result.stderr.splitlines() if line.startswith(told)]

@@ -35,6 +35,7 @@ ppl-open      {2 ** (BITS / 5):>11.2f} {2 ** (BITS / 5):>11.2f}  5 tokens, each 
 bits/char-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 characters
 bits/byte-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 bytes
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
+0 OOVs: SRILM's count, of words without a probability; <unk> has one
 spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
 """
 

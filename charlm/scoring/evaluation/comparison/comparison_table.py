@@ -29,6 +29,7 @@ from charlm.scoring.evaluation.comparison.notes import (
 )
 from charlm.scoring.evaluation.comparison.results import Figures, Group, Pair, System
 from charlm.scoring.evaluation.comparison.scores import Scores
+from charlm.scoring.evaluation.comparison.verdict import verdict
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
 from charlm.scoring.evaluation.evaluate_options import State
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -63,15 +64,23 @@ def compared_group(
     if members:
         options.tell(f"drawing sentences {options.samples} times")
     log10s_KN = np.stack([entry.log10s[options.states[0]] for entry in entries])
+    pairs = contest.pairs(entries)
     return Group(
         inventory=inventory,
         n_train_tokens=baseline.n_train_tokens,
         counts=contest.scores.counts,
         fallback_orders=baseline.info.fallback_orders,
         systems=tuple(entry.system for entry in entries),
-        pairs=contest.pairs(entries),
+        pairs=pairs,
         bands=frequency_bands(
             contest.scores.targets, train_counts_V=baseline.train_counts, log10_probs_KN=log10s_KN
+        ),
+        verdict=verdict(
+            pairs,
+            members,
+            baseline=baseline.name,
+            state=options.states[0],
+            n_sentences=contest.scores.counts.n_sentences,
         ),
         notes=(
             *remarks_on_text(contest.scores.counts),

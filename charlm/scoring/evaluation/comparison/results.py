@@ -81,6 +81,7 @@ class Group:
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
     pairs: tuple[Pair, ...]
     bands: tuple[Band, ...]  # in the first state
+    verdict: tuple[str, ...]  # a sentence a model
     notes: tuple[str, ...]
 
     @property
@@ -114,6 +115,7 @@ class Group:
             "systems": [system.to_dict() for system in self.systems],
             "differences": [pair.to_dict() for pair in self.pairs],
             "bands": bands,
+            "verdict": list(self.verdict),
             "notes": list(self.notes),
         }
 

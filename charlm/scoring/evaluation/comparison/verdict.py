@@ -1,0 +1,80 @@
+"""What a comparison comes to, in a sentence a model; the tables below it say why.
+
+It speaks of the first state alone. A difference is one where its 95 % interval holds no zero.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.notes import FEW_SENTENCES
+from charlm.scoring.evaluation.comparison.results import Pair
+from charlm.scoring.evaluation.evaluate_options import State
+
+if TYPE_CHECKING:
+    from charlm.scoring.evaluation.comparison.runs import Contender
+
+STILL_FALLING = 0.995  # of the epoch before: by half a per cent, which more epochs would add to
+
+
+def verdict(
+    pairs: Sequence[Pair],
+    members: "Sequence[Contender]",
+    *,
+    baseline: str,
+    state: State,
+    n_sentences: int,
+) -> tuple[str, ...]:
+    """A sentence on each model: against the n-gram model, in the mixture, and its training."""
+    if n_sentences < FEW_SENTENCES or not members:
+        return ()
+    from charlm.run.history import history_of  # needs torch, which Kneser-Ney alone does without
+
+    found = {(pair.first, pair.second): pair.by_state[state] for pair in pairs}
+    sentences = []
+    for member in members:
+        mixture = f"{member.name}+{baseline}"
+        alone = found[member.name, baseline]
+        parts = [_alone(member.name, baseline, difference=alone)]
+        if alone.ppl is not None and alone.ppl > 0:
+            parts.append(_mixed(found[mixture, baseline], gain=f"the mixture gains on {baseline}"))
+        else:
+            parts.append(_mixed(found[mixture, member.name], gain="the mixture gains another"))
+        if is_still_falling([record["valid_ppl"] for record in history_of(member.path)]):
+            parts.append("its validation was still falling: train longer")
+        sentences.append(f"verdict, state {state}: {'; '.join(parts)}")
+    return tuple(sentences)
+
+
+def is_still_falling(valid_ppls: Sequence[float]) -> bool:
+    """Whether the last epoch gained so much that further ones would."""
+    return len(valid_ppls) > 1 and valid_ppls[-1] < STILL_FALLING * min(valid_ppls[:-1])
+
+
+def _alone(name: str, baseline: str, *, difference: Difference) -> str:
+    ppl, low, high = difference.ppl, difference.low, difference.high
+    if ppl is None or low is None or high is None:
+        return f"{name} and {baseline} have no difference that is a number"
+    if high < 0:
+        return f"{name} is better than {baseline} by {_interval(-ppl, -high, -low)}"
+    if low > 0:
+        return f"{name} is worse than {baseline} by {_interval(ppl, low, high)}"
+    return f"{name} and {baseline} cannot be told apart ({_short(low)} to {_short(high)})"
+
+
+def _mixed(difference: Difference, *, gain: str) -> str:
+    """The mixture against the better of its two."""
+    ppl, low, high = difference.ppl, difference.low, difference.high
+    if ppl is None or low is None or high is None or high >= 0:
+        return "the mixture gains nothing that can be told"
+    return f"{gain} {_interval(-ppl, -high, -low)}"
+
+
+def _interval(value: float, *ends: float) -> str:
+    return f"{_short(value)} ({' to '.join(map(_short, ends))})"
+
+
+def _short(value: float) -> str:
+    """Three digits or so."""
+    size = abs(value)
+    return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2}f}"

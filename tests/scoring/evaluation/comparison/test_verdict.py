@@ -1,0 +1,76 @@
+"""The sentence that a comparison begins with: who is better, by how much, and if that is sure."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from charlm.scoring.evaluation.comparison.bootstrap import Difference
+from charlm.scoring.evaluation.comparison.results import Pair
+from charlm.scoring.evaluation.comparison.verdict import is_still_falling, verdict
+
+BETTER, WORSE, NEITHER = (-49.2, -51.53, -46.82), (2.59, 2.562, 112.4), (-0.1, -1.2, 1.0)
+GAIN, LOSS = (-7.5, -8.1, -6.89), (0.97, 0.82, 1.21)
+
+
+def sentence(
+    run: Path, alone: Any, on_model: Any, on_kn: Any, n_sentences: int = 3761
+) -> tuple[str, ...]:
+    figures = {("m", "KN-5"): alone, ("m+KN-5", "m"): on_model, ("m+KN-5", "KN-5"): on_kn}
+    pairs = [
+        Pair(*names, {"carried": Difference(*values, 0.5)}) for names, values in figures.items()
+    ]
+    member = cast(Any, SimpleNamespace(name="m", path=run))
+    return verdict(pairs, [member], baseline="KN-5", state="carried", n_sentences=n_sentences)
+
+
+@pytest.mark.parametrize(
+    ("alone", "on_model", "on_kn", "told"),
+    [
+        (
+            *(BETTER, GAIN, BETTER),
+            "m is better than KN-5 by 49.2 (46.8 to 51.5); "
+            "the mixture gains another 7.50 (6.89 to 8.10)",
+        ),
+        (
+            *(WORSE, BETTER, GAIN),
+            "m is worse than KN-5 by 2.59 (2.56 to 112); "
+            "the mixture gains on KN-5 7.50 (6.89 to 8.10)",
+        ),
+        (
+            *(NEITHER, LOSS, LOSS),
+            "m and KN-5 cannot be told apart (-1.20 to 1.00); "
+            "the mixture gains nothing that can be told",
+        ),
+        (
+            *((None, None, None), (None, None, None), GAIN),
+            "m and KN-5 have no difference that is a number; "
+            "the mixture gains nothing that can be told",
+        ),
+    ],
+)
+def test_the_verdict_says_what_the_intervals_allow(
+    tmp_path: Path, alone: Any, on_model: Any, on_kn: Any, told: str
+) -> None:
+    assert sentence(tmp_path, alone, on_model, on_kn) == (f"verdict, state carried: {told}",)
+
+
+def test_of_a_handful_of_sentences_there_is_no_verdict(tmp_path: Path) -> None:
+    assert sentence(tmp_path, BETTER, GAIN, BETTER, n_sentences=9) == ()
+
+
+@pytest.mark.parametrize(
+    ("ppls", "falls"),
+    [([100, 90], True), ([100, 99.6], False), ([90, 100], False), ([90], False), ([], False)],
+)
+def test_a_training_falls_still_if_its_last_epoch_gained_half_a_per_cent(
+    tmp_path: Path, ppls: list[float], falls: bool
+) -> None:
+    assert is_still_falling(ppls) is falls
+    record = {"train_ppl": 1.0, "n_tokens": 1, "seconds": 1.0}
+    lines = [json.dumps({"epoch": n, "valid_ppl": p, **record}) for n, p in enumerate(ppls, 1)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    (told,) = sentence(tmp_path, BETTER, GAIN, BETTER)
+    assert told.endswith("its validation was still falling: train longer") is falls

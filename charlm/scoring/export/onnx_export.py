@@ -27,7 +27,7 @@ from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.run.exported_folder import ENCODE, EXPORT, HASHED, STEP, ExportedInfo, Leaf
 from charlm.run.folder import VOCABULARY
 from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs
-from charlm.run.store import LoadedRun, load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import set_threads, versions
 from charlm.scoring.export.export_options import ExportOptions

@@ -17,8 +17,7 @@ from charlm.presets import PRESETS
 from charlm.run.exported_folder import ENCODE, EXPORT, STEP, load_exported
 from charlm.run.folder import MODEL, VOCABULARY, RunInfo
 from charlm.run.onnx_model import OnnxModel
-from charlm.run.store import load_run
-from charlm.run.stored_weights import write_tensors
+from charlm.run.stored_weights import load_run, write_tensors
 from charlm.scoring.export.onnx_export import OnnxExport
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.settings import Settings, merged

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Unmarked
+from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
 from charlm.nbest.repairs import WORST, Filling
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer
@@ -195,7 +195,7 @@ def test_counts_are_of_lists_and_of_what_is_odd_in_them() -> None:
 
 def test_hypotheses_that_lost_marks_are_counted() -> None:
     pipeline = a_pipeline(Remembering())
-    marked = NbestList("v", (Hypothesis(Unmarked(("a",)), {}, "f:1"),) * 2)
+    marked = NbestList("v", (Hypothesis(StrippedWords(("a",)), {}, "f:1"),) * 2)
     list(pipeline.run([listed("a", id="u"), marked]))
     assert pipeline.notices.n_marked == 2
 

@@ -1,3 +1,3 @@
 """charlm's version; what builds the package reads this file, too."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -36,7 +36,7 @@ elif [ -f "$folder/ptb.train.txt" ]; then
   done
 else
   die "no ptb.train.txt in '$folder'; name the folder that has Mikolov's ptb.train.txt," \
-    "ptb.valid.txt and ptb.test.txt (simple-examples.tgz from his RNNLM page, under data/)"
+    "ptb.valid.txt and ptb.test.txt (recipes/ptb/get.sh fetches them from his RNNLM page)"
 fi
 
 python - "$data" <<'EOF'

@@ -97,7 +97,7 @@ def test_a_missing_penn_treebank_is_one_line_that_says_where_it_is_from(tree: Tr
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == (
         "ptb: no ptb.train.txt in '/nowhere'; name the folder that has Mikolov's ptb.train.txt, "
-        "ptb.valid.txt and ptb.test.txt (simple-examples.tgz from his RNNLM page, under data/)"
+        "ptb.valid.txt and ptb.test.txt (recipes/ptb/get.sh fetches them from his RNNLM page)"
     )
 
 

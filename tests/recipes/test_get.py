@@ -284,9 +284,9 @@ def test_a_file_that_moved_is_one_line_with_its_address(
 
 def test_no_network_is_one_line_with_the_address(tree: Tree, tmp_path: Path) -> None:
     line = last_line(tree.run("ptb/get.sh", str(tmp_path), CHARLM_MIRROR="http://127.0.0.1:1"))
-    assert line == (
-        "get: http://127.0.0.1:1/~imikolov/rnnlm/simple-examples.tgz: [Errno 111] Connection "
-        "refused; run this again to go on, or put the file at "
+    assert line.startswith("get: http://127.0.0.1:1/~imikolov/rnnlm/simple-examples.tgz: ")
+    assert line.endswith(
+        "Connection refused; run this again to go on, or put the file at "
         f"{tmp_path}/downloads/simple-examples.tgz by hand"
     )
 

@@ -99,7 +99,7 @@ def test_raw_text_is_prepped_and_spelling_is_read_only_where_a_model_reads_it(
 def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     for code in ("cs", "de"):
-        texts(tmp_path / "bible" / code)
+        texts(tmp_path / "bible" / code, "a window because a window\n")
     (tmp_path / "bible" / "downloads").mkdir()
     out = tmp_path / "out"
     done = tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=str(out), ARCHS="char-small")
@@ -109,7 +109,16 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     )
     # 10^-6.02 is 2^-20, of two sentences.
     assert f"   10.00 bits a sentence: {out}/de/eval-char-small.json" in done.stdout
-    assert "--set recipe.schedule.least_gain_share=0.01" in shown[1]
+    assert "--set recipe.schedule.least_gain_share=0.01 --speller" in shown[1]
+
+
+def test_words_that_stand_as_unk_have_no_speller(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    texts(tmp_path / "news" / "cs")
+    out = tmp_path / "out"
+    done = tree.run("languages/run.sh", str(tmp_path / "news"), OUT=str(out), ARCHS="char-small")
+    assert not any("--speller" in each or each.startswith("eval") for each in commands(done))
+    assert "bits" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def _percent(cell: "Cell | None") -> str:
     """`-23.6[-26.4,-20.7]`: one field for awk."""
     if cell is None or cell.percent is None:
         return NOTHING
-    ends = "" if cell.low is None else f"[{cell.low:+.1f},{cell.high:+.1f}]"
-    return f"{cell.percent:+.1f}{ends}"
+    ends = "" if cell.low is None else f"[{cell.low:+z.1f},{cell.high:+z.1f}]"
+    return f"{cell.percent:+z.1f}{ends}"
 
 
 def _number(value: int | None) -> str:
@@ -153,5 +153,5 @@ def _barred(cells: Sequence[str]) -> str:
 def _markdown_cell(cell: "Cell | None") -> str:
     if cell is None or cell.percent is None:
         return _ppl(cell)
-    ends = "" if cell.low is None else f"; {cell.low:+.1f} to {cell.high:+.1f}"
-    return f"{_ppl(cell)} ({cell.percent:+.1f} %{ends})".replace("-", "−")
+    ends = "" if cell.low is None else f"; {cell.low:+z.1f} to {cell.high:+z.1f}"
+    return f"{_ppl(cell)} ({cell.percent:+z.1f} %{ends})".replace("-", "−")

@@ -88,3 +88,9 @@ def test_the_table_for_a_program(files: list[str]) -> None:
     value = json.loads(printed(*files, "--json"))
     assert [column["name"] for column in value["columns"]] == ["cs", "de|at"]
     assert value["columns"][0]["cells"]["char"]["percent"] == -25
+
+
+def test_next_to_nothing_less_is_no_minus(files: list[str]) -> None:
+    path = Path(files[0])
+    path.write_text(path.read_text().replace("150.0", "199.99"))
+    assert "char  +0.0[-30.0,-20.0]" in printed(*files)

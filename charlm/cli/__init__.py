@@ -39,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # else words in brackets are eaten from the help
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

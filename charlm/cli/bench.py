@@ -187,7 +187,7 @@ BENCHES: dict[
 
 bench = typer.Typer(
     name="bench",
-    help="Measure speed on this machine: train, eval, score, step, kn, prep, cost.",
+    help="Measure speed on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

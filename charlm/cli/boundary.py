@@ -25,6 +25,7 @@ from charlm.errors import CharlmError, ConfigError
 FAILED = 1
 INTERRUPTED = 130
 PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
+ENCODING = "no --encoding here, it reads UTF-8; `charlm prep --encoding NAME` converts a text"
 TWICE = "found twice; expected once: the first would be dropped"
 # Of a RuntimeError; torch has a class for a GPU's memory only, and loading it here costs seconds.
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
@@ -38,10 +39,41 @@ MOVED = {
         "--serve": "charlm serve answers JSON lines",
     }
 }
+# The commands as --help lists them; one that stands nowhere comes under the last heading.
+HEADINGS = {
+    "Text": ("prep", "vocab"),
+    "Train": ("train",),
+    "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
+    "Use": ("score", "tune", "serve", "sample"),
+    "Look": ("nn", "info", "report"),
+    "More": ("export", "bench"),
+}
+ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn"}
+MOST = 1000  # characters of a command's first sentence: all of them
 
 
 class Commands(TyperGroup):
     """Typer's group of commands, with the boundary around it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """As Typer's; by a second name, too."""
+        return super().get_command(ctx, ALSO_CALLED.get(cmd_name, cmd_name))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, but under headings, and with first sentences that are not cut."""
+        names = self.list_commands(ctx)
+        listed = {name for group in HEADINGS.values() for name in group}
+        others = tuple(name for name in names if name not in listed)
+        for heading, group in HEADINGS.items():
+            shown = (*group, *others) if heading == "More" else group
+            rows = [
+                (name, self.commands[name].get_short_help_str(MOST))
+                for name in shown
+                if name in names
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command and exit: 0 done, 1 impossible, 2 not understood, 130 Ctrl-C."""
@@ -82,7 +114,10 @@ class Command(TyperCommand):
         listing = getattr(self.callback, "listing", None)
         if listing is not None:
             args = _with_empty_name(args)
-        given, _, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
+        is_encoded = any(each.partition("=")[0] == "--encoding" for each in args)
+        if is_encoded and not self._has("encoding"):
+            raise typer.BadParameter(ENCODING, ctx=ctx)
+        given, extra, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
         for option in found:
             if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
                 raise typer.BadParameter(TWICE, ctx=ctx, param=option)
@@ -90,11 +125,30 @@ class Command(TyperCommand):
             assert listing is not None
             listing(given["listed"], as_json=bool(given.get("as_json")))
             ctx.exit()
+        self._explain_words(ctx, given, extra=extra)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix(PYDANTIC)
             raise
+
+    def _has(self, name: str) -> bool:
+        return any(each.name == name for each in self.params)
+
+    def _explain_words(self, ctx: Any, given: dict[str, Any], *, extra: list[str]) -> None:
+        """Raises BadParameter for a folder without the option that says what it is."""
+        taken = [each.name for each in self.params if each.param_type_name == "argument"]
+        if extra and not taken:
+            word = extra[0]
+            flags = [f"--{name} {word}" for name in ("data", "model", "out") if self._has(name)]
+            said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
+            raise typer.BadParameter(said, ctx=ctx)
+        needs_out = any(each.name == "out" and each.required for each in self.params)
+        several = [given.get(name or "") for name in taken]
+        words = [word for each in several if isinstance(each, list | tuple) for word in each]
+        if needs_out and "out" not in given and len(words) > 1:
+            said = f"--out is missing; say --out {words[-1]}, if the result is to go there"
+            raise typer.BadParameter(said, ctx=ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, but each group of options under a heading of its own.

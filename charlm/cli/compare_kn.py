@@ -26,7 +26,7 @@ LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # what is below is rounding
 
 @command(CompareKnOptions)
 def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
-    """Compare models with Kneser-Ney, alone and interpolated word by word.
+    """Compare models with Kneser-Ney, alone and mixed.
 
     Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
     weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by

@@ -15,7 +15,9 @@ class EvalCommand(perplexities.Layout, EvaluateOptions):
 
 @command(EvalCommand)
 def eval_command(options: EvalCommand, *, as_json: bool) -> None:
-    """Measure the perplexity of texts, state carried over the text and sentence by sentence.
+    """Measure the perplexity of texts under a model.
+
+    As one stream, with the state carried over the text, and sentence by sentence.
 
     Prints SRILM's two lines as `ngram -unk -ppl` would (<unk> is a word), perplexities over other
     denominators, and a signature of all that they depend on. --debug and the other formats print

@@ -12,7 +12,7 @@ from charlm.scoring.export.export_options import ExportOptions
 
 @command(ExportOptions)
 def export(options: ExportOptions, *, as_json: bool) -> None:
-    """Write a model as ONNX, to run without torch, or the ARPA file of an n-gram approximation.
+    """Write a model as ONNX or as an ARPA file.
 
     --onnx: word vectors and state to log-probabilities and state, and spellings to vectors;
     charlm eval takes the folder as --model. Tried against torch at batches of 1, 3 and 64.

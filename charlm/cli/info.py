@@ -25,7 +25,9 @@ DIGITS = 12  # of a hash, as in a signature
 
 @command(InfoOptions)
 def info(options: InfoOptions, *, as_json: bool) -> None:
-    """Show what a run is: corpora, sizes, perplexities, text rules, time, versions, command.
+    """Show what a run is.
+
+    Its corpora, sizes, perplexities, text rules, time, versions and command.
 
     \b
     charlm info exp/first

@@ -19,7 +19,9 @@ LEFT_OUT = "left-out"
 
 @command(MixOptions)
 def mix(options: MixOptions, *, as_json: bool) -> None:
-    """Mix models word by word: the best weights by EM, and the perplexity of the mixture.
+    """Mix models word by word, with the best weights.
+
+    The weights are found by EM; the perplexity is that of the mixture.
 
     All streams must have scored the same words. Files of scores are tuned on the text they are of,
     as SRILM's compute-best-mix does; runs and n-gram models score valid, then test, of --data.

@@ -35,7 +35,7 @@ class NgramCommand(perplexities.Layout, NgramOptions):
 
 @command(NgramCommand)
 def ngram(options: NgramCommand, *, as_json: bool) -> None:
-    """Estimate a Kneser-Ney model, or load one; keep it, and measure the perplexity of texts.
+    """Estimate or load a Kneser-Ney model, and measure it.
 
     Interpolated modified Kneser-Ney with lmplz's figures; small texts get fallback discounts.
     Prints what `charlm eval` prints of a text; its --debug 2 tells the n-grams' lengths, [5gram].

@@ -28,7 +28,9 @@ NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 
 @command(NnOptions)
 def nn(options: NnOptions, *, as_json: bool) -> None:
-    """Find the words of the vocabulary that are nearest to words, by cosine similarity.
+    """Find the words nearest to a word, known or not.
+
+    Nearest by the cosine similarity of their vectors, in the vocabulary.
 
     A word outside the vocabulary is read by its spelling; a * marks it in the table. Instead of
     words: an analogy, files that measure the vectors, or a file to write them to.

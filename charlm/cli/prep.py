@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 
 @command(PrepOptions)
 def prep(options: PrepOptions, *, as_json: bool) -> None:
-    """Make a corpus directory of raw text: train.txt, valid.txt, test.txt and corpus.json.
+    """Make a corpus directory of raw text.
 
+    It holds train.txt, valid.txt, test.txt and corpus.json.
     Prints what each split holds, what became of every line that was read, and what is odd about
     the words. It never overwrites: a folder that holds a corpus already is an error.
 
     \b
     charlm prep news.txt.gz --out corpus --lower --tokenise simple --numbers
+    charlm prep old.txt --encoding latin-1 --out corpus --invalid replace
+    charlm prep a.txt b.txt --valid dev.txt --test test.txt --out corpus
+    charlm prep --corpus pydoc --out corpus --tokenise simple
     """
     from charlm.text.corpus.prepare import prep as prepare
 

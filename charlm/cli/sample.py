@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @command(SampleOptions)
 def sample(options: SampleOptions, *, as_json: bool) -> None:
-    """Draw sentences from a model, each from its initial state.
+    """Draw sentences from a model.
+
+    Each begins from its initial state.
 
     A seed gives the same sentences whatever their number and the batch size. --json tells each
     sentence's log10 probability under the model itself, as eval gives it by sentence.

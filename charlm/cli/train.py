@@ -26,7 +26,7 @@ TELLS_EVERY = 60.0  # seconds, where no bar is seen
 
 @command(TrainOptions, listing=(preset_list.HELP, preset_list.show_presets))
 def train(options: TrainOptions, *, as_json: bool) -> None:
-    """Train a language model on a corpus directory, into a run directory.
+    """Train a language model on a corpus directory.
 
     The corpus directory is not written to. A killed training goes on with --resume and ends with
     the same weights, to the bit on a CPU with the same number of threads. One whose messages nobody
@@ -34,6 +34,9 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
 
     \b
     charlm train --arch char-small --data ptb --epochs 25
+    charlm train --arch char-small --data ptb --resume
+    charlm train --data corpus --out exp/first --max-tokens 200000 --epochs 4
+    charlm train --data corpus --set context.dropout=0.3 --lr 0.5
     charlm train --list
     """
     from charlm.training.plan import left_behind

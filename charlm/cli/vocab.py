@@ -40,7 +40,7 @@ class VocabCommand(VocabOptions):
 
 @command(VocabCommand)
 def vocab(options: VocabCommand, *, as_json: bool) -> None:
-    """Count the words and characters of a corpus directory, and write them as a vocabulary.
+    """List the words and characters of a corpus.
 
     Prints V, C and T as Kim et al. count them, what is out of vocabulary in each split that
     exists, and the longest words. Training without --vocab makes the same vocabulary by itself.

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import charlm
 from charlm.cli import COMMANDS, GROUPS, app
+from charlm.cli.boundary import HEADINGS
 
 # A command's public function; what only one of the two can have.
 FUNCTIONS = {
@@ -143,10 +144,57 @@ def test_a_command_has_the_options_and_defaults_of_its_public_function(name: str
 def test_the_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w[\w-]*)  ", result.stdout.partition("Commands:")[2], re.M) == [
-        *NAMES,
-        *GROUPS,
-    ]
+    listed = result.stdout.partition("Show this message and exit.")[2]
+    names = re.findall(r"^  (\w[\w-]*)  ", listed, re.M)
+    assert sorted(names) == sorted([*NAMES, *GROUPS])
+    assert re.findall(r"^(\w+):$", listed, re.M) == [*HEADINGS]
+    assert set(names) <= {name for group in HEADINGS.values() for name in group}
+    assert "..." not in listed
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*NAMES} - {"score", "tune", "serve", "report", "surprisal"})
+)
+def test_what_a_command_does_is_said_in_a_short_sentence(name: str) -> None:
+    first = inspect.cleandoc(COMMANDS[name].__doc__ or "").splitlines()[0]
+    assert first.endswith(".")
+    assert len(first) < 55
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["prep", "-h"], ["neighbors", "--help"]])
+def test_what_other_tools_call_it_is_understood(arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("train --encoding latin-1 --data c", "`charlm prep --encoding NAME` converts a text"),
+        ("train corpus", "found 'corpus' alone; expected options; say --data corpus or --out corp"),
+        ("prep raw.txt corpus", "--out is missing; say --out corpus, if the result is to go there"),
+    ],
+)
+def test_a_wrong_guess_gets_the_right_word(line: str, told: str) -> None:
+    result = CliRunner(env={"COLUMNS": "300"}).invoke(app, line.split())
+    assert result.exit_code == 2
+    assert told in plain(result.stderr)
+
+
+def test_a_text_given_as_the_corpus_gets_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("a\n")
+    result = CliRunner().invoke(app, ["vocab", "--data", str(tmp_path / "train.txt")])
+    assert result.exit_code == 1
+    assert result.stderr.endswith(f"train.txt, valid.txt, test.txt: {tmp_path}\n")
+
+
+def test_american_spelling_tokenises(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("one, two.\n" * 9)
+    out = tmp_path / "c"
+    prepared = ["prep", str(tmp_path / "raw"), "--out", str(out), "--tokenize", "simple"]
+    assert CliRunner().invoke(app, prepared).exit_code == 0
+    assert (out / "train.txt").read_text().startswith("one , two .\n")
 
 
 @pytest.mark.parametrize("name", NAMES)

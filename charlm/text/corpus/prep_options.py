@@ -57,6 +57,7 @@ class PrepOptions:
         Opt(
             "Tokeniser; none takes the words between blanks, simple splits punctuation off them.",
             "Normalisation",
+            flags=("--tokenise", "--tokenize"),
         ),
     ] = "none"
     numbers: Annotated[bool, Opt("N in the place of every number.", "Normalisation")] = False

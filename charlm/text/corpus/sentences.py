@@ -19,6 +19,11 @@ def split_path(data: str | Path, split: str) -> Path:
         DataError: no such directory or file, or CSV.
     """
     folder = Path(data)
+    if folder.is_file():
+        raise DataError(
+            f"{data}: is a file; expected the folder that holds train.txt, valid.txt, test.txt: "
+            f"{folder.parent}"
+        )
     if not folder.is_dir():
         raise DataError(
             f"{data}: no such folder; expected one that holds train.txt, valid.txt, test.txt"

@@ -12,7 +12,7 @@ from charlm.insight.report_options import ReportOptions
 
 @command(ReportOptions)
 def report(options: ReportOptions, *, as_json: bool) -> None:
-    """Show a model in one HTML file that needs nothing else, or draw pictures of it.
+    """Show a model in one HTML file, or draw pictures.
 
     The page holds perplexities with signatures, learning curves, nearest words, maps of words and
     of character n-grams, gates, perplexity by frequency and by position beside the other runs and

@@ -17,15 +17,17 @@ from charlm.scoring.rescoring.score_options import ScoreOptions
 
 @command(ScoreOptions)
 def score(options: ScoreOptions, *, as_json: bool) -> None:
-    """Score n-best lists, lattices or sentences by models, and find the best hypotheses.
+    """Score lists, lattices or sentences by models.
 
-    The lists come out as they came in, with a score `charlm` more, that of the first model, or the
-    best first, or the best alone (--write); lattices with new language scores, for decoders, which
-    find the same best paths at the scales that are told. A total is the weighted sum of a list's
-    features and of the models' scores, all in nats; weights come from --weights, which `charlm
-    tune` finds on other lists, or --weight. Without a model the lists' own features rank them.
+    The best hypotheses of n-best lists are found, and the lists come out as they came in, with a
+    score `charlm` more, that of the first model, or the best first, or the best alone
+    (--write); lattices with new language scores, for decoders, which find the same best paths
+    at the scales that are told. A total is the weighted sum of a list's features and of the
+    models' scores, all in nats; weights come from --weights, which `charlm tune` finds on other
+    lists, or --weight. Without a model the lists' own features rank them.
 
     \b
+    charlm score sentences.txt --model exp/first
     charlm score lists.tsv --model exp/first --write ranked --out ranked.tsv
     """
     from charlm.scoring.rescoring.score import score as score_lists

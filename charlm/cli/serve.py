@@ -13,10 +13,11 @@ from charlm.scoring.rescoring.serve_options import ServeOptions
 
 @command(ServeOptions)
 def serve(options: ServeOptions, *, as_json: bool) -> None:
-    """Answer each JSON line of stdin at once, the models kept loaded; bad ones by an error.
+    """Answer JSON lines as they come, the models loaded.
 
     A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,
     {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it.
+    Any other line is answered by an error.
 
     \b
     charlm serve --model exp/first --write ranked

@@ -42,13 +42,14 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
 
 @command(SurprisalCommand)
 def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
-    """Print a table with one row for each word as it was written: its surprisal in bits.
+    """Print the surprisal of each word, in bits.
 
-    A row tells the item, the user's own columns, how many tokens the word is to the model, whether
-    they are known, length, count in the training text and Zipf value (of the rarest token), and
-    the surprisal by model. R (read.delim) and pandas (sep="\\t") read it as it is; what is missing
-    is NA: a word spelled so stays one in pandas with keep_default_na=False and
-    na_values={"surprisal": "NA"}. --json has the surprisal of the sentences' ends, too.
+    There is one row for each word as it was written. It tells the item, the user's own columns, how
+    many tokens the word is to the model, whether they are known, length, count in the training
+    text and Zipf value (of the rarest token), and the surprisal by model. R (read.delim) and
+    pandas (sep="\\t") read it as it is; what is missing is NA: a word spelled so stays one in
+    pandas with keep_default_na=False and na_values={"surprisal": "NA"}. --json has the
+    surprisal of the sentences' ends, too.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2

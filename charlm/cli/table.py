@@ -27,12 +27,12 @@ class TableCommand(TableOptions):
 
 @command(TableCommand)
 def table(options: TableCommand, *, as_json: bool) -> None:
-    """Print one table across data sets: models in rows, sets in columns.
+    """Print one table across data sets.
 
-    Each FILE is what `charlm compare-kn --json` printed for one set. The table has the sizes as Kim
-    et al. count them, perplexities, and by how many per cent a model is above (+) or below (-) the
-    Kneser-Ney model of the highest order, with the 95 % interval of the difference. Perplexities do
-    not compare across data sets.
+    Models stand in rows, sets in columns. Each FILE is what `charlm compare-kn --json` printed for
+    one set. The table has the sizes as Kim et al. count them, perplexities, and by how many per
+    cent a model is above (+) or below (-) the Kneser-Ney model of the highest order, with the
+    95 % interval of the difference. Perplexities do not compare across data sets.
 
     \b
     charlm compare-kn --data cs --model exp/cs --json > cs.json

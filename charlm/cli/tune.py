@@ -8,7 +8,7 @@ from charlm.scoring.rescoring.tune_options import TuneOptions
 
 @command(TuneOptions)
 def tune(options: TuneOptions, *, as_json: bool) -> None:
-    """Find the weights under which the best hypotheses of lists have the lowest error rate.
+    """Find weights that give lists the lowest error rate.
 
     What is weighed are the lists' own features, the models' scores, and the numbers of words and of
     unknown words. How far the weights can be trusted is told by cross-validation: the rate on the

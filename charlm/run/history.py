@@ -7,7 +7,6 @@ from typing import Any
 
 from charlm.errors import DataError
 from charlm.run.folder import LOG
-from charlm.run.stored_weights import read_meta
 from charlm.text.io.files import parse_json
 from charlm.text.io.lines import read_lines
 
@@ -45,6 +44,8 @@ def recorded_history(checkpoint: Path) -> list[object]:
     Raises:
         DataError: not a checkpoint.
     """
+    from charlm.run.stored_weights import read_meta  # torch, which a log's figures can do without
+
     position = read_meta(checkpoint).get("position")
     history = position.get("history") if isinstance(position, dict) else None
     if not isinstance(history, list):

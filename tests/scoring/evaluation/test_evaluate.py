@@ -17,7 +17,7 @@ import charlm
 from charlm import ConfigError, DataError, evaluate
 from charlm.run.folder import MODEL, VOCABULARY
 from charlm.run.stored_weights import load_run
-from charlm.scoring.evaluation import evaluate as evaluation
+from charlm.scoring.evaluation import evaluated_text
 from charlm.scoring.likelihood import nll
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.text.corpus.normalisation import Normalisation
@@ -97,7 +97,7 @@ def test_a_carried_state_goes_on_across_chunks_blocks_and_sentences(
     run: Path, text: Path, chunk: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nll, "CHUNK_POSITIONS", chunk)
-    monkeypatch.setattr(evaluation, "BLOCK", block)
+    monkeypatch.setattr(evaluated_text, "BLOCK", block)
     expected = slow_log10_probs(run, [line.split() for line in TEXT.splitlines()])
     heard: list[ScoredSentence] = []
     result = evaluated(run, text, state="carried", on_sentence=heard.append)
@@ -109,7 +109,7 @@ def test_a_carried_state_goes_on_across_chunks_blocks_and_sentences(
 def test_by_sentence_is_each_sentence_scored_alone(
     run: Path, text: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "BLOCK", block)
+    monkeypatch.setattr(evaluated_text, "BLOCK", block)
     heard: list[ScoredSentence] = []
     result = evaluated(run, text, state="sentence", on_sentence=heard.append)
     alone = [slow_log10_probs(run, [line.split()]) for line in TEXT.splitlines()]

@@ -131,7 +131,7 @@ def test_drawn_words_are_new_and_the_same_for_the_same_generator(uniform: Path) 
 def test_open_perplexity_by_hand(
     uniform: Path, text: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("charlm.scoring.evaluation.evaluate.BLOCK", block)
+    monkeypatch.setattr("charlm.scoring.evaluation.evaluated_text.BLOCK", block)
     (result,) = evaluate(spelled(uniform), files=text, open_vocabulary=True, device="cpu")
     # Six tokens of 1/10 each; bc twice and hh are two letters long.
     spelling = 3 * math.log10(TWO_LETTERS / (1 - MASS))

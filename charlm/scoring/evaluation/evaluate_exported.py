@@ -1,0 +1,124 @@
+"""Perplexities of texts under an exported model, by onnxruntime and without torch.
+
+One token at a time in a carried state, sentences of like length side by side from the initial one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from charlm.errors import ConfigError
+from charlm.run.onnx_model import OnnxModel, State, Vectors
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text
+from charlm.scoring.evaluation.text_paths import text_paths
+from charlm.scoring.likelihood.streams import as_words
+from charlm.text.corpus.tokens import END
+from charlm.text.perplexity.perplexity import Evaluation
+from charlm.text.vocabulary.encoding import Ids
+from charlm.text.vocabulary.vocabulary import Inventory
+
+SENTENCES_AT_ONCE = 64
+
+
+def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evaluation, ...]:
+    """As `evaluate`, by an exported model.
+
+    Raises:
+        ConfigError: an option that asks for torch; as `evaluate`.
+        DataError: a folder that is not as it was exported; as `evaluate`.
+    """
+    refused: dict[str, Any] = {
+        "--open-vocabulary": options.open_vocabulary,
+        "--gpus": options.gpus,
+        "--processes": options.processes,
+        f"--device {options.device}": options.device not in ("auto", "cpu"),
+        "--precision bf16": options.precision == "bf16",
+    }
+    for option, is_given in refused.items():
+        if is_given:
+            raise ConfigError(
+                f"{path}: is an exported model, which knows no {option}; leave it out, or say a run"
+            )
+    paths = text_paths(options)
+    model = OnnxModel(path, threads=options.threads)
+    precision: Any = f"{model.info.precision}-onnx"  # for signatures alone
+    asked = replace(options, precision=precision)
+    results = []
+    for text in paths:
+        reader = _Reader(model, options.states)
+        results.append(evaluated_text(text, reader, model=_Description(model), options=asked))
+        if options.on_text is not None:
+            options.on_text(results[-1])
+    return tuple(results)
+
+
+@dataclass(frozen=True)
+class _Description:
+    model: OnnxModel
+
+    @property
+    def path(self) -> Path:
+        return self.model.path
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.model.inventory
+
+    @property
+    def oov_input(self) -> str:
+        return self.model.info.oov_input
+
+    @property
+    def weights_sha256(self) -> str:
+        return self.model.info.weights_sha256
+
+
+class _Reader:
+    """Reads the blocks of one text, in the states that are asked for."""
+
+    def __init__(self, model: OnnxModel, states: Sequence[str]) -> None:
+        self.model = model
+        self.states = states
+        self._carried = model.initial_state(1)
+
+    def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
+        """For each state the nll in nats of all tokens of the next block, in their order."""
+        found: dict[str, Nlls] = {}
+        if "carried" in self.states:
+            stream = np.concatenate(sentences)[:, None]
+            # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+            nlls, self._carried = self._walked(stream, spellings, state=self._carried)
+            found["carried"] = nlls[:, 0]
+        if "sentence" in self.states:
+            found["sentence"] = np.concatenate(self._of_each(sentences, spellings))
+        return found
+
+    def _of_each(self, sentences: Sequence[Ids], spellings: Sequence[str]) -> list[Nlls]:
+        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+        results = [np.empty(0, np.float32)] * len(sentences)
+        for first in range(0, len(order), SENTENCES_AT_ONCE):
+            chosen = order[first : first + SENTENCES_AT_ONCE]
+            ids_TB = np.full((len(sentences[chosen[-1]]), len(chosen)), END, np.int32)
+            for column, number in enumerate(chosen):
+                ids_TB[: len(sentences[number]), column] = sentences[number]
+            state = self.model.initial_state(len(chosen))
+            nlls_TB, _ = self._walked(ids_TB, spellings, state=state)
+            for column, number in enumerate(chosen):
+                results[number] = nlls_TB[: len(sentences[number]), column]
+        return results
+
+    def _walked(self, ids_TB: Ids, spellings: Sequence[str], *, state: State) -> tuple[Nlls, State]:
+        """nll_TB of the forms that follow `</s>` in each column, and the state behind them."""
+        before_TB = np.concatenate([np.full_like(ids_TB[:1], END), ids_TB[:-1]])
+        words_TB = as_words(ids_TB, self.model.inventory.n_words)
+        nlls_TB: Vectors = np.empty(ids_TB.shape, np.float32)
+        columns = np.arange(ids_TB.shape[1])
+        for step, read_B in enumerate(before_TB):
+            x_BE = self.model.vectors.of(read_B, spellings)
+            log_probs_BV, state = self.model.step(x_BE, state)
+            nlls_TB[step] = -log_probs_BV[columns, words_TB[step]]
+        return nlls_TB, state

@@ -1,0 +1,72 @@
+"""Perplexities of texts under a run, by one process or several.
+
+Of several the first reads, and the others help with sentences.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from charlm.processes.command import First, Machine, run_command
+from charlm.processes.group import EVALUATION, Group, WorkerPool
+from charlm.run.stored_weights import LoadedRun, load_run
+from charlm.run.which import which_run
+from charlm.runtime import autocast, pick_device, pick_precision
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluated_text import evaluated_text
+from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
+from charlm.scoring.evaluation.text_paths import text_paths
+from charlm.scoring.likelihood.log_z import MeteredOutput
+from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.text.perplexity.perplexity import Evaluation
+
+SELF_NORMALISED = ("self-normalised", "nce")  # criteria
+
+
+def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
+    """As `evaluate`."""
+
+    def lead(first: First[Group]) -> tuple[Evaluation, ...]:
+        paths = text_paths(options)
+        device = pick_device(first.device)
+        asked = replace(options, precision=pick_precision(options.precision, device))
+        run = load_run(which_run(options.model), device=device)
+        speller = OpenVocabulary.of_run(run) if options.open_vocabulary else None
+        group = first.start_others()
+        group.from_first(lambda: (run.path, asked.precision))
+        pool = WorkerPool(group, _reader(run, asked.precision))
+        results = []
+        for path in paths:
+            reader = Blocks(pool, options.states)
+            result = evaluated_text(path, reader, model=run, options=asked, speller=speller)
+            if reader.log_z.n_tokens:
+                log_z = reader.log_z
+                result = replace(result, log_z_mean=log_z.mean, log_z_variance=log_z.variance)
+            results.append(result)
+            if options.on_text is not None:
+                options.on_text(results[-1])
+        pool.dismiss()
+        return tuple(results)
+
+    machine = Machine(options.device, options.gpus, options.processes, options.threads)
+    return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
+
+
+def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> None:
+    """Help the first process with sentences until it ends."""
+    path, number_format = told
+    run = load_run(path, device=device)
+    WorkerPool(group, _reader(run, number_format)).follow()
+
+
+def _reader(run: LoadedRun, precision: str) -> BlockReader:
+    """A reader by a run's model, which meters how far its scores are from probabilities."""
+    criterion = run.settings["recipe"].get("criterion", {})
+    # Trained to be read without normalising its scores.
+    if criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
+        run.model.output = MeteredOutput(run.model.output)
+    with autocast(next(run.model.parameters()).device, precision):
+        vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+    return BlockReader(vectors, precision=precision)

@@ -1,0 +1,156 @@
+"""One text under one model: read once, in blocks of bounded size, counted, and told to who listens.
+
+What model it is, a run or an exported one, only the reader knows. Nats end here: what comes out is
+log10. Nothing here imports torch.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import DataError
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.likelihood.streams import as_words
+from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.tokens import END_WORD, UNK
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import TEXT
+from charlm.text.perplexity.perplexity import (
+    Counts,
+    Evaluation,
+    Log10Sums,
+    Perplexity,
+    ScoredSentence,
+    counts_of,
+    log10_sums,
+)
+from charlm.text.perplexity.signature import signature
+from charlm.text.perplexity.spelled_words import Spelling, Spells, spelling_of
+from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
+from charlm.text.vocabulary.vocabulary import Inventory
+
+SPLIT = "test"  # of a corpus directory, where nothing else is said
+BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
+
+Nlls = npt.NDArray[np.float32]
+Log10s = npt.NDArray[np.float64]
+
+
+class Reader(Protocol):
+    """What reads the blocks of one text."""
+
+    def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> Mapping[str, Nlls]:
+        """For each state the nll in nats of all tokens of the next block, in their order."""
+
+
+class Described(Protocol):
+    """What a model is, for its figures."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def inventory(self) -> Inventory: ...
+
+    @property
+    def oov_input(self) -> str: ...
+
+    @property
+    def weights_sha256(self) -> str: ...
+
+
+def evaluated_text(
+    path: str | Path,
+    reader: Reader,
+    *,
+    model: Described,
+    options: EvaluateOptions,
+    speller: Spells | None = None,
+) -> Evaluation:
+    """The perplexities of a text; `options` name its rules, its states and who hears of it.
+
+    Raises:
+        DataError: a text without a sentence, or a model that gives no numbers.
+    """
+    inventory, states = model.inventory, options.states
+    normalisation = None if options.raw else inventory.normalisation
+    rules = replace(TEXT, encoding=options.encoding)
+    text = ReadText(path, normalisation=normalisation, rules=rules)
+    counts = Counts()
+    sums = dict.fromkeys(states, Log10Sums())
+    spelling = Spelling() if speller else None
+    for block in blocks(text.sentences(), size=BLOCK):
+        form_ids = FormIds(inventory)
+        ids = encode_sentences(block, form_ids)
+        words = [as_words(each, inventory.n_words) for each in ids]
+        for words_read, predicted in zip(block, words, strict=True):
+            counts += counts_of(words_read, n_oov=int((predicted == UNK).sum()))
+        known = np.concatenate(words) != UNK
+        if speller and spelling:
+            tokens = (token for each in block for token in (*each, END_WORD))
+            spelling += spelling_of(compress(tokens, ~known), speller)
+        nlls = reader.nlls(ids, spellings=form_ids.spellings)
+        for state in states:
+            log10s = _log10_probs(nlls[state])
+            _require_numbers(log10s, text=text, model=model)
+            sums[state] += log10_sums(log10s.tolist(), known.tolist())
+            if options.on_sentence is not None and state == states[0]:
+                for sentence in _sentences(block, words, log10s):
+                    options.on_sentence(sentence)
+    if not counts.n_sentences:
+        raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+    counts = replace(counts, n_changed=text.n_changed)
+    by_state: dict[str, Perplexity] = {state: Perplexity(counts, sums[state]) for state in states}
+    signatures = _signatures(text, model=model, options=options, speller=speller)
+    return Evaluation(str(text.path), counts, by_state, signatures, spelling=spelling)
+
+
+def _log10_probs(nlls: Nlls) -> Log10s:
+    log10s: Log10s = 0.0 - nlls.astype(np.float64) / math.log(10)  # never -0
+    return log10s
+
+
+def _require_numbers(log10s: Log10s, *, text: ReadText, model: Described) -> None:
+    n_wrong = int((~np.isfinite(log10s)).sum())
+    if n_wrong:
+        raise DataError(
+            f"{model.path}: the model is broken: {n_wrong} of {len(log10s)} log probabilities in "
+            f"{display_name(text.path)} are NaN or infinite; expected numbers; train it again"
+        )
+
+
+def _sentences(
+    block: list[list[str]], words: list[npt.NDArray[np.int64]], log10s: Log10s
+) -> Iterator[ScoredSentence]:
+    start = 0
+    for words_read, predicted in zip(block, words, strict=True):
+        end = start + len(predicted)
+        word_ids = tuple(predicted[:-1].tolist())
+        known = tuple(number != UNK for number in word_ids)
+        yield ScoredSentence(tuple(words_read), word_ids, known, tuple(log10s[start:end].tolist()))
+        start = end
+
+
+def _signatures(
+    text: ReadText, *, model: Described, options: EvaluateOptions, speller: Spells | None
+) -> dict[str, str]:
+    return {
+        state: signature(
+            text,
+            model_sha256=model.weights_sha256,
+            vocabulary_sha256=model.inventory.sha256,
+            split="" if options.data is None else options.split or SPLIT,
+            state=state,
+            oov_input=model.oov_input,
+            precision=options.precision,
+            speller_sha256=speller.sha256 if speller else "",
+        )
+        for state in options.states
+    }

@@ -1,0 +1,74 @@
+"""An exported model in the place of a run: the same figures, and no torch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import charlm
+from charlm.errors import ConfigError
+
+pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed: charlm[onnx]")
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[onnx]")
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("onnx") / "tiny"
+    charlm.export(tiny_run, onnx=path, threads=1)
+    return path
+
+
+def test_an_exported_model_has_the_run_s_perplexities(
+    folder: Path, tiny_run: Path, corpus_dir: Path
+) -> None:
+    (ours,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    (theirs,) = charlm.evaluate(tiny_run, data=corpus_dir, split="train", device="cpu", threads=1)
+    assert ours.counts == theirs.counts
+    for state, expected in theirs.by_state.items():
+        assert ours.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-5)
+        signature = theirs.signatures[state].replace("precision:fp32", "precision:fp32-onnx")
+        assert ours.signatures[state] == signature
+
+
+def test_a_state_is_carried_from_block_to_block(
+    folder: Path, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    monkeypatch.setattr("charlm.scoring.evaluation.evaluated_text.BLOCK", 7)
+    (cut,) = charlm.evaluate(folder, data=corpus_dir, split="train", threads=1)
+    for state, expected in whole.by_state.items():
+        assert cut.by_state[state].ppl == pytest.approx(expected.ppl, rel=1e-6)
+
+
+def test_an_exported_model_is_evaluated_without_torch(folder: Path, corpus_dir: Path) -> None:
+    command = ["eval", "--model", str(folder), "--data", str(corpus_dir), "--threads", "1"]
+    program = f"""
+import sys
+sys.modules["torch"] = None  # importing it fails
+from charlm.cli import app
+app({command!r}, standalone_mode=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "precision:fp32-onnx" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"open_vocabulary": True}, "--open-vocabulary"),
+        ({"processes": 2}, "--processes"),
+        ({"device": "cuda"}, "--device cuda"),
+        ({"precision": "bf16"}, "--precision bf16"),
+    ],
+)
+def test_what_asks_for_torch_is_refused(
+    options: dict[str, object], named: str, folder: Path, corpus_dir: Path
+) -> None:
+    with pytest.raises(ConfigError, match=f"is an exported model, which knows no {named}; leave"):
+        charlm.evaluate(folder, data=corpus_dir, **options)

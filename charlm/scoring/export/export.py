@@ -82,6 +82,8 @@ def export(options: ExportOptions) -> Export | OnnxExport:
     if (options.arpa is None) == (options.onnx is None):
         found = "neither --arpa nor --onnx" if options.arpa is None else "both --arpa and --onnx"
         raise ConfigError(f"found {found}; expected one of them; give either")
+    if options.int8 and options.onnx is None:
+        raise ConfigError("--int8: found no --onnx; expected the folder of networks; leave it out")
     return export_onnx(options) if options.arpa is None else _export_arpa(options)
 
 

@@ -40,6 +40,9 @@ class ExportOptions:
             cli_type=Path | None,
         ),
     ] = None
+    int8: Annotated[
+        bool, Opt("Networks in eight bits, a quarter as large; with --onnx.", flags=("--int8",))
+    ] = False
     data: DataForArpa = None
     tokens: Annotated[
         int,

@@ -24,13 +24,22 @@ from charlm.model.build import PLACES
 from charlm.model.contract import Context, Encoder, Output, state_leaves, with_leaves
 from charlm.model.forms import Forms
 from charlm.model.outputs.vocabulary import VocabularyVectors
-from charlm.run.exported_folder import ENCODE, EXPORT, HASHED, STEP, ExportedInfo, Leaf
+from charlm.run.exported_folder import (
+    ENCODE,
+    EXPORT,
+    HASHED,
+    STEP,
+    ExportedInfo,
+    ExportPrecision,
+    Leaf,
+)
 from charlm.run.folder import VOCABULARY
 from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import set_threads, versions
 from charlm.scoring.export.export_options import ExportOptions
+from charlm.scoring.export.quantisation import quantise
 from charlm.settings import Settings
 from charlm.text.io.files import sha256_of, write_bytes
 from charlm.text.io.paths import make_folder
@@ -92,10 +101,16 @@ def export_onnx(options: ExportOptions) -> OnnxExport:
     require_exportable(run)
     _make_empty(folder)
     difference = write_exported(run, folder)
+    if options.int8:
+        (folder / EXPORT).unlink()
+        for name in (STEP, ENCODE):
+            quantise(folder / name)
+        info(run, folder, precision="int8").save(folder)
+        difference = largest_difference(run, folder)
     return OnnxExport(
         model=run.path,
         folder=folder,
-        precision="fp32",
+        precision="int8" if options.int8 else "fp32",
         n_bytes={name: (folder / name).stat().st_size for name in (*HASHED, EXPORT)},
         largest_difference=difference,
         seconds=time.perf_counter() - began,
@@ -120,7 +135,7 @@ def write_exported(run: LoadedRun, folder: Path) -> float:
     return _checked(run, folder)
 
 
-def info(run: LoadedRun, folder: Path) -> ExportedInfo:
+def info(run: LoadedRun, folder: Path, *, precision: ExportPrecision = "fp32") -> ExportedInfo:
     """What export.json is to say of a folder's files."""
     first = state_leaves(run.model.context.initial_state(1))
     return ExportedInfo(
@@ -130,7 +145,7 @@ def info(run: LoadedRun, folder: Path) -> ExportedInfo:
         weights_sha256=run.weights_sha256,
         vocabulary_sha256=run.inventory.sha256,
         oov_input=run.oov_input,
-        precision="fp32",
+        precision=precision,
         vector_dim=run.model.encoder.dim,
         state=tuple(_leaf(leaf[0]) for leaf in first),
         charlm=__version__,
@@ -336,8 +351,7 @@ def _checked(run: LoadedRun, folder: Path) -> float:
     Raises:
         ConfigError: it is too large, or onnxruntime takes another batch alone.
     """
-    model = OnnxModel(folder, threads=torch.get_num_threads())
-    largest = max(_difference(run, model, size=size) for size in BATCHES)
+    largest = largest_difference(run, folder)
     if not largest <= TOLERANCE:
         parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PLACES)
         raise ConfigError(
@@ -345,6 +359,12 @@ def _checked(run: LoadedRun, folder: Path) -> float:
             f"at most {TOLERANCE:g}; {parts} cannot be exported"
         )
     return largest
+
+
+def largest_difference(run: LoadedRun, folder: Path) -> float:
+    """Of vectors and log-probabilities from torch's, at all batches."""
+    model = OnnxModel(folder, threads=torch.get_num_threads())
+    return max(_difference(run, model, size=size) for size in BATCHES)
 
 
 @torch.no_grad()

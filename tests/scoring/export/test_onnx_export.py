@@ -25,7 +25,7 @@ from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
 
-pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
+onnx = pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed: charlm[onnx]")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[onnx]")
 
@@ -174,6 +174,29 @@ def test_the_vocabulary_and_the_state_stand_in_the_folder(tiny: Path, tiny_run: 
 def test_the_networks_name_no_file_of_this_machine(tiny: Path) -> None:
     for name in (STEP, ENCODE):
         assert b"charlm/" not in (tiny / name).read_bytes()
+
+
+def test_eight_bits_leave_neither_a_product_nor_an_lstm_in_fp32(
+    tiny_run: Path, tiny: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    made = charlm.export(tiny_run, onnx=tmp_path / "int8", int8=True, threads=1)
+    assert isinstance(made, OnnxExport)
+    assert made.precision == load_exported(tmp_path / "int8")[0].precision == "int8"
+    network = onnx.load(tmp_path / "int8" / STEP)
+    kinds = [node.op_type for node in network.graph.node]
+    assert kinds.count("DynamicQuantizeLSTM") == 2
+    assert "LSTM" not in kinds
+    assert "MatMul" not in kinds
+    (plain,) = charlm.evaluate(tiny, data=corpus_dir, state="sentence", threads=1)
+    (small,) = charlm.evaluate(tmp_path / "int8", data=corpus_dir, state="sentence", threads=1)
+    expected = pytest.approx(plain.by_state["sentence"].ppl, rel=5e-3)
+    assert small.by_state["sentence"].ppl == expected
+    assert small.signatures["sentence"].endswith("precision:int8-onnx")
+
+
+def test_eight_bits_are_for_networks(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--int8: found no --onnx"):
+        charlm.export(tiny_run, arpa=tmp_path / "a", data=corpus_dir, int8=True)
 
 
 def test_a_learned_start_is_where_the_exported_model_starts(save: Save, tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""Networks in eight bits: what a matrix holds as int8, what is multiplied with it as it comes.
+
+Constants are folded first: the exporter writes a layer's weights as slices put together anew, and
+onnxruntime leaves an LSTM whose weights are computed in fp32, without a word. So it is looked for.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from charlm.text.io.files import write_bytes
+
+KINDS = ["MatMul", "LSTM", "Gather"]  # products, recurrences, tables
+
+
+def quantise(path: Path) -> None:
+    """Replace a network's file by one in int8.
+
+    Raises:
+        ValueError: an LSTM stayed in fp32.
+    """
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    with TemporaryDirectory() as scratch, _without_advice():
+        folded, quantised = Path(scratch) / "folded.onnx", Path(scratch) / "quantised.onnx"
+        # Its inference of symbolic shapes fails on a Split; ONNX's own does.
+        quant_pre_process(str(path), str(folded), skip_symbolic_shape=True)
+        quantize_dynamic(
+            str(folded),
+            str(quantised),
+            op_types_to_quantize=KINDS,
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+        )
+        network = onnx.load(str(quantised))
+    if any(node.op_type == "LSTM" for node in network.graph.node):
+        raise ValueError(f"{path.name}: an LSTM stayed in fp32")
+    write_bytes(path, network.SerializeToString(deterministic=True))
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """It logs to the root that one should do what is done here."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -34,9 +34,7 @@ def lists(tmp_path: Path) -> Path:
 
 READERS: dict[str, Callable[[Path, Path, Path], object]] = {
     "score": lambda table, run, out: charlm.score(table, model=run),
-    "tune": lambda table, run, out: charlm.score(
-        lists(out), model=run, tune=table, refs=lists(out)
-    ),
+    "tune": lambda table, run, out: charlm.tune(table, model=run, refs=lists(out)),
     "refs": lambda table, run, out: charlm.score(lists(out), model=run, refs=table),
     "eval": lambda table, run, out: charlm.evaluate(run, files=table),
     "ngram": lambda table, run, out: charlm.ngram_baseline(train=table, out=out / "kn.arpa"),

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import charlm
 from charlm.insight.vectors.neighbours import neighbours
 from charlm.nbest.weights import load_weights
 from charlm.run.folder import load_info
 from charlm.scoring.evaluation.evaluate import evaluate
-from charlm.scoring.rescoring.score import score
 from charlm.text.vocabulary.vocabulary import load_inventory
 from charlm.training.train import train
 
@@ -69,7 +69,7 @@ def test_a_vocabulary_of_0_1_has_its_morphs_and_its_hash() -> None:
 
 def test_weights_of_0_1_choose_the_hypotheses_that_they_chose(tmp_path: Path) -> None:
     assert load_weights(HERE / "weights.json").values["nn"] == 50.6999
-    score(
+    charlm.score(
         HERE / "dev.tsv",
         model=HERE / "char",
         lm=HERE / "kn.arpa",

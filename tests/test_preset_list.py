@@ -82,7 +82,9 @@ def test_a_measured_figure_is_that_of_the_recipes_page(name: str) -> None:
 def test_every_preset_has_its_parameters_on_the_recipes_page() -> None:
     looks = next(table for table in tables(PAGE) if "tokens/s, one CPU thread" in table[0])
     on_page = {row["preset"]: int(row["parameters"].replace(",", "")) for row in looks}
-    assert on_page.keys() >= PRESETS.keys() - {"miyamoto-concat-half"}
+    not_run = PAGE.split("\nNot run yet:")[1].split("\n\n")[0]
+    untried = {name for name in PRESETS if re.search(rf"\b{name}\b(?!-)", not_run)}
+    assert on_page.keys() == PRESETS.keys() - untried
     assert {name: FIGURES[name].n_parameters for name in on_page} == on_page
 
 

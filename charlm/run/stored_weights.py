@@ -158,6 +158,12 @@ class LoadedRun:
         """How a form outside the vocabulary goes in: `unk` or `spelling`."""
         return str(self.settings["recipe"]["oov_input"])
 
+    @property
+    def learned_single_sentences(self) -> bool:
+        """Whether a state began anew at sentence ends in training, always or often."""
+        batching = self.settings["recipe"].get("batching", {})
+        return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+
 
 def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
     """Write model.safetensors, atomically, and its hash into run.json.

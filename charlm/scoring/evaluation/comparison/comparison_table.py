@@ -79,7 +79,7 @@ def compared_group(
             pairs,
             members,
             baseline=baseline.name,
-            state=options.states[0],
+            states=options.states,
             n_sentences=contest.scores.counts.n_sentences,
         ),
         notes=(

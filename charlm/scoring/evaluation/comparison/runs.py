@@ -30,6 +30,7 @@ class Contender:
     n_bytes: int  # of its weights
     train_sha256: str | None  # of the text that it was trained on, if it says so
     max_tokens: int  # how much of that text was read; 0 for all
+    learned_single_sentences: bool  # else the state was carried from one to the next
 
 
 def contenders(models: Sequence[str | Path], *, taken: str) -> tuple[Contender, ...]:
@@ -70,6 +71,7 @@ def _contender(path: Path, name: str) -> Contender:
         n_bytes=(path / MODEL).stat().st_size,
         train_sha256=sha256 if isinstance(sha256, str) else None,
         max_tokens=max_tokens if isinstance(max_tokens, int) else 0,
+        learned_single_sentences=run.learned_single_sentences,
     )
 
 

@@ -1,6 +1,7 @@
 """What a comparison comes to, in a sentence a model; the tables below it say why.
 
-It speaks of the first state alone. A difference is one where its 95 % interval holds no zero.
+It speaks of the state that the model was trained in, where that was asked for. A difference is one
+where its 95 % interval holds no zero.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ def verdict(
     members: "Sequence[Contender]",
     *,
     baseline: str,
-    state: State,
+    states: Sequence[State],
     n_sentences: int,
 ) -> tuple[str, ...]:
     """A sentence on each model: against the n-gram model, in the mixture, and its training."""
@@ -30,9 +31,11 @@ def verdict(
         return ()
     from charlm.run.history import history_of  # needs torch, which Kneser-Ney alone does without
 
-    found = {(pair.first, pair.second): pair.by_state[state] for pair in pairs}
     sentences = []
     for member in members:
+        is_alone = member.learned_single_sentences and "sentence" in states
+        state = "sentence" if is_alone else states[0]
+        found = {(pair.first, pair.second): pair.by_state[state] for pair in pairs}
         mixture = f"{member.name}+{baseline}"
         alone = found[member.name, baseline]
         parts = [_alone(member.name, baseline, difference=alone)]

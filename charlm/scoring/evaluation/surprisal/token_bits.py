@@ -95,9 +95,8 @@ class RunBits:
 
     @property
     def learned_single_sentences(self) -> bool:
-        """Whether a state began anew at sentence ends in training, always or often."""
-        batching = self.run.settings["recipe"].get("batching", {})
-        return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+        """Whether single sentences are what it was trained on."""
+        return self.run.learned_single_sentences
 
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool

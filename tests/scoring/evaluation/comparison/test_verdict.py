@@ -16,14 +16,29 @@ GAIN, LOSS = (-7.5, -8.1, -6.89), (0.97, 0.82, 1.21)
 
 
 def sentence(
-    run: Path, alone: Any, on_model: Any, on_kn: Any, n_sentences: int = 3761
+    run: Path,
+    alone: Any,
+    on_model: Any,
+    on_kn: Any,
+    *,
+    n_sentences: int = 3761,
+    learned_single_sentences: bool = False,
 ) -> tuple[str, ...]:
     figures = {("m", "KN-5"): alone, ("m+KN-5", "m"): on_model, ("m+KN-5", "KN-5"): on_kn}
     pairs = [
-        Pair(*names, {"carried": Difference(*values, 0.5)}) for names, values in figures.items()
+        Pair(*names, dict.fromkeys(("carried", "sentence"), Difference(*values, 0.5)))
+        for names, values in figures.items()
     ]
-    member = cast(Any, SimpleNamespace(name="m", path=run))
-    return verdict(pairs, [member], baseline="KN-5", state="carried", n_sentences=n_sentences)
+    member = cast(
+        Any, SimpleNamespace(name="m", path=run, learned_single_sentences=learned_single_sentences)
+    )
+    return verdict(
+        pairs,
+        [member],
+        baseline="KN-5",
+        states=("carried", "sentence"),
+        n_sentences=n_sentences,
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,6 +70,11 @@ def test_the_verdict_says_what_the_intervals_allow(
     tmp_path: Path, alone: Any, on_model: Any, on_kn: Any, told: str
 ) -> None:
     assert sentence(tmp_path, alone, on_model, on_kn) == (f"verdict, state carried: {told}",)
+
+
+def test_a_model_of_single_sentences_is_judged_by_them(tmp_path: Path) -> None:
+    (told,) = sentence(tmp_path, BETTER, GAIN, BETTER, learned_single_sentences=True)
+    assert told.startswith("verdict, state sentence: m is better than KN-5")
 
 
 def test_of_a_handful_of_sentences_there_is_no_verdict(tmp_path: Path) -> None:

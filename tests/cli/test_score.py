@@ -212,9 +212,12 @@ def test_json_is_what_the_library_returns(at_home: Path) -> None:
     assert found | {"seconds": 0} == again | {"seconds": 0}
 
 
-def test_the_example_in_the_help_works(at_home: Path) -> None:
-    (example,) = re.findall(r"^ *charlm score (.*)$", score.__doc__ or "", re.M)
-    assert ask(*shlex.split(example)).exit_code == 0
+def test_the_examples_in_the_help_work(at_home: Path) -> None:
+    Path("sentences.txt").write_text("the cat sat\n")
+    examples = re.findall(r"^ *charlm score (.*)$", score.__doc__ or "", re.M)
+    assert len(examples) == 2
+    for example in examples:
+        assert ask(*shlex.split(example)).exit_code == 0
     assert len(Path("ranked.tsv").read_text().splitlines()) == len(LISTS.splitlines())
 
 

@@ -6,7 +6,6 @@ scored: of them the words are counted here, and nothing else. Weights are known 
 list goes on: a ranking must not depend on what comes later.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -22,26 +21,6 @@ from charlm.nbest.weights import Weights, rescored
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 
 SAMPLE = 256  # texts that are kept to measure on
-
-
-def recording_by(pattern: str) -> Callable[[NbestList], str]:
-    """The recording of a list: what its format says, else the pattern's first group in its id.
-
-    Raises:
-        ConfigError: no regular expression, or one without a group.
-    """
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise ConfigError(f"--recordings {pattern!r}: {error}; expected a pattern") from None
-    if not compiled.groups:
-        raise ConfigError(f"--recordings {pattern!r}: no group; expected one, as ^(.*)-")
-
-    def recording_of(nbest: NbestList) -> str:
-        found = compiled.search(nbest.id)
-        return nbest.recording or (found and found.group(1)) or nbest.id
-
-    return recording_of
 
 
 class Memory:

@@ -16,8 +16,6 @@ from charlm.nbest.scorer import Scorer
 from charlm.options import Device, Encoding, Gpus, Opt, Precision, Processes, Threads, as_names
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
-RECORDING = r"^(.*)[-_][^-_]*$"  # of an utterance's id: all but its last part
-
 Refs = Annotated[
     str | Path | None,
     Opt(
@@ -124,11 +122,12 @@ class RescoringOptions:
     recordings: Annotated[
         str,
         Opt(
-            "Its first group is the recording that a list's id belongs to.",
+            "Its first group is the recording that a list's id belongs to; if not given, it is what "
+            "stands before the id's times, or its last part.",
             "Models",
             metavar="REGEX",
         ),
-    ] = RECORDING
+    ] = ""
     on_nan: Annotated[
         OnNan,
         Opt("A feature that is no finite number: refuse it, or take the list's worst.", "Lists"),

@@ -16,6 +16,7 @@ from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.lattices.lattice_reading import FORMATS as LATTICES
 from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
 from charlm.nbest.list_lines import OpenSource, open_lines, opened
+from charlm.nbest.recordings import recording_by
 from charlm.nbest.references import (
     References,
     own_references,
@@ -33,7 +34,6 @@ from charlm.scoring.rescoring.pipeline import (
     Pipeline,
     Rescorer,
     ScoredList,
-    recording_by,
 )
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers

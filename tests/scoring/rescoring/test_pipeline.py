@@ -9,20 +9,14 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
+from charlm.nbest.recordings import recording_by
 from charlm.nbest.repairs import WORST, Filling
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer
 from charlm.nbest.weights import Weights
 from charlm.ngram.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
-from charlm.scoring.rescoring.pipeline import (
-    SAMPLE,
-    Memory,
-    Pipeline,
-    Rescorer,
-    in_batches,
-    recording_by,
-)
+from charlm.scoring.rescoring.pipeline import SAMPLE, Memory, Pipeline, Rescorer, in_batches
 from charlm.text.corpus.normalisation import Normalisation
 
 ARPA = """\
@@ -265,29 +259,6 @@ def test_every_scorer_remembers_what_was_said_in_the_recording_and_nothing_else(
         memory.remember([key])
     assert seen == [[None, None], [("x1",)] * 2, [("x1", "x2")] * 2, [None, None]]
     assert memory.n_recordings == 2
-
-
-@pytest.mark.parametrize(
-    ("pattern", "id", "recording"),
-    [
-        (r"^(.*)[-_][^-_]*$", "116-288045-0000", "116-288045"),
-        (r"^(.*)[-_][^-_]*$", "utt", "utt"),
-        (r"^(x)?", "utt", "utt"),
-    ],
-)
-def test_a_recording_is_the_first_group_of_an_id(pattern: str, id: str, recording: str) -> None:
-    assert recording_by(pattern)(listed("a", id=id)) == recording
-
-
-def test_a_recording_that_a_format_names_is_taken() -> None:
-    assert recording_by("^(.)")(listed("a", id="utt", recording="tape")) == "tape"
-
-
-def test_a_pattern_has_to_be_one_with_a_group() -> None:
-    with pytest.raises(ConfigError, match=r"--recordings '\(': .*; expected a pattern"):
-        recording_by("(")
-    with pytest.raises(ConfigError, match=r"--recordings '\^\.': no group; expected one, as "):
-        recording_by("^.")
 
 
 def test_without_scorers_a_lists_own_features_rank_it_or_else_its_order() -> None:

@@ -122,7 +122,7 @@ class RescoringOptions:
     recordings: Annotated[
         str,
         Opt(
-            "Its first group is the recording that a list's id belongs to; if not given, it is what "
+            "Its first group is the recording that a list's id belongs to; if not given, what "
             "stands before the id's times, or its last part.",
             "Models",
             metavar="REGEX",

@@ -44,9 +44,9 @@ class Opt:
     group: str = ""  # the heading that it stands under in --help
     least: float | None = None
     most: float | None = None
-    metavar: str | None = None
+    metavar: str | None = None  # in --help; else by the type: N, X, FILE or its choices
     flags: tuple[str, ...] = ()  # on the command line, where --its-name is not what it is called
-    cli_type: Any = None  # what the command line reads, where Python takes more
+    cli_type: Any = None  # what the command line reads, where the type does not say it
     is_argument: bool = False  # on the command line a word of its own, without a flag
     is_for_python: bool = False  # a function, say: the command line has no such option
 
@@ -172,16 +172,10 @@ def shown_range(opt: Opt) -> str:
 
 # What several commands share, so that one idea has one spelling everywhere.
 Data = Annotated[
-    str | Path,
-    Opt(
-        "Corpus directory with train.txt, valid.txt and test.txt.",
-        metavar="DIR",
-        cli_type=Path,
-    ),
+    str | Path, Opt("Corpus directory with train.txt, valid.txt and test.txt.", metavar="DIR")
 ]
 DataOrFiles = Annotated[
-    str | Path | None,
-    Opt("Corpus directory, in the place of files.", metavar="DIR", cli_type=Path | None),
+    str | Path | None, Opt("Corpus directory, in the place of files.", metavar="DIR")
 ]
 Split = Annotated[
     Literal["train", "valid", "test"] | None,
@@ -189,12 +183,7 @@ Split = Annotated[
 ]
 Files = Annotated[
     str | Path | Sequence[str | Path],
-    Opt(
-        "Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
-        metavar="FILE",
-        cli_type=list[Path] | None,
-        is_argument=True,
-    ),
+    Opt("Texts, one sentence a line: plain, gz, bz2 or xz; - is standard input.", is_argument=True),
 ]
 Encoding = Annotated[
     str,
@@ -213,16 +202,12 @@ Model = Annotated[
     Opt(
         "Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
         metavar="RUN",
-        cli_type=Path | None,
     ),
 ]
 ModelSaid = Annotated[
-    str | Path | None,
-    Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN", cli_type=Path | None),
+    str | Path | None, Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN")
 ]
-Order = Annotated[
-    int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=6, metavar="N")
-]
+Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=6)]
 Prune = Annotated[
     str,
     Opt(
@@ -230,7 +215,7 @@ Prune = Annotated[
         metavar="0,0,1",
     ),
 ]
-Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED, metavar="N")]
+Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED)]
 Device = Annotated[
     str, Opt("Where the model runs; auto prefers a GPU.", "Machine", metavar="auto|cpu|cuda:N")
 ]
@@ -239,8 +224,7 @@ Precision = Annotated[
     Opt("Number format of matrix products; auto takes the fastest that is safe.", "Machine"),
 ]
 Threads = Annotated[
-    int | None,
-    Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, metavar="N"),
+    int | None, Opt("Number of CPU threads; all cores if not given.", "Machine", least=1)
 ]
 Gpus = Annotated[
     str | None,
@@ -252,6 +236,5 @@ Processes = Annotated[
         "As --gpus, but so many processes on the CPU, a share of the cores each.",
         "Machine",
         least=1,
-        metavar="N",
     ),
 ]

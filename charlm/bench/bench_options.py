@@ -5,35 +5,19 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import (
-    MAX_SEED,
-    Device,
-    Model,
-    Opt,
-    Order,
-    Precision,
-    Prune,
-    Threads,
-)
+from charlm.options import MAX_SEED, Device, Model, Opt, Order, Precision, Prune, Threads
 
 BenchData = Annotated[
     str | Path | None,
-    Opt(
-        "Corpus directory; a text like the PTB is made without one.",
-        metavar="DIR",
-        cli_type=Path | None,
-    ),
+    Opt("Corpus directory; a text like the PTB is made without one.", metavar="DIR"),
 ]
 Arch = Annotated[str, Opt("Preset: char-small, char-large and kin.", metavar="NAME")]
-Repetitions = Annotated[int, Opt("Number of times that each path is run.", least=1, metavar="N")]
-TextSeed = Annotated[int, Opt("Seed of the made text.", least=0, most=MAX_SEED, metavar="N")]
+Repetitions = Annotated[int, Opt("Number of times that each path is run.", least=1)]
+TextSeed = Annotated[int, Opt("Seed of the made text.", least=0, most=MAX_SEED)]
 WeightsSeed = Annotated[
-    int,
-    Opt("Seed of the made text and of the weights.", least=0, most=MAX_SEED, metavar="N"),
+    int, Opt("Seed of the made text and of the weights.", least=0, most=MAX_SEED)
 ]
-Tokens = Annotated[
-    int, Opt("Tokens of the text that is made for training.", least=100, metavar="N")
-]
+Tokens = Annotated[int, Opt("Tokens of the text that is made for training.", least=100)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +26,7 @@ class TrainBenchOptions:
 
     arch: Arch = "char-small"
     data: BenchData = None
-    steps: Annotated[int, Opt("Training steps of a repetition.", least=1, metavar="N")] = 20
+    steps: Annotated[int, Opt("Training steps of a repetition.", least=1)] = 20
     repetitions: Repetitions = 3
     seed: WeightsSeed = 1
     threads: Threads = None
@@ -56,17 +40,13 @@ class EvalBenchOptions:
 
     model: Annotated[
         str | Path | None,
-        Opt(
-            "Run directory of the model; an untrained one without it.",
-            metavar="RUN",
-            cli_type=Path | None,
-        ),
+        Opt("Run directory of the model; an untrained one without it.", metavar="RUN"),
     ] = None
     arch: Arch = "char-small"
     data: BenchData = None
-    naive_tokens: Annotated[
-        int, Opt("Tokens that the naive path reads: it is slow.", least=1, metavar="N")
-    ] = 4096
+    naive_tokens: Annotated[int, Opt("Tokens that the naive path reads: it is slow.", least=1)] = (
+        4096
+    )
     repetitions: Repetitions = 3
     seed: WeightsSeed = 1
     threads: Threads = None
@@ -78,8 +58,7 @@ class ScoreBenchOptions:
     """Of `charlm bench score`."""
 
     path: Annotated[
-        str | Path,
-        Opt("N-best list in any format of score.", metavar="LIST", cli_type=Path, is_argument=True),
+        str | Path, Opt("N-best list in any format of score.", metavar="LIST", is_argument=True)
     ]
     _: KW_ONLY
     model: Model = None
@@ -88,9 +67,7 @@ class ScoreBenchOptions:
         str | Sequence[str],
         Opt("Names of the list's columns, where it has no head.", metavar="A,B", cli_type=str),
     ] = ""
-    max_hypotheses: Annotated[
-        int, Opt("Largest number of hypotheses read; 0 is all.", least=0, metavar="N")
-    ] = 0
+    max_hypotheses: Annotated[int, Opt("Largest number of hypotheses read; 0 is all.", least=0)] = 0
     repetitions: Repetitions = 3
     device: Device = "auto"
     threads: Threads = None
@@ -106,11 +83,7 @@ class KnBenchOptions:
     tokens: Tokens = 1_000_000
     lmplz: Annotated[
         str | Path | None,
-        Opt(
-            "KenLM's lmplz; the one on the PATH, if any, without it.",
-            metavar="PATH",
-            cli_type=Path | None,
-        ),
+        Opt("KenLM's lmplz; the one on the PATH, if any, without it.", metavar="PATH"),
     ] = None
     repetitions: Repetitions = 3
     seed: TextSeed = 0
@@ -143,14 +116,9 @@ class CostBenchOptions:
     arch: Arch = "char-small"
     overrides: Annotated[
         Sequence[str],
-        Opt(
-            "Another setting; may be repeated.",
-            metavar="PART.OPTION=VALUE",
-            flags=("--set",),
-            cli_type=list[str] | None,
-        ),
+        Opt("Another setting; may be repeated.", metavar="PART.OPTION=VALUE", flags=("--set",)),
     ] = ()
-    steps: Annotated[int, Opt("Training steps at each value.", least=1, metavar="N")] = 10
+    steps: Annotated[int, Opt("Training steps at each value.", least=1)] = 10
     seed: WeightsSeed = 1
     threads: Threads = None
     device: Device = "auto"

@@ -13,11 +13,9 @@ class StepBenchOptions:
     arch: Annotated[str, Opt("Preset of LSTM and softmax, untrained.", metavar="NAME")] = (
         "char-small"
     )
-    rows: Annotated[int, Opt("Rows of a beam.", least=1, metavar="N")] = 64
-    steps: Annotated[int, Opt("Steps of a repetition.", least=1, metavar="N")] = 20
-    repetitions: Annotated[
-        int, Opt("Number of times that each path is run.", least=1, metavar="N")
-    ] = 5
+    rows: Annotated[int, Opt("Rows of a beam.", least=1)] = 64
+    steps: Annotated[int, Opt("Steps of a repetition.", least=1)] = 20
+    repetitions: Annotated[int, Opt("Number of times that each path is run.", least=1)] = 5
     seed: Seed = 1
     threads: Threads = None
     device: Device = "auto"

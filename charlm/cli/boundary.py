@@ -160,6 +160,8 @@ class Command(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 is_word = parameter.param_type_name == "argument"
+                if is_word:  # Typer would show its type, too
+                    record = (record[0].partition(" <")[0], record[1])
                 named = getattr(parameter, "rich_help_panel", None)
                 heading = "Arguments" if is_word else named or "Options"
                 groups.setdefault(heading, []).append(record)

@@ -5,8 +5,10 @@ down twice. `--json` is every command's own and no option of its Python function
 """
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
 
 import typer
 
@@ -17,10 +19,9 @@ Options_contra = TypeVar("Options_contra", contravariant=True)
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
 ]
-
-
 # An option that may stand alone or with a name, and is answered in the place of the command.
 LISTED = "--list"
+METAVARS = {int: "N", float: "X", str: "TEXT", Path: "FILE"}  # where an option says none
 
 
 class Listing(Protocol):
@@ -77,15 +78,14 @@ def _is_left_out(value: object, field: Field) -> bool:
 
 
 def _parameter(field: Field) -> inspect.Parameter:
-    opt, kind = field.opt, field.opt.cli_type or field.type
-    default: Any = field.default
-    if list in (get_origin(kind), *(get_origin(each) for each in get_args(kind))):
-        # It may come again, and Typer says None where it does not come at all.
-        default = default if default is inspect.Parameter.empty else None
+    opt, default = field.opt, field.default
+    kind = opt.cli_type or _read_type(field.type)
+    if get_origin(kind) is list and default is not inspect.Parameter.empty:
+        kind, default = kind | None, None  # it may come again, or not at all: Typer says None then
     # Typer's own ranges are refused in four lines and status 2, the library's in one and status 1.
     has_range = opt.least is not None or opt.most is not None
     shown = f"{opt.help} [{shown_range(opt)}]" if has_range else opt.help
-    said: dict[str, Any] = {"help": shown, "metavar": opt.metavar}
+    said: dict[str, Any] = {"help": shown, "metavar": opt.metavar or _metavar(kind)}
     if opt.is_argument:
         info: Any = typer.Argument(**said)
     else:
@@ -97,3 +97,30 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=default,
         annotation=Annotated[kind, info],
     )
+
+
+def _read_type(kind: Any) -> Any:
+    """What the command line reads where Python takes more: a path, and lists of what may come."""
+    kinds = _alternatives(kind)
+    for each in kinds:
+        if get_origin(each) is Sequence:
+            return list[_read_type(get_args(each)[0])]  # type: ignore[misc]  # made as it runs
+    if Path not in kinds:
+        return kind
+    return Path | None if type(None) in kinds else Path
+
+
+def _metavar(kind: Any) -> str | None:
+    """`N`, `FILE` or `auto|fp32|bf16`: what --help shows of a type; None of a flag."""
+    for each in _alternatives(kind):
+        if get_origin(each) is Literal:
+            return "|".join(get_args(each))
+        if get_origin(each) is list:
+            return _metavar(get_args(each)[0])
+        if each in METAVARS:
+            return METAVARS[each]
+    return None
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

@@ -33,7 +33,6 @@ class VocabCommand(VocabOptions):
             "(case, Unicode form, apostrophes, hyphens, numbers …) would make them known; may be "
             "repeated.",
             metavar="TEXT",
-            cli_type=list[Path] | None,
         ),
     ] = ()
 

@@ -16,7 +16,6 @@ class InfoOptions:
         Opt(
             "Run directory; without one, which run a command would take, why, and the others.",
             metavar="RUN",
-            cli_type=Path | None,
             is_argument=True,
         ),
     ] = None

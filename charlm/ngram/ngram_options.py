@@ -20,12 +20,7 @@ class NgramOptions:
     files: Files = ()
     _: KW_ONLY
     train: Annotated[
-        str | Path | None,
-        Opt(
-            "Text to estimate a model of; else DIR's train.txt.",
-            metavar="TEXT",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Text to estimate a model of; else DIR's train.txt.", metavar="TEXT")
     ] = None
     lm: Annotated[
         str | Path | None,
@@ -33,33 +28,24 @@ class NgramOptions:
             "Model to load: ARPA (plain, gz, bz2, xz; - is standard input), or a KenLM binary, "
             "which is believed: take none from strangers.",
             metavar="MODEL",
-            cli_type=Path | None,
         ),
     ] = None
     data: Annotated[
         str | Path | None,
-        Opt(
-            "Corpus directory to train on and measure a split of.",
-            metavar="DIR",
-            cli_type=Path | None,
-        ),
+        Opt("Corpus directory to train on and measure a split of.", metavar="DIR"),
     ] = None
     split: Split = None
     out: Annotated[
         str | Path | None,
         Opt(
             "Where the model goes: ARPA, packed by .gz, .bz2 or .xz; KenLM's binary by .bin, "
-            ".binary or .klm.",
-            metavar="FILE",
-            cli_type=Path | None,
+            ".binary or .klm."
         ),
     ] = None
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary whose text rules apply and outside which all is <unk>.",
-            metavar="FILE|RUN",
-            cli_type=Path | None,
+            "Vocabulary whose text rules apply and outside which all is <unk>.", metavar="FILE|RUN"
         ),
     ] = None
     speller: Annotated[
@@ -81,11 +67,7 @@ class NgramOptions:
     order: Annotated[
         int | None,
         Opt(
-            "Length of the longest n-grams estimated; 5 if not given.",
-            "Estimate",
-            least=1,
-            most=6,
-            metavar="N",
+            "Length of the longest n-grams estimated; 5 if not given.", "Estimate", least=1, most=6
         ),
     ] = None
     prune: Annotated[
@@ -98,13 +80,7 @@ class NgramOptions:
         ),
     ] = None
     lmplz: Annotated[
-        str | Path | None,
-        Opt(
-            "KenLM's lmplz, to estimate with it.",
-            "Estimate",
-            metavar="PATH",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("KenLM's lmplz, to estimate with it.", "Estimate", metavar="PATH")
     ] = None
     engine: Annotated[
         Engine,

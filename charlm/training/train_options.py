@@ -41,37 +41,23 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe; char-small if not given, --list shows all.",
-            metavar="NAME",
+            "Preset of model and recipe; char-small if not given, --list shows all.", metavar="NAME"
         ),
     ] = None
-    epochs: Annotated[
-        int | None, Opt("Passes over train.txt; else the preset's.", least=1, metavar="N")
-    ] = None
+    epochs: Annotated[int | None, Opt("Passes over train.txt; else the preset's.", least=1)] = None
     init: Annotated[
         str | Path | None,
         Opt(
             "Begin with the model of another run: its parts, weights and recipe, and its words "
             "with those of train.txt besides (--vocab takes others).",
             metavar="RUN",
-            cli_type=Path | None,
         ),
     ] = None
     out: Annotated[
-        str | Path | None,
-        Opt(
-            "Run directory to write; exp/ARCH-DATA if not given.",
-            metavar="RUN",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Run directory to write; exp/ARCH-DATA if not given.", metavar="RUN")
     ] = None
     vocab: Annotated[
-        str | Path | None,
-        Opt(
-            "Vocabulary from `charlm vocab`; made from train.txt if not given.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Vocabulary from `charlm vocab`; made from train.txt if not given.")
     ] = None
     max_tokens: Annotated[
         int,
@@ -79,7 +65,6 @@ class TrainOptions:
             "Most tokens of train.txt that are read, each </s> counted: reading ends before the "
             "sentence that would exceed it; 0 reads all.",
             least=0,
-            metavar="N",
         ),
     ] = 0
     resume: Annotated[bool, Opt("Go on with the run in --out.")] = False
@@ -97,21 +82,13 @@ class TrainOptions:
         ),
     ] = None
     batch_size: Annotated[
-        int | None,
-        Opt("Streams side by side; else the preset's.", "Recipe", least=1, metavar="N"),
+        int | None, Opt("Streams side by side; else the preset's.", "Recipe", least=1)
     ] = None
     bptt: Annotated[
         int | None,
-        Opt(
-            "Steps that gradients flow back in a stream; else the preset's.",
-            "Recipe",
-            least=1,
-            metavar="N",
-        ),
+        Opt("Steps that gradients flow back in a stream; else the preset's.", "Recipe", least=1),
     ] = None
-    lr: Annotated[
-        float | None, Opt("Learning rate; else the preset's.", "Recipe", least=0, metavar="X")
-    ] = None
+    lr: Annotated[float | None, Opt("Learning rate; else the preset's.", "Recipe", least=0)] = None
     overrides: Annotated[
         Sequence[str],
         Opt(
@@ -119,12 +96,10 @@ class TrainOptions:
             "Recipe",
             metavar="PART.OPTION=VALUE",
             flags=("--set",),
-            cli_type=list[str] | None,
         ),
     ] = ()
     seed: Annotated[
-        int | None,
-        Opt("Seed of every random draw; else 3435.", "Recipe", least=0, most=MAX_SEED, metavar="N"),
+        int | None, Opt("Seed of every random draw; else 3435.", "Recipe", least=0, most=MAX_SEED)
     ] = None
     speller: Annotated[
         bool,
@@ -141,7 +116,6 @@ class TrainOptions:
             "train.txt's; <unk>:word is one of them.",
             "Unknown words",
             metavar="TEXT",
-            cli_type=Path | None,
         ),
     ] = None
     device: Device = "auto"
@@ -150,13 +124,7 @@ class TrainOptions:
     precision: Precision = "auto"
     threads: Annotated[
         int | None,
-        Opt(
-            "Number of CPU threads; all cores if not given.",
-            "Machine",
-            least=1,
-            most=MAX_THREADS,
-            metavar="N",
-        ),
+        Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
     ] = None
     watcher: Annotated[
         Watcher | None, Opt("Hears of the training while it runs.", is_for_python=True)

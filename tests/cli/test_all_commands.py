@@ -278,3 +278,9 @@ def test_the_public_names_are_listed_and_others_refused() -> None:
 def test_a_command_is_told_in_one_line_of_the_help(name: str) -> None:
     first, _, _ = (command(name).help or "").partition(".")
     assert 0 < len(first) < 55
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_what_an_option_takes_and_not_a_type_of_python(name: str) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"]).output
+    assert re.findall(r"<(?!/?s>|unk>)[^>]*>", shown) == []

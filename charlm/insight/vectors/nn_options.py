@@ -18,16 +18,13 @@ WORDS = Opt(
     "Words of the vocabulary, or any other spelling; further files after an option that measures "
     "files.",
     metavar="WORD",
-    cli_type=list[str] | None,
     is_argument=True,
 )
-K = Opt("Nearest words of each.", least=1, metavar="N", flags=("-k",))
+K = Opt("Nearest words of each.", least=1, flags=("-k",))
 ANALOGY = Opt("Words nearest to this sum of words, in quotes.", metavar="'A - B + C'")
 VECTORS = Opt(
     "File to write in word2vec's text format: the vocabulary's vectors, </s> and <unk> first; with "
     "a WORD those of the given words alone.",
-    metavar="FILE",
-    cli_type=Path | None,
     flags=("--vectors",),
 )
 MEASURES = "Measures"
@@ -36,7 +33,6 @@ EDIT_DISTANCE = Opt(
     "tap if not said: table 6 of Kim et al. as a number.",
     MEASURES,
     least=1,
-    metavar="N",
     flags=("--edit-distance",),
 )
 FILES = Opt("Files of questions, or of pairs of words.", MEASURES, metavar="FILE...")
@@ -54,7 +50,6 @@ class TapOptions:
             "the output layer's vectors, all every one but gates; `charlm info` lists a run's; the "
             "encoder's last if not given.",
             metavar="TAP,...",
-            cli_type=list[str] | None,
         ),
     ] = None
     device: Device = "auto"
@@ -133,7 +128,6 @@ class NnOptions(VectorsOptions):
             "Questions, four words a line (Google's layout): the share answered, by section.",
             MEASURES,
             metavar="FILE...",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     similarity: Annotated[
@@ -142,7 +136,6 @@ class NnOptions(VectorsOptions):
             "Word pairs with scores, TABs between: Spearman's rho of scores and cosines.",
             MEASURES,
             metavar="FILE...",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     normalise: Annotated[
@@ -151,7 +144,6 @@ class NnOptions(VectorsOptions):
             "Noisy TAB normal words: how often the normal one is among the 1, 5, 10 nearest.",
             MEASURES,
             metavar="FILE...",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     edit_distance: Annotated[int | None, EDIT_DISTANCE] = None

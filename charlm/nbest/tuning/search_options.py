@@ -27,14 +27,11 @@ class SearchOptions:
             "Search",
             metavar="NAME=LOW:HIGH",
             flags=("--range",),
-            cli_type=list[str] | None,
         ),
     ] = ()
-    restarts: Annotated[
-        int, Opt("Random starts, besides the first.", "Search", least=0, metavar="N")
-    ] = 20
+    restarts: Annotated[int, Opt("Random starts, besides the first.", "Search", least=0)] = 20
     folds: Annotated[
-        int, Opt("Parts of the cross-validation; 0 makes none.", "Search", least=0, metavar="N")
+        int, Opt("Parts of the cross-validation; 0 makes none.", "Search", least=0)
     ] = 5
     seed: Seed = 0
 

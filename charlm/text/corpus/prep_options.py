@@ -17,28 +17,18 @@ class PrepOptions:
         Opt(
             "Text files, one sentence a line: plain, gz, bz2 or xz; - is standard input.",
             metavar="RAW...",
-            cli_type=list[Path] | None,
             is_argument=True,
         ),
     ] = ()
     _: KW_ONLY
-    out: Annotated[
-        str | Path,
-        Opt("Directory of the result; made if missing.", metavar="DIR", cli_type=Path),
-    ]
+    out: Annotated[str | Path, Opt("Directory of the result; made if missing.", metavar="DIR")]
     corpus: Annotated[
         Literal["pydoc"] | None,
         Opt("An embedded corpus instead of RAW; pydoc is the English of Python's docstrings."),
     ] = None
     encoding: Encoding = "utf-8"
-    valid: Annotated[
-        str | Path | None,
-        Opt("Raw text of the validation split.", "Splits", metavar="FILE", cli_type=Path | None),
-    ] = None
-    test: Annotated[
-        str | Path | None,
-        Opt("Raw text of the test split.", "Splits", metavar="FILE", cli_type=Path | None),
-    ] = None
+    valid: Annotated[str | Path | None, Opt("Raw text of the validation split.", "Splits")] = None
+    test: Annotated[str | Path | None, Opt("Raw text of the test split.", "Splits")] = None
     split: Annotated[
         str,
         Opt(
@@ -61,9 +51,7 @@ class PrepOptions:
         ),
     ] = "none"
     numbers: Annotated[bool, Opt("N in the place of every number.", "Normalisation")] = False
-    min_words: Annotated[
-        int, Opt("Fewest words of a line that is kept.", "Lines", least=1, metavar="N")
-    ] = 1
+    min_words: Annotated[int, Opt("Fewest words of a line that is kept.", "Lines", least=1)] = 1
     max_words: Annotated[
         int,
         Opt(
@@ -71,7 +59,6 @@ class PrepOptions:
             "error.",
             "Lines",
             least=0,
-            metavar="N",
         ),
     ] = 0
     dedup: Annotated[
@@ -92,6 +79,5 @@ class PrepOptions:
             "the last; 0 is no limit.",
             "Lines",
             least=0,
-            metavar="N",
         ),
     ] = 0

@@ -16,32 +16,22 @@ class VocabOptions:
 
     data: Data
     out: Annotated[
-        str | Path | None,
-        Opt(
-            "File of the vocabulary, for `charlm train --vocab`.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("File of the vocabulary, for `charlm train --vocab`.")
     ] = None
-    size: Annotated[
-        int, Opt("Most words, </s> and <unk> counted; 0 is no limit.", least=0, metavar="N")
-    ] = 0
+    size: Annotated[int, Opt("Most words, </s> and <unk> counted; 0 is no limit.", least=0)] = 0
     min_count: Annotated[
         int,
         Opt(
             "Occurrences of a word in train.txt; 0 is the rule: 1 where the text holds <unk> or "
             "--size is given, else 2.",
             least=0,
-            metavar="N",
         ),
     ] = 0
     min_char_count: Annotated[
-        int,
-        Opt("Occurrences of a character that is not read as unknown.", least=1, metavar="N"),
+        int, Opt("Occurrences of a character that is not read as unknown.", least=1)
     ] = 2
     max_word_length: Annotated[
-        int,
-        Opt("Characters of a word that are read.", least=1, most=LONGEST_SPELLING, metavar="N"),
+        int, Opt("Characters of a word that are read.", least=1, most=LONGEST_SPELLING)
     ] = MAX_WORD_LENGTH
     morphs: Annotated[
         str | None,
@@ -57,6 +47,5 @@ class VocabOptions:
             "Number of processes that count a text of 50 MB or more; all cores if not given.",
             "Machine",
             least=1,
-            metavar="N",
         ),
     ] = None

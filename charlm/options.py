@@ -6,7 +6,7 @@ files that hold the fields.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -192,6 +192,23 @@ Encoding = Annotated[
         "runs are in UTF-8.",
         metavar="NAME",
     ),
+]
+TextMap = Annotated[
+    str | Path | Mapping[str, str] | None,
+    Opt(
+        "Rules, one a line: a word or phrase, TAB, what is read in its place, in the words as case "
+        "and punctuation leave them; * is the rest of a word on both sides.",
+        "Normalisation",
+        metavar="FILE",
+        cli_type=Path | None,
+    ),
+]
+SplitHyphens = Annotated[
+    bool, Opt("Words of several parts as several words: well-known, twenty-one.", "Normalisation")
+]
+Punctuation = Annotated[
+    Literal["keep", "drop"],
+    Opt("Punctuation at the ends of words, and signs that stand alone.", "Normalisation"),
 ]
 StateChoice = Annotated[
     Literal["both", "carried", "sentence"],

@@ -93,18 +93,39 @@ def _read(result: "RescoringResult") -> list[str]:
             f"words: {_share(text.n_changed, text.n_words)} changed by the model's text rules, "
             f"{_share(text.n_unknown, text.n_read)} unknown to the model"
         )
+    lines += _text_rules(result)
     if text.n_noise:
         lines.append(f"labels of noise: {text.n_noise}, which no model reads")
     if text.unknown:
         most = ", ".join(f"{word:.60} {count}" for word, count in text.unknown.most_common(10))
         lines.append(f"most frequent unknown: {most}")
-    if result.known_in_lower_case > 1 / 2 and 2 * text.n_unknown > text.n_read:
+    for each in result.remedies:
+        examples = ", ".join(f"{word:.60} > {known:.60}" for word, known in each.examples)
         lines.append(
-            f"case: {result.known_in_lower_case:.0%} of the unknown words are known in lower case; "
-            "give --lower"
+            f"{each.rule}: {each.share:.0%} of the unknown words would be known by {each.advice}: "
+            f"{examples}"
         )
     if counts.n_empty:
         lines.append(f"empty hypotheses: {counts.n_empty}, scored as the end of a sentence")
+    return lines
+
+
+def _text_rules(result: "RescoringResult") -> list[str]:
+    """What was asked for besides the model's own rules, and how many words each took away."""
+    rules, weights = result.text_rules, result.weights
+    asked = {
+        "--lower": rules.lower,
+        "--split-hyphens": rules.split_hyphens,
+        "--punctuation drop": rules.punctuation == "drop",
+        f"--map ({len(rules.map)} rules)": bool(rules.map),
+    }
+    lines = []
+    if any(asked.values()):
+        changed = ", ".join(f"{n} by {name}" for name, n in result.text.by_rule.items())
+        asked_for = ", ".join(name for name, is_asked in asked.items() if is_asked)
+        lines = [f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"]
+    if weights is not None and weights.text is not None and weights.text != rules:
+        lines.append("NOTE: the weights were tuned on words read under other rules")
     return lines
 
 

@@ -8,7 +8,7 @@ known words has the word.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +20,12 @@ from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
 from charlm.nbest.references import look_keyed
-from charlm.text.corpus.normalisation import NUMBER_TOKEN, is_number, simple_tokens
+from charlm.text.corpus.normalisation import (
+    NUMBER_TOKEN,
+    Normalisation,
+    is_number,
+    simple_tokens,
+)
 from charlm.text.corpus.oddities import Finding, oddities, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share
 from charlm.text.io.lines import TEXT, read_lines, split_words
@@ -31,6 +36,7 @@ ENOUGH = 0.05  # of all unknown tokens: of case, numbers and punctuation, less i
 ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
+CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
 UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 # Letters that look alike, of which one script has crept into a word of another.
 ALIKE = ("АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs")
@@ -89,8 +95,25 @@ def _script(word: str) -> Iterator[str]:
         yield from (word.translate(TO_LATIN), word.translate(TO_CYRILLIC))
 
 
-# In the order in which they are tried, each with what to do about it.
-RULES: dict[str, tuple[Rule, str]] = {
+def _lower(word: str) -> Iterator[str]:
+    yield word.lower()
+
+
+def _bare(word: str) -> Iterator[str]:
+    yield Normalisation(unicode="none", punctuation="drop")(word)
+
+
+def _parts(word: str) -> Iterator[str]:
+    yield Normalisation(unicode="none", split_hyphens=True)(word)
+
+
+def _contraction(word: str) -> Iterator[str]:
+    yield CONTRACTION.sub(r"\1 \2", word)
+
+
+Rules = dict[str, tuple[Rule, str]]  # in the order in which they are tried, and what to do then
+
+RULES: Rules = {
     "case": (_case, "prep --lower, for both texts"),
     "Unicode form": (_composed, "prep --unicode NFC, for both texts"),
     "apostrophes": (_apostrophes, "one apostrophe in both texts"),
@@ -101,6 +124,13 @@ RULES: dict[str, tuple[Rule, str]] = {
     "look-alike letters": (_script, "write each word in one script"),
     "punctuation": (_punctuation, "prep --tokenise simple"),
     "compounds": (_compound, ""),
+}
+# Those that `charlm score` and `tune` have for the copy that models read.
+LIST_RULES: Rules = {
+    "case": (_lower, "--lower"),
+    "punctuation": (_bare, "--punctuation drop"),
+    "hyphens": (_parts, "--split-hyphens"),
+    "contractions": (_contraction, "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on"),
 }
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
 SURE |= {"look-alike letters"}  # another character for the same letter is no chance
@@ -165,24 +195,42 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
     known = inventory.word_ids
     counts = Counter({word: n for word, n in counts.items() if not is_literal_unk(word)})
     unknown = [(word, n) for word, n in counts.most_common() if word not in known]
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    unexplained = []
-    for word, n in unknown:
-        remedy = _remedy(form_of(word), known)
-        if remedy is None:
-            unexplained.append((word, n))
-        else:
-            found.setdefault(remedy[0], []).append((word, remedy[1], n))
     n_unknown = sum(n for _, n in unknown)
-    remedies = [_remedied(rule, cases, n_unknown=n_unknown) for rule, cases in found.items()]
+    remedies, unexplained = explained(unknown, known.__contains__, rules=RULES, n_unknown=n_unknown)
     return UnknownWords(
         n_tokens=counts.total(),
         n_unknown=n_unknown,
         n_unknown_types=len(unknown),
-        remedies=tuple(sorted(remedies, key=lambda each: -each.n_tokens)),
+        remedies=tuple(remedies),
         unexplained=tuple(unexplained[:N_SHOWN]),
         oddities=tuple(oddities(counts.most_common())),
     )
+
+
+def explained(
+    unknown: Sequence[tuple[str, int]],
+    is_known: Callable[[str], bool],
+    *,
+    rules: Rules,
+    n_unknown: int,
+) -> tuple[list[Remedy], list[tuple[str, int]]]:
+    """What rules would do for unknown words, the most first, and the words that none helps.
+
+    `unknown` are words with their counts, the most frequent first, perhaps not all of them;
+    `n_unknown` is the number of all unknown tokens.
+    """
+    found: dict[str, list[tuple[str, str, int]]] = {}
+    unexplained = []
+    for word, n in unknown:
+        remedy = _remedy(form_of(word), is_known, rules)
+        if remedy is None:
+            unexplained.append((word, n))
+        else:
+            found.setdefault(remedy[0], []).append((word, remedy[1], n))
+    remedies = [
+        _remedied(rule, cases, rules=rules, n_unknown=n_unknown) for rule, cases in found.items()
+    ]
+    return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
 
 
 def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
@@ -213,17 +261,17 @@ def _list_format(sample: Sample) -> Format | None:
     return None if isinstance(form, TextFormat | RnnlmFormat) else form
 
 
-def _remedy(word: str, known: Container[str]) -> tuple[str, str] | None:
-    for names in (*((name,) for name in RULES), *combinations(RULES, 2)):
-        for candidate in _candidates(word, names):
+def _remedy(word: str, is_known: Callable[[str], bool], rules: Rules) -> tuple[str, str] | None:
+    for names in (*((name,) for name in rules), *combinations(rules, 2)):
+        for candidate in _candidates(word, [rules[name][0] for name in names]):
             parts = candidate.split(" ")
-            if candidate != word and all(part in known for part in parts):
+            if candidate not in (word, "") and all(map(is_known, parts)):
                 return " + ".join(names), candidate
     return None
 
 
-def _candidates(word: str, names: Sequence[str]) -> Iterator[str]:
-    first, *rest = (RULES[name][0] for name in names)
+def _candidates(word: str, rules: Sequence[Rule]) -> Iterator[str]:
+    first, *rest = rules
     for candidate in first(word):
         if rest and candidate == word:
             continue
@@ -233,11 +281,13 @@ def _candidates(word: str, names: Sequence[str]) -> Iterator[str]:
             yield candidate
 
 
-def _remedied(rule: str, cases: Sequence[tuple[str, str, int]], *, n_unknown: int) -> Remedy:
+def _remedied(
+    rule: str, cases: Sequence[tuple[str, str, int]], *, rules: Rules, n_unknown: int
+) -> Remedy:
     n_tokens = sum(n for _, _, n in cases)
     return Remedy(
         rule=rule,
-        advice="; ".join(filter(None, (RULES[name][1] for name in rule.split(" + ")))),
+        advice="; ".join(filter(None, (rules[name][1] for name in rule.split(" + ")))),
         n_tokens=n_tokens,
         n_types=len(cases),
         share=share(n_tokens, n_unknown),

@@ -6,7 +6,7 @@ says on what, so that nobody reports a rate on the lists that the weights were m
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
 from charlm.settings import shown
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
@@ -48,6 +49,8 @@ class Weights:
 
     values: Mapping[str, float]
     origin: Origin | None = None  # None: not tuned
+    # Rules, besides the model's own, for the words that were weighed; None: it is not known.
+    text: Normalisation | None = None
 
     def of(self, table: FeatureTable) -> Floats:
         """In the order of the table's features, (F,).
@@ -61,7 +64,8 @@ class Weights:
     def to_dict(self) -> dict[str, object]:
         """As JSON, and as the file has it."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
-        return {"format": FORMAT, "weights": dict(self.values), **tuned}
+        text = {"text": self.text.to_dict()} if self.text and self.text != NO_RULES else {}
+        return {"format": FORMAT, "weights": dict(self.values), **text, **tuned}
 
     def save(self, path: str | Path) -> None:
         """Write them to `path`, whole or not at all."""
@@ -120,7 +124,7 @@ def parse_weights(
         require_known([*weights.values, *changes], known)
     if not changes:
         return weights
-    return Weights({**weights.values, **changes}, weights.origin)
+    return replace(weights, values={**weights.values, **changes})
 
 
 def _parse_override(text: str) -> tuple[str, float]:
@@ -149,7 +153,8 @@ def load_weights(path: str | Path) -> Weights:
     if not isinstance(values, dict) or not all(map(_is_number, values.values())):
         raise DataError(f"{path}: weights are {shown(values)}; expected an object of numbers")
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
-    return Weights({name: float(value) for name, value in values.items()}, origin)
+    text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
+    return Weights({name: float(value) for name, value in values.items()}, origin, text)
 
 
 def _parse_origin(tuned: object, *, path: str | Path) -> Origin:

@@ -20,11 +20,14 @@ run() {
 }
 
 if [ ! -f "$out/corpus/corpus.json" ]; then
+  # A sentence a line, without WikiText's headings and hyphens; the rest is prep's.
   for split in train valid test; do
-    python "$setup_root/recipes/rescoring/spoken.py" <"$folder/$split.txt" >"$out/text/$split.txt"
+    sed -e '/^ *=/d' -e 's/ @-@ / /g' -e 's/ @,@ //g' -e 's/ [.!?;:] /\
+/g' <"$folder/$split.txt" >"$out/text/$split.txt"
   done
   run charlm prep "$out/text/train.txt" --valid "$out/text/valid.txt" --test "$out/text/test.txt" \
-    --lower --max-words 120 --out "$out/corpus"
+    --lower --split-hyphens --punctuation drop --numbers --min-words 2 --max-words 120 \
+    --map "$setup_root/recipes/rescoring/clitics-joined.tsv" --out "$out/corpus"
 fi
 [ -f "$out/vocab.json" ] ||
   run charlm vocab --data "$out/corpus" --size "${SIZE:-20000}" --out "$out/vocab.json"

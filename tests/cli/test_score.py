@@ -146,7 +146,7 @@ def test_of_several_models_it_is_told_whose_score_is_written(at_home: Path) -> N
 
 def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) -> None:
     Path("a.txt").write_text("THE CAT\nA DOG SAT XX\n")
-    hint = "case: 83% of the unknown words are known in lower case; give --lower"
+    hint = "case: 83% of the unknown words would be known by --lower: THE > the, CAT > cat, A > a"
     assert hint in ask("a.txt", "--model", "exp/first").stderr.splitlines()
     assert "case:" not in ask("a.txt", "--model", "exp/first", "--lower").stderr
 
@@ -291,3 +291,25 @@ def test_a_filter_whose_reader_is_gone_ends_silently(at_home: Path) -> None:
     process.stdin.close()
     errors = process.stderr.read()
     assert (process.wait(timeout=300), errors) == (-signal.SIGPIPE, "")
+
+
+def test_the_text_rules_of_a_copy_are_told_with_what_they_changed(at_home: Path) -> None:
+    Path("a.txt").write_text("the-cat sat, xx\n")
+    Path("rules.tsv").write_text("xx\tcat\n")
+    told = ask(
+        *("a.txt", "--model", "exp/first", "--split-hyphens", "--punctuation", "drop"),
+        *("--map", "rules.tsv"),
+    ).stderr.splitlines()
+    assert told[2] == (
+        "copies for the models: --split-hyphens, --punctuation drop, --map (1 rules); words "
+        "changed: 1 by hyphens, 1 by punctuation, 1 by map"
+    )
+
+
+def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out(at_home: Path) -> None:
+    text = {"lower": True, "unicode": "none", "tokenise": "none", "numbers": False}
+    Path("w.json").write_text(json.dumps({"format": 1, "weights": {"nn": 1}, "text": text}))
+    options = ("lists.tsv", "--model", "exp/first", "--weights", "w.json")
+    note = "NOTE: the weights were tuned on words read under other rules"
+    assert note not in ask(*options).stderr.splitlines()
+    assert note in ask(*options, "--split-hyphens").stderr.splitlines()

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.lines import split_words
 
 N_SHOWN = 10
 MOST_COUNTED = 1 << 20  # unknown words; beyond it those that came least are forgotten
-N_LOOKED_AT = 1000  # unknown words whose lower case is looked at
+N_LOOKED_AT = 1000  # unknown words whose other spellings are looked at
 
 Known = Callable[[str], bool]  # whether a model's vocabulary has a word
 
@@ -30,16 +31,15 @@ class TextCounts:
     n_read: int = 0  # of their normalised copies
     n_noise: int = 0  # labels of noise, which the copies do not have
     n_changed: int = 0  # other words of the lists that the copies do not have
+    by_rule: Counter[str] = field(default_factory=Counter)  # of these: hyphens, punctuation, map
     n_unknown: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 
-    def would_be_known(self, is_known: Known) -> float:
-        """The share of the unknown tokens that would be known in lower case."""
+    def remedies(self, is_known: Known) -> tuple[Remedy, ...]:
+        """The options that would make many of the most frequent unknown words known."""
         looked_at = self.unknown.most_common(N_LOOKED_AT)
-        n_known = sum(
-            count for word, count in looked_at if word != word.lower() and is_known(word.lower())
-        )
-        return n_known / max(1, self.n_unknown)
+        found, _ = explained(looked_at, is_known, rules=LIST_RULES, n_unknown=self.n_unknown)
+        return tuple(each for each in found if each.is_advised)
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -49,6 +49,7 @@ class TextCounts:
             "n_read": self.n_read,
             "n_noise": self.n_noise,
             "n_changed": self.n_changed,
+            "changed_by_rule": dict(self.by_rule),
             "n_unknown": self.n_unknown,
             "most_frequent_unknown": dict(self.unknown.most_common(N_SHOWN)),
         }
@@ -70,13 +71,14 @@ class HypothesisText:
         """The words of the copy."""
         own = [word for word in words if not self._is_noise(word)]
         rules = self.normalisation
-        copy = own if rules is None else split_words(rules(" ".join(own)))
-        self.counts.n_hypotheses += 1
-        self.counts.n_words += len(words)
-        self.counts.n_noise += len(words) - len(own)
-        self.counts.n_read += len(copy)
+        counts = self.counts
+        copy = own if rules is None else split_words(rules(" ".join(own), changed=counts.by_rule))
+        counts.n_hypotheses += 1
+        counts.n_words += len(words)
+        counts.n_noise += len(words) - len(own)
+        counts.n_read += len(copy)
         if copy != own:
-            self.counts.n_changed += (Counter(own) - Counter(copy)).total()
+            counts.n_changed += (Counter(own) - Counter(copy)).total()
         return copy
 
     def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> int:

@@ -297,6 +297,11 @@ def _history_of(part: Scorer, state: object) -> Histories:
 
 def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:
     rules = scorers.normalisation
+    if rules is not None and rules.reads_phrases:
+        raise ConfigError(
+            "--map: found a rule of several words; expected rules of one, as lattices are read "
+            "word by word; write lists of their paths (--write nbest) and score these"
+        )
 
     @cache
     def tokens(word: str) -> tuple[str, ...]:

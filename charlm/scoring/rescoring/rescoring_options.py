@@ -6,14 +6,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import OnNan
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.metric_names import MetricName
 from charlm.nbest.scorer import Scorer
-from charlm.options import Device, Encoding, Gpus, Opt, Precision, Processes, Threads, as_names
+from charlm.nbest.weights import load_weights
+from charlm.options import (
+    Device,
+    Encoding,
+    Gpus,
+    Opt,
+    Precision,
+    Processes,
+    Punctuation,
+    SplitHyphens,
+    TextMap,
+    Threads,
+    as_names,
+)
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
 Refs = Annotated[
@@ -110,11 +125,14 @@ class RescoringOptions:
         Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models"),
     ] = False
     lower: Annotated[
-        bool, Opt("Lower-case what the models read, not what is written.", "Models")
+        bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
     ] = False
-    raw: Annotated[bool, Opt("Words as they stand, without the run's normalisation.", "Models")] = (
-        False
-    )
+    split_hyphens: SplitHyphens = False
+    punctuation: Punctuation = "keep"
+    map: TextMap = None
+    raw: Annotated[
+        bool, Opt("Words as they stand, without the run's normalisation.", "Normalisation")
+    ] = False
     context: Annotated[
         Literal["none", "previous"],
         Opt("Every list on its own, or after the chosen ones of its recording.", "Models"),
@@ -167,6 +185,21 @@ class RescoringOptions:
         return bool(self.model or self.lm or self.scorer is not None)
 
     @property
+    def text_rules(self) -> Normalisation:
+        """What is done to the copies that models read, besides a run's own rules.
+
+        Raises:
+            DataError: a map that is none.
+        """
+        return Normalisation(
+            self.lower,
+            "none",
+            punctuation=self.punctuation,
+            split_hyphens=self.split_hyphens,
+            map=rules_of(self.map),
+        )
+
+    @property
     def line_rules(self) -> LineRules:
         """How the lines of lists and references are read.
 
@@ -179,6 +212,9 @@ class RescoringOptions:
             longest=self.max_line * MIB,
             shorten="if they are right, --max-line MIB lets longer ones pass",
         )
+
+
+Options = TypeVar("Options", bound=RescoringOptions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +310,24 @@ class ListOptions(RescoringOptions):
                 raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
             files[name] = Path(path)
         return files
+
+
+def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
+    """The options with the text rules that weights in a file were tuned under, if they say none.
+
+    Raises:
+        DataError: no file of weights; a map that is none.
+    """
+    if weights is None or options.raw or options.text_rules != NO_RULES:
+        return options
+    tuned = load_weights(weights).text or NO_RULES
+    return replace(
+        options,
+        lower=tuned.lower,
+        split_hyphens=tuned.split_hyphens,
+        punctuation="drop" if tuned.punctuation == "drop" else "keep",
+        map=dict(tuned.map) or None,
+    )
 
 
 def require_file_of_references(refs: str | Path | None) -> None:

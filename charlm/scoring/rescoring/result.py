@@ -10,6 +10,7 @@ from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.repairs import Notices
 from charlm.nbest.tuning.tuning import Tuned
+from charlm.nbest.unknown_words import Remedy
 from charlm.nbest.weights import Weights
 from charlm.scoring.rescoring.explain import Explanation
 from charlm.scoring.rescoring.hypothesis_text import TextCounts
@@ -17,6 +18,7 @@ from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.pipeline import ListCounts, Pipeline
 from charlm.scoring.rescoring.precision_error import Deviation, deviation
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.text.corpus.normalisation import Normalisation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +34,8 @@ class RescoringResult:
     mixture: dict[str, float]  # weights of the models of one mixture; empty: no mixture
     weights: Weights | None  # of lattices, whose scales may differ, those of the last
     ignored: tuple[str, ...]  # features of the lists that count nothing
-    # Of the unknown tokens, the share that the model would know in lower case.
-    known_in_lower_case: float
+    remedies: tuple[Remedy, ...]  # options that would make many unknown words known
+    text_rules: Normalisation  # besides the model's own
     seconds: float
     notices: Notices  # what the reader put right in the lists
     deviation: Deviation | None  # None: fp32
@@ -49,7 +51,7 @@ class RescoringResult:
 def _plain(value: Any) -> object:
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,8 @@ def what_was_done(
         "mixture": scorers.mixture,
         "weights": weights,
         "ignored": tuple(name for name in counts.features if not counted.get(name)),
-        "known_in_lower_case": 0.0 if is_known is None else text.would_be_known(is_known),
+        "remedies": () if is_known is None else text.remedies(is_known),
+        "text_rules": scorers.text_rules,
         "seconds": time.perf_counter() - began,
         "notices": pipeline.notices,
         "deviation": deviation(scorers.neural[0], counts.texts) if scorers.neural else None,

@@ -24,6 +24,7 @@ from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.pipeline import ScoredList
 from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
+from charlm.scoring.rescoring.rescoring_options import with_tuned_rules
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.score_options import SAME_FORMAT, ScoreOptions
@@ -48,6 +49,7 @@ def score(options: ScoreOptions) -> ScoreResult:
         ProcessError: another process ended.
     """
     began = time.perf_counter()
+    options = with_tuned_rules(options, options.weights)
 
     def run(scorers: Scorers) -> ScoreResult:
         assert options.lists is not None  # it has been checked

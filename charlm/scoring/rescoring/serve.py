@@ -21,6 +21,7 @@ from charlm.nbest.repairs import Notices
 from charlm.options import keywords
 from charlm.scoring.rescoring.pipeline import Pipeline
 from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
+from charlm.scoring.rescoring.rescoring_options import with_tuned_rules
 from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of
 from charlm.scoring.rescoring.score_options import SAME_FORMAT
@@ -43,6 +44,7 @@ def serve(options: ServeOptions) -> ServeResult:
         ProcessError: another process ended, and with it every further answer.
     """
     began = time.perf_counter()
+    options = with_tuned_rules(options, options.weights)
 
     def run(scorers: Scorers) -> ServeResult:
         assert options.out is not None  # it has been checked

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.tuning.tuning import tune_weights
@@ -66,6 +67,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         start={name: weight for name, weight in start.items() if name in names},
         options=options,
     )
+    tuned = replace(tuned, weights=replace(tuned.weights, text=scorers.text_rules))
     done = what_was_done(
         pipeline,
         form,

@@ -15,6 +15,7 @@ from charlm.errors import DataError
 from charlm.text.corpus.dedup import SeenLines
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.oddities import UNWANTED, UNWANTED_KINDS, kind_of, replaced
+from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.tokens import END_WORD, START_WORD, without_marks
 from charlm.text.io.files import display_name, open_bytes
@@ -48,8 +49,20 @@ class Source:
 
 
 def normalisation_of(options: PrepOptions) -> Normalisation:
-    """What is done to each line before it is judged."""
-    return Normalisation(options.lower, options.unicode, options.tokenise, options.numbers)
+    """What is done to each line before it is judged.
+
+    Raises:
+        DataError: a map that is none.
+    """
+    return Normalisation(
+        options.lower,
+        options.unicode,
+        options.tokenise,
+        options.numbers,
+        options.punctuation,
+        options.split_hyphens,
+        rules_of(options.map),
+    )
 
 
 class Cleaner:

@@ -40,6 +40,8 @@ class TextBlock:
 
         What is left of normalising can be done word by word. None where it cannot.
         """
+        if normalisation and normalisation.reads_phrases:
+            return None
         try:
             text = self.raw.decode()
         except UnicodeDecodeError:

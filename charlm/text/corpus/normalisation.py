@@ -8,18 +8,21 @@ tokens `<unk>`, `<unk>:form`, `<s>` and `</s>`, standing between blanks, stay on
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, groupby
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from charlm.errors import ConfigError, DataError
+from charlm.text.corpus.phrase_map import PhraseMap, Rules
 from charlm.text.io.lines import split_words
 
 NUMBER_TOKEN = "N"
 UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD", "none")
 TOKENISERS = ("none", "simple")
+PUNCTUATION = ("keep", "drop")
 MARKERS = frozenset(("<unk>", "<s>", "</s>"))
 SPELLED_UNK = "<unk>:"
 CACHED_WORDS = 1 << 16  # words come again and again: Russian is tokenised four times as fast
@@ -34,7 +37,11 @@ CLITIC = re.compile(r"['\u2019][^\W\d_]{1,2}")  # 's 'll 'd, once another tokeni
 UNSEEN = "\x1c-\x1f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 JOINERS = "\u200c\u200d\u00ad"  # these two and the soft hyphen are unseen, too, but spell words
 
+# A hyphen between what is no blank; minus signs are not among them.
+HYPHEN_WITHIN = re.compile("(?<=.)[-\u2010\u2011\u2012\u2013](?=.)")
+
 LETTER = r"[^\W\d_]"
+DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
 LONG = 200  # characters: no word of a language
 
 # Apostrophes, hyphens, the dot of Catalan col\u00b7legi, geresh and gershayim.
@@ -43,22 +50,36 @@ WITHIN_WORDS = r"'\-\u2019\u2010\u2011\u00b7\u05f3\u05f4"
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Lower case, Unicode form, tokeniser and numbers: what a corpus and its models must share."""
+    """What a corpus and its models must share; steps are taken in the order below.
+
+    Before numbers come hyphens within words, punctuation at the ends of words (`drop`: it goes,
+    and a word of nothing else; 's, 'll and the like keep theirs; U.S. is two letters), and a map.
+    """
 
     lower: bool = False
     unicode: str = "NFC"
     tokenise: str = "none"
     numbers: bool = False
+    punctuation: str = "keep"
+    split_hyphens: bool = False
+    map: Rules = ()
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for a Unicode form or tokeniser that does not exist."""
-        for option, known in (("unicode", UNICODE_FORMS), ("tokenise", TOKENISERS)):
+        """Raises ConfigError for a value that an option has not."""
+        for option, known in (
+            ("unicode", UNICODE_FORMS),
+            ("tokenise", TOKENISERS),
+            ("punctuation", PUNCTUATION),
+        ):
             value = getattr(self, option)
             if value not in known:
                 raise ConfigError(f"{option}: found {value!r}; expected one of {', '.join(known)}")
 
-    def __call__(self, line: str) -> str:
-        """The tokens of `line` with one space between them; it may hold no LF."""
+    def __call__(self, line: str, *, changed: Counter[str] | None = None) -> str:
+        """The tokens of `line` with one space between them; it may hold no LF.
+
+        `changed` counts the words that each rule for what is spoken took away.
+        """
         line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
@@ -67,22 +88,62 @@ class Normalisation:
         if self.tokenise == "simple":
             cut = [(simple_tokens if len(each) <= LONG else _long_tokens)(each) for each in tokens]
             tokens = list(chain.from_iterable(cut))
+        for name, rule in self._spoken:
+            before, tokens = tokens, rule(tokens)
+            if changed is not None and tokens != before:
+                changed[name] += (Counter(before) - Counter(tokens)).total()
         if self.numbers:
             tokens = [NUMBER_TOKEN if is_number(token) else token for token in tokens]
         return " ".join(tokens)
+
+    def and_also(self, further: "Normalisation") -> "Normalisation":
+        """These rules, and what others do besides to case, hyphens, punctuation and phrases."""
+        return replace(
+            self,
+            lower=self.lower or further.lower,
+            punctuation="drop" if "drop" in (self.punctuation, further.punctuation) else "keep",
+            split_hyphens=self.split_hyphens or further.split_hyphens,
+            map=tuple((dict(self.map) | dict(further.map)).items()),
+        )
 
     def compose(self, text: str) -> str:
         """`text` in the Unicode form; LF joins nothing, so it may hold several lines."""
         return _compose(text, self.unicode)
 
+    @cached_property
+    def _spoken(self) -> Sequence[tuple[str, Callable[[list[str]], list[str]]]]:
+        """The rules that make of a text what somebody would say."""
+        rules: list[tuple[str, Callable[[list[str]], list[str]]]] = []
+        if self.split_hyphens:
+            rules.append(("hyphens", partial(_each, _parts)))
+        if self.punctuation == "drop":
+            rules.append(("punctuation", partial(_each, _without_punctuation)))
+        if self.map:
+            rules.append(("map", self._phrases))
+        return rules
+
+    @cached_property
+    def _phrases(self) -> PhraseMap:
+        """The map, in the case and Unicode form of the words that it meets."""
+        plain = Normalisation(self.lower, self.unicode)
+        return PhraseMap(tuple((plain(old), plain(new)) for old, new in self.map))
+
+    @property
+    def reads_phrases(self) -> bool:
+        """Whether what becomes of a word may hang on the words beside it."""
+        return bool(self.map) and self._phrases.has_phrases
+
     @property
     def leaves_words(self) -> bool:
         """Whether the words of text in its Unicode form stay as they are."""
-        return not self.lower and self.tokenise == "none" and not self.numbers
+        return not (self.lower or self.tokenise != "none" or self.numbers or self._spoken)
 
-    def to_dict(self) -> dict[str, bool | str]:
-        """The options as JSON."""
-        return asdict(self)
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON; of the rules for what is spoken those that there are."""
+        given = asdict(self) | {"map": [list(rule) for rule in self.map]}
+        return {
+            name: given[name] for name in given if name in REQUIRED or given[name] != SPOKEN[name]
+        }
 
     @classmethod
     def from_dict(cls, value: object, name: str) -> "Normalisation":
@@ -91,16 +152,22 @@ class Normalisation:
         Raises:
             DataError: another set of keys, a wrong type, or a value that does not exist.
         """
-        expected = {field.name: field.type for field in fields(cls)}
-        if not isinstance(value, dict) or set(value) != set(expected):
+        kinds = {field.name: field.type for field in fields(cls)} | {"map": list}
+        if not isinstance(value, dict) or not set(REQUIRED) <= set(value) <= set(kinds):
             found = sorted(map(str, value)) if isinstance(value, dict) else type(value).__name__
-            raise DataError(f"{name}: found {found}; expected the keys {', '.join(expected)}")
-        for key, kind in expected.items():
-            if type(value[key]) is not kind:
-                kind_name = cast(type, kind).__name__
-                raise DataError(f"{name}: {key} is {value[key]!r}; expected a {kind_name}")
+            raise DataError(f"{name}: found {found}; expected the keys {', '.join(REQUIRED)}")
+        for key, each in value.items():
+            kind = cast(type, kinds[key])
+            if type(each) is not kind:
+                raise DataError(f"{name}: {key} is {each!r}; expected a {kind.__name__}")
+        rules = value.get("map", [])
+        for rule in rules:
+            if not (
+                isinstance(rule, list) and len(rule) == 2 and all(type(s) is str for s in rule)
+            ):
+                raise DataError(f"{name}: map has {rule!r:.60}; expected two texts a rule")
         try:
-            return cls(**value)
+            return cls(**value | {"map": tuple(map(tuple, rules))})
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
 
@@ -111,6 +178,36 @@ class Normalisation:
             each if each in kept else (_lower if len(each) <= LONG else _lower_long)(each, form)
             for each in tokens
         ]
+
+
+NO_RULES = Normalisation(unicode="none")
+REQUIRED = ("lower", "unicode", "tokenise", "numbers")  # keys that were always written
+SPOKEN = {field.name: field.default for field in fields(Normalisation)} | {"map": []}
+
+
+def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[str]:
+    """What becomes of each token, but for marks and unknown words with their spelling."""
+    kept = (
+        (each,) if each in MARKERS or each.startswith(SPELLED_UNK) else rule(each)
+        for each in tokens
+    )
+    return list(chain.from_iterable(kept))
+
+
+@lru_cache(CACHED_WORDS)
+def _without_punctuation(word: str) -> Sequence[str]:
+    if word.isalnum() or CLITIC.fullmatch(word):
+        return (word,)
+    kept = [i for i, each in enumerate(word) if unicodedata.category(each)[0] in "LNM"]
+    bare = word[kept[0] : kept[-1] + 1] if kept else ""
+    return tuple(bare.split(".")) if DOTTED.fullmatch(bare) else (bare,) if bare else ()
+
+
+@lru_cache(CACHED_WORDS)
+def _parts(word: str) -> Sequence[str]:
+    if word.isalnum() or not any(map(str.isalnum, word)):
+        return (word,)
+    return tuple(filter(None, HYPHEN_WITHIN.split(word)))
 
 
 def _compose(text: str, form: str) -> str:

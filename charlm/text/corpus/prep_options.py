@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charlm.options import Encoding, Opt
+from charlm.options import Encoding, Opt, Punctuation, SplitHyphens, TextMap
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,9 @@ class PrepOptions:
             flags=("--tokenise", "--tokenize"),
         ),
     ] = "none"
+    split_hyphens: SplitHyphens = False
+    punctuation: Punctuation = "keep"
+    map: TextMap = None
     numbers: Annotated[bool, Opt("N in the place of every number.", "Normalisation")] = False
     min_words: Annotated[int, Opt("Fewest words of a line that is kept.", "Lines", least=1)] = 1
     max_words: Annotated[

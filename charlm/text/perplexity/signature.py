@@ -1,5 +1,7 @@
 """The line that goes with a perplexity: everything that could change it, in sacrebleu's manner."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 
 from charlm.text.corpus.hashed_text import ReadText
@@ -51,10 +53,14 @@ def normalisation_name(normalisation: Normalisation | None) -> str:
     """A text normalisation in a word, as `NFC+lower`; `raw` where there is none."""
     if normalisation is None:
         return "raw"
+    rules = hashlib.sha256(json.dumps(normalisation.map).encode()).hexdigest()
     steps = [
         normalisation.unicode,
         "lower" if normalisation.lower else "",
         normalisation.tokenise if normalisation.tokenise != "none" else "",
+        "hyphens" if normalisation.split_hyphens else "",
+        "punctuation" if normalisation.punctuation == "drop" else "",
+        f"map-{rules[:HASH_DIGITS]}" if normalisation.map else "",
         "numbers" if normalisation.numbers else "",
     ]
     return "+".join(step for step in steps if step)

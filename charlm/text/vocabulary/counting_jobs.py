@@ -104,7 +104,7 @@ class _Encoding:
 
 def _normalisation(job: Json) -> Normalisation | None:
     rules = job["normalisation"]
-    return None if rules is None else Normalisation(**rules)
+    return None if rules is None else Normalisation.from_dict(rules, "text rules")
 
 
 _WORK: dict[str, Callable[[Json], _Work]] = {COUNT: _Counting, ENCODE: _Encoding}

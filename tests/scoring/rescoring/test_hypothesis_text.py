@@ -47,8 +47,28 @@ def test_of_endlessly_many_unknown_words_the_frequent_are_remembered(
     assert text.counts.unknown.most_common(1) == [("often", 100)]
 
 
-def test_the_share_that_lower_case_would_make_known_counts_tokens() -> None:
+@pytest.mark.parametrize(
+    ("unknown", "advice"),
+    [
+        ("THE Cat DOG", "--lower"),
+        ("the, cat. (dog)", "--punctuation drop"),
+        ("the-cat cat-dog dog-the", "--split-hyphens"),
+        ("isn't cat's dog's", "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on"),
+        ("The-Cat Cat-Dog DOG-the", "--lower; --split-hyphens"),
+        ("THE Cat zz", ""),  # of two types, by chance
+    ],
+)
+def test_a_habit_that_an_option_would_undo_is_named(unknown: str, advice: str) -> None:
     text = HypothesisText(None)
-    text.count_unknown(["THE", "THE", "THE", "zz", "ZZ"], [False] * 5)
-    assert text.counts.would_be_known({"the", "zz"}.__contains__) == 4 / 5  # zz would be no other
-    assert HypothesisText(None).counts.would_be_known({"the"}.__contains__) == 0
+    words = [*unknown.split(), "xx"]
+    text.count_unknown(words, [False] * len(words))
+    found = text.counts.remedies(["the", "cat", "dog", "is", "n't", "'s"].__contains__)
+    assert [each.advice for each in found] == [advice] * bool(advice)
+    assert [each.share for each in found] == [3 / 4] * bool(advice)
+
+
+def test_words_that_rules_took_away_are_counted_by_rule() -> None:
+    rules = Normalisation(split_hyphens=True, map=(("*n't", "* n't"),))
+    text = HypothesisText(rules)
+    assert text.read(("twenty-one", "don't", "a")) == ["twenty", "one", "do", "n't", "a"]
+    assert text.counts.to_dict()["changed_by_rule"] == {"hyphens": 1, "map": 1}

@@ -149,6 +149,7 @@ def test_a_hypothesis_is_read_by_the_runs_text_rules_and_without_noise(
         "n_read": 4,
         "n_noise": 1,
         "n_changed": 2,
+        "changed_by_rule": {},
         "n_unknown": 0,
         "most_frequent_unknown": {},
     }

@@ -105,3 +105,27 @@ def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_pat
         with pytest.raises(charlm.ConfigError) as caught:
             charlm.tune(dev, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]
         assert str(caught.value).startswith(message)
+
+
+def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
+    run: Path, dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    rules, weights = tmp_path / "rules.tsv", tmp_path / "weights.json"
+    rules.write_text("h g\tc\n")
+    texts = {"map": rules, "split_hyphens": True, "punctuation": "drop"}
+    tuned = charlm.tune(dev, refs=refs, model=run, out=weights, folds=0, **texts)
+    assert tuned.text.by_rule == {"map": 2}
+    rules.unlink()  # the weights have them
+    test = tmp_path / "test.tsv"
+    test.write_text("x\t-1\th g\nx\t-1\tc.\nx\t-1\th-g\n")
+    lines: list[str] = []
+    scored = charlm.score(test, model=run, weights=weights, out=lines.append)
+    rows = [line.split("\t") for line in "".join(lines).splitlines()]
+    assert [row[3] for row in rows] == ["h g", "c.", "h-g"]
+    assert len({row[2] for row in rows}) == 1  # each was read as `c`
+    assert scored.text.by_rule == {"map": 4, "punctuation": 1, "hyphens": 1}
+    assert scored.text_rules == tuned.text_rules
+    other = charlm.score(test, model=run, weights=weights, lower=True)
+    assert other.text.by_rule == {}
+    assert other.weights is not None
+    assert other.weights.text == tuned.text_rules != other.text_rules

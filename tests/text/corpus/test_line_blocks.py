@@ -26,6 +26,8 @@ RULES = [
     Normalisation(unicode="NFKC", numbers=True),
     Normalisation(lower=True, tokenise="simple", numbers=True),
     Normalisation(unicode="NFD", lower=True),
+    Normalisation(punctuation="drop", split_hyphens=True),
+    Normalisation(lower=True, map=(("a b", "zz"), ("don't", "do n't"))),
 ]
 PIECES = [
     *(

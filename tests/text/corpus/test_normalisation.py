@@ -1,8 +1,10 @@
 """Raw lines and their tokens, in several scripts, and that doing it twice changes nothing."""
 
 import itertools
+import json
 import random
 import re
+from collections import Counter
 
 import pytest
 
@@ -123,6 +125,14 @@ ALL = [
         (False, True), UNICODE_FORMS, TOKENISERS, (False, True)
     )
 ]
+ALL += [
+    Normalisation(
+        lower, "NFKC", tokenise, numbers, punctuation, split_hyphens=True, map=(("*n't", "* n't"),)
+    )
+    for lower, tokenise, numbers, punctuation in itertools.product(
+        (False, True), TOKENISERS, (False, True), ("keep", "drop")
+    )
+]
 
 
 @pytest.mark.parametrize("normalise", ALL, ids=str)
@@ -130,6 +140,35 @@ def test_markers_between_blanks_survive_every_step(normalise: Normalisation) -> 
     line = "<s> a <unk> b-1.x <unk>:it's-3.5,(x) <unk>:12 <unk>: </s>"
     kept = ["<s>", "<unk>", "<unk>:it's-3.5,(x)", "<unk>:12", "<unk>:", "</s>"]
     assert [token for token in normalise(line).split(" ") if "<" in token] == kept
+
+
+def test_what_nobody_says_goes_and_what_is_left_is_as_it_is_said() -> None:
+    line = "\"Well,\" the U.S. dogs' -- it 's _twenty-one_ at $5.50! \u0915\u093f\u0964"
+    spoken = Normalisation(lower=True, punctuation="drop", split_hyphens=True)
+    said = "well the u s dogs it 's twenty one at 5.50 \u0915\u093f"
+    assert spoken(line) == said
+
+
+def test_rules_of_phrases_come_in_the_case_of_the_words_and_before_numbers() -> None:
+    rules = (("Mr", "Mister"), ("a hundred", "100"), ("*N't", "* n't"))
+    normalise = Normalisation(lower=True, numbers=True, map=rules)
+    assert normalise("Mr. MR a Hundred didn't") == "mr. mister N did n't"
+    assert normalise.reads_phrases
+    assert not Normalisation(map=rules[:1]).reads_phrases
+
+
+def test_words_that_a_rule_took_away_are_counted_by_rule() -> None:
+    changed: Counter[str] = Counter()
+    normalise = Normalisation(punctuation="drop", split_hyphens=True, map=(("a b", "c"),))
+    normalise("x, a-b! d", changed=changed)
+    assert changed == {"hyphens": 1, "punctuation": 2, "map": 2}
+
+
+def test_rules_go_through_json_and_old_runs_have_none() -> None:
+    rules = Normalisation(punctuation="drop", split_hyphens=True, map=(("a", "b"),))
+    again = Normalisation.from_dict(json.loads(json.dumps(rules.to_dict())), "run.json")
+    assert again == rules
+    assert set(Normalisation().to_dict()) == set(GOOD)
 
 
 def test_the_spelling_of_an_unknown_word_follows_case_and_unicode_form() -> None:
@@ -203,6 +242,8 @@ def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
         (GOOD | {"unicode": ["NFC"]}, "unicode is ['NFC']; expected a str"),
         (GOOD | {"unicode": "NFX"}, "unicode: found 'NFX'; expected one of NFC, NFD, NFKC, NFKD,"),
         (GOOD | {"tokenise": "x"}, "tokenise: found 'x'; expected one of none, simple"),
+        (GOOD | {"punctuation": "x"}, "punctuation: found 'x'; expected one of keep, drop"),
+        (GOOD | {"map": [["a"]]}, "map has ['a']; expected two texts a rule"),
     ],
 )
 def test_the_normalisation_of_a_stranger_is_refused_by_name(value: object, message: str) -> None:

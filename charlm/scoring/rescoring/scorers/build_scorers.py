@@ -29,7 +29,7 @@ from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.scoring.rescoring.scorers.same_words import SameWords
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT
 
@@ -46,6 +46,7 @@ class Scorers:
     parts: tuple[Scorer, ...]  # before they were mixed and given spellers
     neural: tuple[NeuralScorer, ...]
     normalisation: Normalisation | None
+    text_rules: Normalisation  # what the options ask for besides the run's own
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
     named: dict[str, str]  # what each name stands for
     vocabulary: OpenVocabulary | None  # of unknown words; None: they stay `<unk>`
@@ -73,8 +74,9 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     _check(options)
     runs = [load_run(path, device=pick_device(options.device)) for path in options.model]
     normalisation = None if options.raw or not runs else _one_normalisation(runs)
-    if options.lower:
-        normalisation = replace(normalisation or Normalisation(unicode="none"), lower=True)
+    rules = options.text_rules
+    if rules != NO_RULES:
+        normalisation = (normalisation or NO_RULES).and_also(rules)
     neural = tuple(
         _neural(run, options, name=name)
         for run, name in zip(runs, _names(NEURAL, len(runs)), strict=True)
@@ -103,6 +105,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         parts=tuple(parts),
         neural=neural,
         normalisation=normalisation,
+        text_rules=rules,
         mixture=mixture,
         named={each.name: source for each, source in zip(parts, sources, strict=True)},
         vocabulary=vocabulary,

@@ -1,0 +1,121 @@
+"""Rules that put words in the place of words: `can't TAB ca n't`, one a line.
+
+Where several rules fit, that of the most words is taken, and of these one without `*` first. `*`
+stands for what a word has besides, on both sides: `*n't TAB * n't` cuts every such word in two, and
+`* n't TAB *n't` joins them again. Nothing behind the TAB takes words out. What a rule gives is not
+looked at again, and no rule may change it: applying a map twice is applying it once.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from charlm.errors import DataError
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import read_lines, split_words
+from charlm.text.io.table_lines import csv_hint
+
+Rules = tuple[tuple[str, str], ...]  # what stands there, what is read; words with a blank between
+
+REST = "*"
+MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
+
+
+def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
+    """The rules of a file, or as they were given.
+
+    Raises:
+        DataError: as `read_map`.
+    """
+    if said is None:
+        return ()
+    return tuple(said.items()) if isinstance(said, Mapping) else read_map(said)
+
+
+def read_map(path: str | Path) -> Rules:
+    """The rules of a file; blank lines, and lines without a TAB that begin with `#`, are none.
+
+    Raises:
+        DataError: FILE:LINE of what is no rule, or stands there twice; a rule that another one
+            would change the result of.
+    """
+    name, rules = display_name(path), dict[str, str]()
+    for number, line in read_lines(path):
+        if not line.strip(" \t") or ("\t" not in line and line.startswith("#")):
+            continue
+        where, fields = f"{name}:{number}", line.split("\t")
+        sides = [" ".join(split_words(each)) for each in fields]
+        if len(sides) != 2 or not sides[0]:
+            raise DataError(
+                f"{where}: found {line[:40]!r}; expected words, TAB, and what is read in their "
+                f"place{csv_hint(line)}"
+            )
+        is_even = sides[0].count(REST) == sides[1].count(REST) <= 1
+        if not (is_even or (sides[0].count(REST) == 1 and not sides[1])) or sides[0] == REST:
+            raise DataError(
+                f"{where}: found {line[:40]!r}; expected one {REST} on both sides or none, with "
+                "letters or words beside it"
+            )
+        if rules.setdefault(sides[0], sides[1]) != sides[1]:
+            raise DataError(f"{where}: found a second rule for {sides[0][:40]!r}; expected one")
+    changed = PhraseMap(tuple(rules.items()))
+    for old, new in rules.items():
+        again = " ".join(changed(split_words(new)))
+        if again != new:
+            raise DataError(
+                f"{name}: {old[:40]!r} becomes {new[:40]!r}, and that {again[:40]!r} by another "
+                "rule; expected rules that leave each other's results alone; write the last one"
+            )
+    return tuple(rules.items())
+
+
+class PhraseMap:
+    """Words in, words out, by rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._exact = {
+            tuple(split_words(old)): split_words(new) for old, new in rules if REST not in old
+        }
+        with_rest = [(split_words(old), new) for old, new in rules if REST in old]
+        self._patterns: dict[int, list[tuple[re.Pattern[str], str]]] = {}
+        for old, new in with_rest:
+            pattern = re.compile(re.escape(" ".join(old)).replace(r"\*", r"(\S+)"))
+            self._patterns.setdefault(len(old), []).append((pattern, new))
+        lengths = {*map(len, self._exact), *self._patterns}
+        self._lengths = sorted(lengths, reverse=True)
+        self._remembered: dict[str, list[str] | None] = {}
+
+    def __call__(self, words: Sequence[str]) -> list[str]:
+        """The words that are read in the place of these."""
+        read: list[str] = []
+        at = 0
+        while at < len(words):
+            for length in self._lengths:
+                phrase = tuple(words[at : at + length])
+                found = self._exact.get(phrase)
+                if found is None and length in self._patterns and len(phrase) == length:
+                    found = self._by_pattern(" ".join(phrase), self._patterns[length])
+                if found is not None:
+                    read += found
+                    at += length
+                    break
+            else:
+                read.append(words[at])
+                at += 1
+        return read
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether a rule is of more than one word."""
+        return max(self._lengths, default=1) > 1
+
+    def _by_pattern(
+        self, phrase: str, patterns: Sequence[tuple[re.Pattern[str], str]]
+    ) -> list[str] | None:
+        if phrase not in self._remembered:
+            if len(self._remembered) > MOST_REMEMBERED:
+                self._remembered.clear()
+            matches = ((pattern.fullmatch(phrase), new) for pattern, new in patterns)
+            found = (split_words(new.replace(REST, match[1])) for match, new in matches if match)
+            self._remembered[phrase] = next(found, None)
+        return self._remembered[phrase]

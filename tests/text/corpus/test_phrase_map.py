@@ -1,0 +1,60 @@
+"""Rules of phrases: which of several is taken, what `*` stands for, and which files are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.text.corpus.phrase_map import PhraseMap, read_map
+
+
+@pytest.fixture
+def rules_path(tmp_path: Path) -> Path:
+    return tmp_path / "rules.tsv"
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        ("new york city", "nyc"),
+        ("new york", "new-york"),
+        ("a new", "a new"),
+        ("can't won't n't", "ca n't wo n't n't"),
+        ("uh a uh", "a"),
+        ("do n't", "do n't"),
+        ("it 's x", "it's x"),
+    ],
+)
+def test_the_longest_rule_wins_and_one_without_a_star_before_one_with(
+    words: str, read: str
+) -> None:
+    rules = (("new york", "new-york"), ("new york city", "nyc"), ("*n't", "* n't"))
+    rules += (("can't", "ca n't"), ("uh", ""), ("* 's", "*'s"))
+    assert " ".join(PhraseMap(rules)(words.split())) == read
+
+
+def test_a_file_of_rules_is_read_without_its_remarks(rules_path: Path) -> None:
+    rules_path.write_text("# a remark\n\n*n't\t* n't\n#\thash\nuh\t\n")
+    assert read_map(rules_path) == (("*n't", "* n't"), ("#", "hash"), ("uh", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b\n", "rules.tsv:1: found 'a b'; expected words, TAB"),
+        ("a\tb\tc\n", "rules.tsv:1: found 'a"),
+        ("a\tb\n\tb\n", "rules.tsv:2: found "),
+        ("*a*\t*b*\n", "rules.tsv:1: found '*a*"),
+        ("*\t* x\n", "expected one * on both sides or none"),
+        ("a\tb*\n", "expected one * on both sides or none"),
+        ("a\tb\na\tc\n", "rules.tsv:2: found a second rule for 'a'; expected one"),
+        ("a\tb\nb\tc\n", "'a' becomes 'b', and that 'c' by another rule; "),
+    ],
+)
+def test_what_is_no_rule_or_one_too_many_is_refused(
+    rules_path: Path, text: str, message: str
+) -> None:
+    rules_path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_map(rules_path)
+    assert message in str(caught.value)

@@ -70,6 +70,11 @@ def warn(result: "RescoringResult") -> None:
             f"warning: {place} looks like a header, and was read as a hypothesis; call its columns "
             "id and text, or begin the line with #"
         )
+    if notices.ids_read_as_words:
+        output.say(
+            f"warning: sentences begin with {', '.join(notices.ids_read_as_words):.80}, which look "
+            "like ids and were scored as words; if they are, name the format, as --format kaldi"
+        )
     for filling, n in notices.filled.items():
         output.say(
             f"warning: {filling.feature}: {filling.cause} in {n} hypotheses, which got "

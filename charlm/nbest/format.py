@@ -73,6 +73,10 @@ class Format(ABC):
             DataError: FILE:LINE and what was expected there.
         """
 
+    def key(self, nbest: NbestList, which: int) -> str:
+        """What a table calls a hypothesis: the list's id, and of several its rank too."""
+        return nbest.id if len(nbest.hypotheses) == 1 else f"{nbest.id}-{which + 1}"
+
     @abstractmethod
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The lists as they were read, with the feature `charlm` where there are scores.

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from charlm.nbest.scorer import WordLogProbs
+
 Dedup = Literal["none", "sum", "max"]  # what hypotheses with the same words count together
 LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would overflow
 
@@ -51,6 +53,8 @@ class Rescored:
     merged: frozenset[int] = frozenset()
     # Of several models, what each gives to each hypothesis, by its name; `scores` is the first's.
     models: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    # What the first model gives to each word of each hypothesis; empty: lattices, or no model.
+    words: tuple[WordLogProbs, ...] = ()
 
     @property
     def ranking(self) -> tuple[int, ...]:

@@ -32,6 +32,8 @@ class Notices:
     filled: Counter[Filling] = field(default_factory=Counter)  # hypotheses
     passed_over: Counter[str] = field(default_factory=Counter)  # by what was, or was not, there
     headings: list[str] = field(default_factory=list)  # places read as hypotheses, if they are none
+    # The first of those with which sentences begin, if most of them look like ids.
+    ids_read_as_words: list[str] = field(default_factory=list)
 
     def look(self, nbest: NbestList) -> None:
         """Count what can be seen of a list that has been read."""
@@ -48,6 +50,7 @@ class Notices:
             "filled": [{**key._asdict(), "n_hypotheses": n} for key, n in self.filled.items()],
             "passed_over": dict(self.passed_over),
             "headings": self.headings,
+            "ids_read_as_words": self.ids_read_as_words,
         }
 
 

@@ -128,6 +128,47 @@ def test_of_sentences_nothing_is_told_that_only_lists_have(at_home: Path) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("utt-1 the cat\nutt-2 a bird\n", True),
+        ("1984 the cat\n1984 a bird\nthe cat 2\n", False),
+    ],
+)
+def test_ids_that_are_read_as_words_are_pointed_out(
+    at_home: Path, text: str, is_told: bool
+) -> None:
+    Path("a.txt").write_text(text)
+    told = ask("a.txt", "--model", "exp/first", "--format", "text").stderr
+    assert told.startswith("warning: sentences begin with utt-1, utt-2, which look") == is_told
+    assert ("warning" in told) == is_told
+
+
+def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum(at_home: Path) -> None:
+    archive = "u-A-1 the cat\nu-A-10 the Dog\nu-A-2\n"
+    Path("words_text").write_text(archive)
+    chosen = ["words_text", "--format", "kaldi", "--model", "exp/first"]
+    lines = ask(*chosen, "--write", "word-scores").stdout.splitlines()
+    found = {line.split()[0]: [float(each) for each in line.split()[1:]] for line in lines}
+    assert {key: len(each) for key, each in found.items()} == {"u-A-1": 3, "u-A-10": 3, "u-A-2": 1}
+    # The script's own call, taken down by what stands in charlm's place.
+    Path("charlm").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >calls\n')
+    Path("charlm").chmod(0o755)
+    script = Path(__file__).parents[2] / "recipes" / "rescoring" / "rnnlm_compute_scores.sh"
+    path = f"{Path.cwd()}:{os.environ['PATH']}"
+    four = ["exp/first", "temp", "words_text", "scores"]
+    kaldis = ["bash", script, "--rnnlm-ver", "kaldirnnlm", *four]
+    subprocess.run(kaldis, check=True, env={**os.environ, "PATH": path})
+    command, *arguments = Path("calls").read_text().splitlines()
+    assert command == "score"
+    assert ask(*arguments).exit_code == 0
+    costs = [line.split() for line in Path("scores").read_text().splitlines()]
+    assert [key for key, _ in costs] == ["u-A-1", "u-A-10", "u-A-2"]
+    for key, cost in costs:
+        assert float(cost) == pytest.approx(-sum(found[key]), rel=1e-6)
+    assert subprocess.run(["bash", script, *four[1:]], check=False).returncode == 1
+
+
 def test_an_endless_unknown_word_is_not_told_to_its_end(at_home: Path) -> None:
     Path("a.txt").write_text("x" * 5000 + "\n")
     told = ask("a.txt", "--model", "exp/first").stderr.splitlines()
@@ -249,6 +290,7 @@ def test_the_examples_in_the_help_work(at_home: Path) -> None:
             2,
             "--json: the lists go to standard output; give --out FILE",
         ),
+        (["lists.tsv", "--write", "word-scores"], 1, "charlm: --write word-scores: found neither"),
         (["lists.tsv", "--write", "html"], 2, "Invalid value for '--write'"),
     ],
 )

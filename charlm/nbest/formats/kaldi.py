@@ -136,6 +136,12 @@ class KaldiFormat(TemplateFormat):
             **features,
         }
 
+    def key(self, nbest: NbestList, which: int) -> str:
+        """The archive's own."""
+        original = nbest.hypotheses[which].original
+        assert isinstance(original, tuple)
+        return str(original[0])
+
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """Of a folder a piece a file and list; else the texts, or the costs `charlm`."""
         for item in lists:

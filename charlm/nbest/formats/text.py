@@ -1,11 +1,16 @@
 """Plain sentences: each line is a list of its own with one hypothesis, called by its number."""
 
-from charlm.nbest.format import Sample
+from collections.abc import Iterator
+
+from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.score_files import ScoreFileFormat
 from charlm.nbest.formats.templates import OtherLine, Row
+from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import plain_words
 from charlm.text.io.lines import split_words
+
+LOOKED_AT = 1000  # sentences, whether they begin with ids
 
 
 class TextFormat(ScoreFileFormat):
@@ -28,10 +33,29 @@ class TextFormat(ScoreFileFormat):
         if any("\t" in line or "|||" in line for line in lines):
             return False
         firsts = [split_words(line)[0] for line in lines]
-        n_keyed = sum(any(c.isdigit() or c == "(" for c in first) for first in firsts)
+        n_keyed = sum(map(_may_be_id, firsts))
         return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """A list a line; first words that look like ids are noted, where each is another.
+
+        Raises:
+            ConfigError, DataError: as other formats of lines.
+        """
+        firsts: list[str] = []
+        for nbest in super().read(source):
+            if len(firsts) < LOOKED_AT:
+                firsts += nbest.hypotheses[0].words[:1]
+            yield nbest
+        found = set(filter(_may_be_id, firsts))
+        if len(firsts) > 1 and 2 * len(found) > len(firsts):
+            source.notices.ids_read_as_words = firsts[:3]
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
         """A hypothesis a line."""
         words = plain_words(line.text, line.place)
         return Row(line, str(line.number), words, {}, line.text)
+
+
+def _may_be_id(word: str) -> bool:
+    return any(c.isdigit() or c == "(" for c in word)

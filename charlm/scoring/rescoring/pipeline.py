@@ -242,6 +242,8 @@ class Pipeline:
         result = rescored(
             scored.nbest, scored.table, weights=self.weights, scores=scores, dedup=self.dedup
         )
+        if scored.scores:
+            result = replace(result, words=scored.scores[0])
         if len(self.names) > 1:
             models = dict(zip(self.names, map(tuple, columns), strict=True))
             result = replace(result, models=models)

@@ -18,6 +18,7 @@ from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
 from charlm.nbest.references import References
 from charlm.nbest.weights import Weights
+from charlm.nbest.word_scores import write_word_scores
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
 from charlm.scoring.rescoring.explain import ExplainRequest
@@ -130,6 +131,8 @@ def _write(rescored: Iterator[Rescored], form: Format, *, options: ScoreOptions)
     pieces: Iterable[Piece]
     if layout in SAME_FORMAT:
         pieces = form.write(rescored, reranked=layout == "ranked")
+    elif layout == "word-scores":
+        pieces = write_word_scores(rescored, form)
     else:
         pieces = write_nbest(rescored) if layout == "nbest" else write_best(rescored, layout)
     if callable(out):

@@ -18,7 +18,9 @@ from charlm.scoring.rescoring.rescoring_options import (
 from charlm.text.io.lines import UTF8
 from charlm.text.io.paths import require_place
 
-Write = Literal["scored", "ranked", "nbest", "kaldi", "trn", "text", "tsv", "jsonl", "none"]
+Write = Literal[
+    "scored", "ranked", "nbest", "word-scores", "kaldi", "trn", "text", "tsv", "jsonl", "none"
+]
 SAME_FORMAT = ("scored", "ranked")
 LISTS = (*SAME_FORMAT, "nbest")  # all hypotheses of each list
 
@@ -50,8 +52,9 @@ class ScoreOptions(ListOptions):
         Write,
         Opt(
             "The lists with a score more, lattices with new ones (scored), the same best first "
-            "(ranked), as JSON lines whatever they were (nbest), or the best hypotheses alone in "
-            "a layout; none: no lists."
+            "(ranked), as JSON lines whatever they were (nbest), ln P of each word that the "
+            "model read and of the end (word-scores, as Kaldi's rnnlm-sentence-probs), or the "
+            "best hypotheses alone in a layout; none: no lists."
         ),
     ] = "scored"
     weights: WeightsFile = None
@@ -102,6 +105,11 @@ class ScoreOptions(ListOptions):
             raise ConfigError(
                 "found neither --model nor --lm, and no weights or --refs; expected a model that "
                 "scores the list, or weights of its own features; name one"
+            )
+        if self.layout == "word-scores" and not self.has_models:
+            raise ConfigError(
+                "--write word-scores: found neither --model nor --lm; expected a model that scores "
+                "the words; name one"
             )
         require_file_of_references(self.refs)
         if self.write == "none" and self.out is not None and not callable(self.out):

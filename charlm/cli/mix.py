@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.cli.compare_kn import shown_interval
 from charlm.scoring.evaluation.mix_options import MixOptions
 
 if TYPE_CHECKING:
@@ -26,9 +27,12 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
     All streams must have scored the same words. Files of scores are tuned on the text they are of,
     as SRILM's compute-best-mix does; runs and n-gram models score valid, then test, of --data.
     An n-gram model reads the text by the rules of the runs beside it, in their vocabulary.
+    Published probabilities (FOLDER/test/MODEL.txt, their words in FOLDER/words_test.txt) are
+    tuned on those of FOLDER/valid, and aligned by their words.
 
     \b
     charlm mix exp/first kn5.arpa --data corpus
+    charlm mix kn5.arpa release/test/doc.txt --add exp/first --data corpus --bands
     """
     from charlm.scoring.evaluation.mix import mix as mixed
 
@@ -42,16 +46,35 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
 def _print(result: "Mixture") -> None:
     from charlm.run.history import shown_ppl
 
-    weights = [*(f"{each.weight:.4f}" for each in result.streams), "-"]
+    mixtures = [result.mixture, *([result.gain.without] if result.gain else [])]
+    weights = [*(f"{each.weight:.4f}" for each in result.streams), *("-" for _ in mixtures)]
     rows = [
         [each.source, weight, str(each.n_zeroprobs), shown_ppl(each.ppl)]
-        for each, weight in zip((*result.streams, result.mixture), weights, strict=True)
+        for each, weight in zip((*result.streams, *mixtures), weights, strict=True)
     ]
     header = ["source", "weight", LEFT_OUT, "ppl"]
     if not _has_left_out(result):
         header, rows = header[:2] + header[3:], [row[:2] + row[3:] for row in rows]
     output.table(rows, header=header)
+    if result.bands:
+        _print_bands(result)
     output.write("\n" + "\n".join(_remarks(result)))
+
+
+def _print_bands(result: "Mixture") -> None:
+    """A row a model, since what they are called may be long, and there are few bands."""
+    from charlm.run.history import shown_ppl
+
+    output.write("\nppl by how often the predicted word stands in train.txt")
+    names = [each.source for each in (*result.streams, result.mixture)]
+    rows = [
+        ["tokens", *(str(band.n_tokens) for band in result.bands)],
+        *(
+            [name, *(shown_ppl(band.ppls[number]) for band in result.bands)]
+            for number, name in enumerate(names)
+        ),
+    ]
+    output.table(rows, header=["source", *(band.name for band in result.bands)])
 
 
 def _has_left_out(result: "Mixture") -> bool:
@@ -70,6 +93,12 @@ def _remarks(result: "Mixture") -> list[str]:
         f"ppl: {len(result.words)} tokens{where}, each </s> one of them",
         *([left_out] if _has_left_out(result) else []),
         f"weights: {tuned}",
+        *_remarks_on_gain(result),
+        *(
+            ["the first token is left out, as the probabilities leave it out; all words behind fit"]
+            if result.n_cut
+            else []
+        ),
         *(
             f"{each.source}: knows the words of {each.n_wasted} tokens that are <unk> to the runs; "
             "its <unk> was asked for, and what it gives to these words is lost; estimate it with "
@@ -78,4 +107,16 @@ def _remarks(result: "Mixture") -> list[str]:
             if each.n_wasted
         ),
         *(f"signature of {each.source}: {each.signature}" for each in signatures),
+    ]
+
+
+def _remarks_on_gain(result: "Mixture") -> list[str]:
+    from charlm.scoring.evaluation.mix import DRAWS
+
+    if result.gain is None:
+        return []
+    ppl, low, high = shown_interval(result.gain.difference)
+    return [
+        f"gain: what is new changes the mixture's ppl by {ppl} (95 % interval {low} to {high}: "
+        f"{DRAWS} draws of sentences)"
     ]

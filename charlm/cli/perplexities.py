@@ -24,9 +24,10 @@ class Layout:
     """How scores are printed: options of the command, not of its function."""
 
     layout: Annotated[
-        Literal["srilm", "kenlm", "jsonl"],
+        Literal["srilm", "kenlm", "jsonl", "probabilities"],
         Opt(
-            "SRILM's `ngram -ppl`, KenLM's `query`, or an object a sentence.",
+            "SRILM's `ngram -ppl`, KenLM's `query`, an object a sentence, or a probability a line "
+            "with its word, the text's first left out, for `charlm mix`.",
             "Layout",
             flags=("--format",),
         ),
@@ -60,11 +61,15 @@ def printers(
 ) -> tuple[Callable[["ScoredSentence"], None] | None, Callable[["Evaluation"], None]]:
     """What to do with a sentence, and with a text when it is finished."""
     from charlm.text.perplexity import layouts
+    from charlm.text.perplexity.probability_files import probability_lines
 
     layout, debug = asked.layout, asked.debug
     alone = bool(debug) or layout != "srilm"  # whether stdout belongs to the layout
+    n_sentences = 0  # of the text, so far
 
     def print_total(result: "Evaluation") -> None:
+        nonlocal n_sentences
+        n_sentences = 0
         perplexity = next(iter(result.by_state.values()))
         if layout == "srilm":
             output.write(layouts.srilm_total(result.name, perplexity))
@@ -77,10 +82,15 @@ def printers(
             output.write(f"\n{block}\n")
 
     def print_sentence(sentence: "ScoredSentence") -> None:
+        nonlocal n_sentences
+        n_sentences += 1
         if layout == "srilm":
             output.write(layouts.srilm_sentence(sentence, debug=debug))
         elif layout == "kenlm":
             output.write(layouts.kenlm_sentence(sentence))
+        elif layout == "probabilities":
+            if shown := probability_lines(sentence, first=int(n_sentences == 1)):
+                output.write(shown)
         else:
             output.write(layouts.jsonl_sentence(sentence))
 

@@ -143,6 +143,7 @@ def test_the_two_lines_of_srilm_stand_before_the_further_perplexities(here: Path
             '"log10_probs": [-1, -1, -1]}\n'
             '{"log10_prob": -2, "words": ["zz"], "known": [false], "log10_probs": [-1, -1]}\n',
         ),
+        (["--format", "probabilities"], "0.1\tb\n0.1\t</s>\n0.1\t<unk>\n0.1\t</s>\n"),
     ],
 )
 def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(

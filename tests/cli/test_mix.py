@@ -126,13 +126,21 @@ def test_an_ngram_model_of_more_words_than_the_runs_is_told_of(tiny_run: Path) -
     assert "\nrun: knows" not in result.stdout
 
 
-def test_the_example_in_the_help_works(corpus_dir: Path, tiny_run: Path) -> None:
+def test_the_examples_in_the_help_work(corpus_dir: Path, tiny_run: Path) -> None:
     shutil.copytree(corpus_dir, "corpus")
     shutil.copytree(tiny_run, "exp/first")
     words = words_of(load_inventory(Path("exp/first") / VOCABULARY))
     ids = encode(read_sentences("corpus/train.txt"), WordIds(words, closed=True))
     write_arpa(estimate(ids, words=words, order=3).model, "kn5.arpa")
-    (example,) = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    for split in ("valid", "test"):
+        tokens = " </s> ".join(Path(f"corpus/{split}.txt").read_text().splitlines()).split()[1:]
+        Path("release", split).mkdir(parents=True)
+        lines = [f"0.01\t{word if word in words else '<unk>'}\n" for word in [*tokens, "</s>"]]
+        Path("release", split, "doc.txt").write_text("".join(lines))
+    example, with_release = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    result = run_mix(*shlex.split(with_release), "--device", "cpu")
+    assert result.exit_code == 0
+    assert "\nthe first token is left out, as the probabilities leave it out; " in result.stdout
     result = run_mix(*shlex.split(example), "--device", "cpu")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -175,3 +183,36 @@ def test_what_cannot_be_done_is_one_line_and_a_status(
     result = run_mix(*arguments)
     assert (result.exit_code, result.stdout) == (status, "")
     assert result.stderr == message if status == 1 else message in result.stderr
+
+
+def test_published_probabilities_are_told_with_bands_and_what_a_new_stream_gains() -> None:
+    for split in ("train", "valid", "test"):
+        Path("corpus").mkdir(exist_ok=True)
+        Path(f"corpus/{split}.txt").write_text("a b\n")
+    for split in ("valid", "test"):
+        Path(split).mkdir()
+        Path(f"words_{split}.txt").write_text("b\n</s>\n")
+        for name, content in (("m", "0.5\n0.1\n"), ("n", "0.1\n0.5\n")):
+            Path(split, name).write_text(content)
+    result = run_mix("test/m", "--add", "test/n", "--data", "corpus", "--bands")
+    assert (result.exit_code, result.stderr) == (0, "")
+    # √20, and 1 / 0.3 with both
+    assert result.stdout == (
+        "source                       weight   ppl\n"
+        "test/m                       0.5000  4.47\n"
+        "test/n                       0.5000  4.47\n"
+        "mixture                           -  3.33\n"
+        "mixture without what is new       -  4.47\n"
+        "\n"
+        "ppl by how often the predicted word stands in train.txt\n"
+        "source    </s>    1-9\n"
+        "tokens       1      1\n"
+        "test/m   10.00   2.00\n"
+        "test/n    2.00  10.00\n"
+        "mixture   3.33   3.33\n"
+        "\n"
+        "ppl: 2 tokens in corpus/test.txt, each </s> one of them\n"
+        "weights: tuned on corpus/valid.txt\n"
+        "gain: what is new changes the mixture's ppl by -1.14 (95 % interval -1.14 to -1.14: 1000 "
+        "draws of sentences)\n"
+    )

@@ -6,28 +6,37 @@ probability. Weights are tuned on one text and reported on another, unless there
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import Log10s
+from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords
+from charlm.scoring.evaluation.common_tokens import on_common_tokens
+from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
+from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
 from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
-from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of
+from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, vocabulary_of_runs
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.lines import TEXT
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
+from charlm.text.perplexity.probability_files import SUFFIXES, probability_lines
 from charlm.text.perplexity.score_streams import WordScores
+from charlm.text.vocabulary.counts import count_text
 
 SAME_TEXT = "the same text"
 MIXTURE = "mixture"
+WITHOUT = "mixture without what is new"
+DRAWS, SEED = 1000, 1  # of sentences, as compare-kn draws them
 JSON_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz")
 
 
@@ -45,6 +54,14 @@ class MixedStream:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """What a mixture gains by the streams that are new in it."""
+
+    without: MixedStream  # the mixture of the others, with the weights that suit them best
+    difference: Difference  # of the perplexities: the whole less that
+
+
+@dataclass(frozen=True)
 class Mixture:
     """Models with their weights, what each makes of a text alone, and what all make of it."""
 
@@ -55,6 +72,9 @@ class Mixture:
     n_iterations: int  # of EM
     words: tuple[str, ...]  # as all have scored them, `</s>` included
     log10_probs: Log10s  # of the mixture
+    n_cut: int = 0  # tokens at the text's beginning that a release of probabilities lacks
+    gain: Gain | None = None  # None: no stream was called new
+    bands: tuple[Band, ...] = ()  # of the streams and the mixture, in this order
 
     def to_dict(self) -> dict[str, object]:
         """As JSON, without the tokens."""
@@ -64,8 +84,11 @@ class Mixture:
             "n_iterations": self.n_iterations,
             "n_tokens": len(self.words),
             "n_left_out": self.mixture.n_zeroprobs,
+            "n_cut": self.n_cut,
             "streams": [asdict(each) for each in self.streams],
             "mixture": asdict(self.mixture),
+            "gain": None if self.gain is None else asdict(self.gain),
+            "bands": [asdict(band) for band in self.bands],
         }
 
 
@@ -84,22 +107,29 @@ def mix(options: MixOptions) -> Mixture:
             an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
-    streams = options.streams
-    if isinstance(streams, str | Path) or len(streams) < 2:
+    if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
     weights = options.weights
-    given = None if weights is None else parsed_weights(weights, n_streams=len(streams))
+    n_streams = len(options.all_streams)
+    given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
-    kinds = [kind_of(stream) for stream in streams]
+    kinds = [kind_of(stream) for stream in options.all_streams]
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
-    by_text = answers(options, kinds=kinds, texts=texts)
-    for scores in by_text:
-        _require_same_words(scores)
+    answered = answers(options, kinds=kinds, texts=texts)
+    by_text = [on_common_tokens(scores) for scores in answered]
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
     reported = str(texts[-1]) if texts else None
     result = _mixture(by_text[-1], best, texts=(reported, tuned_on), n_iterations=n_iterations)
+    n_all = max(len(each.words) for each in answered[-1])
+    result = replace(result, n_cut=n_all - len(result.words))
+    if options.add:
+        n_old = len(options.streams)
+        gain = _gain(by_text[0][:n_old], by_text[-1][:n_old], mixed=result)
+        result = replace(result, gain=gain)
+    if options.bands:
+        result = replace(result, bands=_bands(by_text[-1], result, options=options, kinds=kinds))
     if options.out is not None:
         _write(result, options.out)
     return result
@@ -110,12 +140,12 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
 
     Files of scores are of one text that is not named; models need to be told one.
     """
-    streams, data, text = options.streams, options.data, options.text
+    streams, data, text = options.all_streams, options.data, options.text
     files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
-    models = [stream for stream, kind in zip(streams, kinds, strict=True) if kind != "scores"]
+    models = [s for s, kind in zip(streams, kinds, strict=True) if kind in ("run", "n-gram")]
     if data is not None and text is not None:
         raise ConfigError("found both --data and --text; expected one of them; drop either")
-    if not models:
+    if not models and (data is None or "probabilities" not in kinds):
         if data is not None or text is not None:
             raise ConfigError(
                 f"{'--text' if data is None else '--data'}: found no model to score it, all "
@@ -154,31 +184,10 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
         value = getattr(options, name)
         if value is not None and reason:
             raise ConfigError(f"--{name} {value}: {reason}; drop it")
-
-
-def _require_same_words(scores: Sequence[WordScores]) -> None:
-    first = scores[0]
-    for other in scores[1:]:
-        pairs = enumerate(zip(first.words, other.words, strict=False), 1)
-        differing = next(((n, pair) for n, pair in pairs if pair[0] != pair[1]), None)
-        if differing is not None:
-            raise DataError(_difference(first, other, token=differing[0], pair=differing[1]))
-        if len(first.words) != len(other.words):
-            raise DataError(
-                f"{first.source} and {other.source}: {len(first.words)} and {len(other.words)} "
-                "tokens; expected the same text; is one of them cut?"
-            )
-
-
-def _difference(first: WordScores, other: WordScores, *, token: int, pair: tuple[str, str]) -> str:
-    if UNK_WORD in pair:
-        hint = "different vocabularies do not mix; estimate an n-gram model with --vocab RUN"
-    else:
-        hint = "one text, normalised in one way, is what they must have scored"
-    return (
-        f"{first.source} and {other.source}: token {token} is {pair[0]!r} in the one and "
-        f"{pair[1]!r} in the other; expected the same words; {hint}"
-    )
+    if options.bands and options.data is None:
+        raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")
+    if options.add and is_given:
+        raise ConfigError("--add: tells a gain of weights that are tuned; drop it, or --weights")
 
 
 def _tuned(scores: Sequence[WordScores]) -> tuple[list[float], int]:
@@ -229,17 +238,55 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
     )
 
 
+def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: Mixture) -> Gain:
+    """Of a mixture over that of the streams whose scores these are."""
+    weights, _ = _tuned(tuning)
+    log10s_N = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
+    is_end = np.array([word == END_WORD for word in mixed.words])
+    starts = np.concatenate([[0], np.flatnonzero(is_end)[:-1] + 1])
+    drawn = PairedBootstrap(
+        np.add.reduceat(np.stack([mixed.log10_probs, log10s_N]), starts, axis=1),
+        np.diff(starts, append=len(is_end)),
+        samples=DRAWS,
+        seed=SEED,
+    )
+    without = _measured(WordScores(WITHOUT, mixed.words, log10s_N), 1.0)
+    return Gain(without, drawn.difference(0, 1))
+
+
+def _bands(
+    scores: Sequence[WordScores], mixed: Mixture, *, options: MixOptions, kinds: Sequence[Kind]
+) -> tuple[Band, ...]:
+    """By occurrences in train.txt, which is read by the rules of the runs, if there are any."""
+    assert options.data is not None
+    vocabulary = vocabulary_of_runs(options.all_streams, kinds)
+    rules = replace(TEXT, encoding=options.encoding)
+    text = text_in(split_path(options.data, "train"), vocabulary, rules=rules)
+    counts = dict(count_text(text.sentences()).tokens.items())
+    word_ids = WordIds()
+    ids_N = np.array([word_ids[word] for word in mixed.words], np.int32)
+    return frequency_bands(
+        ids_N,
+        train_counts_V=np.array([counts.get(word, 0) for word in word_ids.words]),
+        log10_probs_KN=np.stack([*(each.log10_probs for each in scores), mixed.log10_probs]),
+    )
+
+
 def _write(mixture: Mixture, path: str | Path) -> None:
-    """The mixture's scores as JSON lines or as SRILM prints them, packed by the suffix."""
-    as_json = Path(path).name.endswith(JSON_SUFFIXES)
+    """The mixture's scores as SRILM prints them or as the suffix says, by which they are packed."""
+    name = Path(path).name
+    as_json, as_probabilities = name.endswith(JSON_SUFFIXES), name.endswith(SUFFIXES)
     counts, sums = Counts(), Log10Sums()
     with packed_write(path, through_links=True) as file:
-        for sentence in _sentences(mixture):
+        for number, sentence in enumerate(_sentences(mixture)):
             counts += sentence.perplexity.counts
             sums += sentence.perplexity.sums
-            shown = jsonl_sentence(sentence) if as_json else srilm_sentence(sentence, debug=2)
-            file.write(shown.encode() + b"\n")
-        if not as_json:
+            if as_probabilities:
+                shown = probability_lines(sentence, first=int(not number and not mixture.n_cut))
+            else:
+                shown = jsonl_sentence(sentence) if as_json else srilm_sentence(sentence, debug=2)
+            file.write(shown.encode() + b"\n" * bool(shown))
+        if not as_json and not as_probabilities:
             total = srilm_total(mixture.text or MIXTURE, Perplexity(counts, sums))
             file.write(total.encode() + b"\n")
 

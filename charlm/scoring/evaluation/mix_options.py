@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.options import Device, Encoding, Opt, Threads
+from charlm.options import Device, Encoding, Opt, Threads, several
 from charlm.scoring.evaluation.evaluate_options import State
 
 SplitName = Literal["train", "valid", "test"]
@@ -22,7 +22,8 @@ class MixOptions:
         Sequence[str | Path],
         Opt(
             "Two or more of: scores of words (SRILM's -debug 2, `charlm eval --debug 2` or "
-            "`--format jsonl`), run directories, ARPA files, KenLM binaries.",
+            "`--format jsonl`), probabilities (`--format probabilities`), run directories, ARPA "
+            "files, KenLM binaries.",
             metavar="STREAM",
             cli_type=list[Path],
             is_argument=True,
@@ -31,7 +32,12 @@ class MixOptions:
     _: KW_ONLY
     data: Annotated[
         str | Path | None,
-        Opt("Corpus directory for runs and n-gram models.", metavar="DIR", cli_type=Path | None),
+        Opt(
+            "Corpus directory for runs and n-gram models; probabilities are then of test/ and "
+            "valid/, files of one name.",
+            metavar="DIR",
+            cli_type=Path | None,
+        ),
     ] = None
     split: Annotated[
         SplitName | None,
@@ -49,6 +55,18 @@ class MixOptions:
             cli_type=Path | None,
         ),
     ] = None
+    add: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "Stream that is new beside the others, once for each; tells what the mixture gains by "
+            "it.",
+            metavar="STREAM",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
+    bands: Annotated[
+        bool, Opt("Also perplexities by how often the predicted word stands in train.txt.")
+    ] = False
     weights: Annotated[
         str | Sequence[float] | None,
         Opt(
@@ -60,7 +78,8 @@ class MixOptions:
     out: Annotated[
         str | Path | None,
         Opt(
-            "File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl.",
+            "File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl, "
+            "probabilities with .prob.",
             metavar="FILE",
             cli_type=Path | None,
         ),
@@ -79,6 +98,11 @@ class MixOptions:
         Callable[[str], object] | None,
         Opt("Hears of each text before a model scores it.", is_for_python=True),
     ] = None
+
+    @property
+    def all_streams(self) -> list[str | Path]:
+        """Those that are new last."""
+        return [*self.streams, *several(self.add)]
 
 
 def parsed_weights(

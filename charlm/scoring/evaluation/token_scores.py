@@ -24,16 +24,18 @@ from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.files import display_name, open_bytes
 from charlm.text.io.lines import LIST, TEXT
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
+from charlm.text.perplexity.probability_files import START, of_split, read_probabilities
 from charlm.text.perplexity.score_streams import WordScores, read_word_scores
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 
-Kind = Literal["scores", "run", "n-gram"]
+Kind = Literal["scores", "probabilities", "run", "n-gram"]
 
 ARPA_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*\\data\\[ \t\r]*$", re.MULTILINE)
 SCORE = re.compile(rb"^\tp\(", re.MULTILINE)  # no line of an ARPA file is one
 LOOKED_AT = 1 << 16  # bytes of a file that say what it is; SRILM's ARPA may begin with a preamble
-ORDER: dict[Kind, int] = {"scores": 0, "n-gram": 1, "run": 2}  # of the quickest to fail first
+# The quickest to fail first.
+ORDER: dict[Kind, int] = {"scores": 0, "probabilities": 1, "n-gram": 2, "run": 3}
 
 
 def kind_of(stream: str | Path) -> Kind:
@@ -58,6 +60,8 @@ def kind_of(stream: str | Path) -> Kind:
         return "scores"
     with open_bytes(stream) as file:
         head = file.read(LOOKED_AT)
+    if START.match(head):
+        return "probabilities"
     is_arpa = ARPA_START.search(head) and not SCORE.search(head)  # the text scored may hold \data\
     return "n-gram" if is_arpa or head.startswith(BINARY_MAGIC) else "scores"
 
@@ -67,20 +71,25 @@ def answers(
 ) -> list[list[WordScores]]:
     """For each of `texts` what each stream makes of it; a file of scores has one text only.
 
+    Probabilities of the splits of a corpus directory are files of one name in folders of theirs.
     N-gram models read the texts as the runs beside them do: by their rules, in their vocabulary.
 
     Raises:
         ConfigError: an unknown device; n-gram models beside runs of different rules.
         DataError: a broken file, run or text.
     """
-    streams = options.streams
-    vocabulary = _vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
+    streams = options.all_streams
+    vocabulary = vocabulary_of_runs(streams, kinds) if "n-gram" in kinds else None
+    rules = replace(LIST, encoding=options.encoding)
     found: dict[int, list[WordScores]] = {}
     for index in sorted(range(len(streams)), key=lambda index: ORDER[kinds[index]]):
         stream = streams[index]
         if kinds[index] == "scores":
-            rules = replace(LIST, encoding=options.encoding)
             found[index] = [read_word_scores(stream, rules=rules)]
+        elif kinds[index] == "probabilities":
+            splits = [Path(text).stem for text in texts] if options.data is not None else []
+            paths: list[str | Path] = [of_split(stream, split) for split in splits]
+            found[index] = [read_probabilities(path, rules=rules) for path in paths or [stream]]
         elif kinds[index] == "n-gram":
             found[index] = _of_ngram(stream, texts, vocabulary=vocabulary, options=options)
         else:
@@ -89,7 +98,7 @@ def answers(
     return [list(each) for each in zip(*by_stream, strict=True)]
 
 
-def _vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> Inventory | None:
+def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> Inventory | None:
     """The words and text rules of the first run, None without one.
 
     Runs whose words differ can mix on a text that holds none of the words between them alone, and

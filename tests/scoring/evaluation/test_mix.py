@@ -174,7 +174,8 @@ def test_srilms_total_stands_at_the_end_of_what_is_written() -> None:
 def test_a_dictionary_of_it_is_json_without_the_tokens() -> None:
     value = json.loads(json.dumps(mix(["x", "y"]).to_dict(), allow_nan=False))
     assert set(value) == {
-        *("text", "tuned_on", "n_iterations", "n_tokens", "n_left_out", "streams", "mixture")
+        *("text", "tuned_on", "n_iterations", "n_tokens", "n_left_out", "n_cut"),
+        *("streams", "mixture", "gain", "bands"),
     }
     assert value["n_tokens"] == 5
     assert set(value["mixture"]) == {
@@ -239,3 +240,80 @@ def test_a_text_without_any_probability_is_refused() -> None:
         "x: no stream gives any token of the text a probability above 0; expected something to "
         "tune weights on"
     )
+
+
+def release(name: str, split: str, probs: list[float], *, words: str) -> str:
+    """Probabilities of all words but the first of the split's text, and the words beside them."""
+    Path(split).mkdir(exist_ok=True)
+    Path(split, name).write_text("".join(f"{p}\n" for p in probs))
+    Path(f"words_{split}.txt").write_text("".join(f"{word}\n" for word in words.split()))
+    return f"{split}/{name}"
+
+
+def test_releases_are_tuned_on_valid_and_their_words_align_a_run_with_them() -> None:
+    release("m", "valid", [0.9] * 9, words="a b </s> a </s> b b <unk> </s>")
+    of_test = release("m", "test", [0.2, 0.3, 0.1, 0.3], words="b </s> <unk> </s>")
+    result = mix([of_test, "run"], data="corpus", device="cpu")
+    assert result.words == TOKENS[1:]
+    assert result.n_cut == 1
+    # Better by far on valid, and so the only one that counts on test.
+    assert [each.weight for each in result.streams] == pytest.approx([1, 0], abs=1e-4)
+    assert result.mixture.ppl == pytest.approx(perplexity([0.2, 0.3, 0.1, 0.3]), rel=1e-3)
+    assert result.streams[1].ppl == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("b </s> a </s>", "run and test/m: token 3 is '<unk>' in the one and 'a' in the other; e"),
+        ("</s> <unk> </s>", "run and test/m: token 1 is 'a' in the one and '</s>' in the other; "),
+    ],
+    ids=["another word", "more than the first left out"],
+)
+def test_a_release_of_other_words_is_refused(words: str, message: str) -> None:
+    path = release("m", "test", [0.5] * len(words.split()), words=words)
+    with pytest.raises(CharlmError) as caught:
+        mix(["run", path], text="text", device="cpu")
+    assert str(caught.value).startswith(message)
+
+
+def test_what_a_new_stream_gains_is_the_mixture_with_it_less_that_without_it() -> None:
+    write("z", [0.9, 0.1, 0.9, 0.1, 0.9])
+    result, without = mix(["x", "y"], add="z"), mix(["x", "y"])
+    assert [each.source for each in result.streams] == ["x", "y", "z"]
+    assert result.gain is not None
+    assert result.mixture.ppl is not None
+    assert result.gain.without.ppl == without.mixture.ppl is not None
+    difference = result.gain.difference
+    assert difference.ppl == pytest.approx(result.mixture.ppl - without.mixture.ppl)
+    # Sentences of three tokens and of two: of the draws some hold the one alone, some the other.
+    ends = []
+    for part in (slice(0, 3), slice(3, 5)):
+        log10s = [each.log10_probs[part].mean() for each in (result, without)]
+        ends.append(10 ** -log10s[0] - 10 ** -log10s[1])
+    assert [difference.low, difference.high] == pytest.approx(sorted(ends))
+
+
+def test_bands_are_by_the_counts_of_the_training_text() -> None:
+    Path("corpus/train.txt").write_text("b\n" * 12 + "a a\n")
+    result = mix(["run", "lm"], data="corpus", weights="0,1", bands=True, device="cpu")
+    assert [(band.name, band.n_tokens) for band in result.bands] == [
+        ("</s>", 2),
+        ("<unk>", 1),
+        ("1-9", 1),
+        ("10-99", 1),
+    ]
+    of_lm = [PROBS[word] ** -1 for word in ("</s>", "<unk>", "a", "b")]
+    assert [band.ppls[0] for band in result.bands] == pytest.approx([10.0] * 4)
+    assert [band.ppls[1] for band in result.bands] == pytest.approx(of_lm)
+    assert [band.ppls[2] for band in result.bands] == pytest.approx(of_lm)
+
+
+def test_a_mixture_is_written_as_a_release_less_its_first_token() -> None:
+    result = mix(["x", "y"], out="z.prob")
+    again = mix(["z.prob", "x"], weights="1,0")
+    assert Path("z.prob").read_text().count("\n") == 4
+    assert again.words == TOKENS[1:]
+    assert again.log10_probs == pytest.approx(result.log10_probs[1:], abs=1e-8)
+    mix(["z.prob", "x"], weights="1,0", out="zz.prob")  # which lacks it already
+    assert Path("zz.prob").read_bytes() == Path("z.prob").read_bytes()

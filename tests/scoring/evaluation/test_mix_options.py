@@ -78,6 +78,12 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ),
         (["x", "y"], {"state": "carried"}, f"--state carried: {NO_RUN}"),
         (["lm", "lm"], {"text": "text", "state": "sentence"}, f"--state sentence: {NO_RUN}"),
+        (["x", "y"], {"bands": True}, "--bands: counts words in train.txt; expected --data DIR b"),
+        (
+            ["x", "y"],
+            {"add": "x", "weights": "1,0,0"},
+            "--add: tells a gain of weights that are tuned; drop it, or --weights",
+        ),
         (["x", "y"], {"weights": "1"}, "--weights 1: 1 for 2 streams; expected one for each"),
         (
             ["x", "y"],
@@ -97,7 +103,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    streams: list[str], options: dict[str, str], message: str
+    streams: list[str], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(CharlmError) as caught:
         mix(streams, **options)  # type: ignore[arg-type]

@@ -1,0 +1,127 @@
+"""Probability releases, as Herel and Mikolov publish them: a probability a line, no logarithm.
+
+The word that a line is of stands behind its probability, or in FOLDER/words_SPLIT.txt beside
+FOLDER/SPLIT/MODEL.txt, packed or not. The first token of the text has no line, since their programs
+predict nothing before they have read it: by the number of a line alone nobody can tell what it is
+of, so that words are always asked for.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from charlm.errors import ConfigError, DataError
+from charlm.text.corpus.tokens import END_WORD
+from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.perplexity.perplexity import ScoredSentence
+from charlm.text.perplexity.score_streams import ROUNDING, WordScores
+
+SUFFIXES = (
+    ".prob",
+    ".prob.gz",
+    ".prob.bz2",
+    ".prob.xz",
+)  # of files that are written in this layout
+PACKED = ("", ".gz", ".bz2", ".xz")
+# A number, alone or with a word; SRILM prints the text of a sentence bare, and its scores follow.
+START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?=[.\d])\d*\.?\d*(?:[eE][-+]?\d+)?(?:[ \t]+\S+)?[ \t\r]*(?:\n|\Z)"
+    rb"(?!\tp\()"
+)
+ENDS = (END_WORD, "<eos>")  # the latter as AWD-LSTM and those after it write it
+
+
+class _Line(NamedTuple):
+    where: str
+    log10_prob: float
+    word: str | None  # None: it stands elsewhere
+
+
+def read_probabilities(path: str | Path, *, rules: LineRules = LIST) -> WordScores:
+    """The probabilities of one model, and the words that they are of.
+
+    Raises:
+        DataError: a line that is no probability; no words, or not as many as probabilities.
+    """
+    lines = list(_lines(path, rules=rules))
+    words = [line.word for line in lines if line.word is not None]
+    if not words:
+        words = _words_beside(path, n_lines=len(lines), rules=rules)
+    elif len(words) < len(lines):
+        where = next(line.where for line in lines if line.word is None)
+        raise DataError(f"{where}: a probability without its word; expected one behind each")
+    if words[-1] != END_WORD:
+        raise DataError(
+            f"{path}: ends with {words[-1]!r:.60}, within a sentence; expected {END_WORD}; is the "
+            "file cut?"
+        )
+    log10_probs = np.array([line.log10_prob for line in lines])
+    return WordScores(str(path), tuple(words), log10_probs, lacks_first=True)
+
+
+def of_split(path: str | Path, split: str) -> Path:
+    """The same model's probabilities of another split: FOLDER/valid/MODEL for FOLDER/test/MODEL.
+
+    Raises:
+        ConfigError: the file lies in no folder of a split.
+        DataError: there is none.
+    """
+    given = Path(path)
+    if given.parent.name not in ("train", "valid", "test"):
+        raise ConfigError(
+            f"{path}: holds the probabilities of one text; expected a file of a folder test/, with "
+            f"one of its name in {split}/ beside it; or leave out --data"
+        )
+    other = given.parent.parent / split / given.name
+    if not other.is_file():
+        raise DataError(f"{other}: no such file; expected the probabilities of {split}")
+    return other
+
+
+def probability_lines(sentence: ScoredSentence, *, first: int = 0) -> str:
+    """A line a token, from the token `first` on: its probability, a TAB, the word as scored."""
+    tokens = zip((*sentence.mapped, *sentence.ends), sentence.log10_probs, strict=True)
+    return "\n".join(f"{10.0**log10_prob:.9g}\t{word}" for word, log10_prob in [*tokens][first:])
+
+
+def _lines(path: str | Path, *, rules: LineRules) -> Iterator[_Line]:
+    for number, line in read_lines(path, rules=rules):
+        where, fields = f"{path}:{number}", split_words(line)
+        if not fields:
+            continue
+        if len(fields) > 2:
+            raise DataError(f"{where}: {len(fields)} fields; expected a probability and its word")
+        word = fields[1] if len(fields) == 2 else None
+        yield _Line(where, _log10(fields[0], where=where), END_WORD if word in ENDS else word)
+
+
+def _log10(value: str, *, where: str) -> float:
+    try:
+        number = math.nan if "_" in value else float(value)  # Python reads 1_0 as 10
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1 + ROUNDING:
+        raise DataError(f"{where}: probability {value:.30}; expected a number from 0 to 1")
+    return min(math.log10(number), 0.0) if number else -math.inf
+
+
+def _words_beside(path: str | Path, *, n_lines: int, rules: LineRules) -> list[str]:
+    folder = Path(path).parent
+    name = folder.parent / f"words_{folder.name}.txt"
+    found = [place for suffix in PACKED if (place := Path(f"{name}{suffix}")).is_file()]
+    if not found:
+        raise DataError(
+            f"{path}: probabilities without words; expected the word behind each, or {name} with "
+            "one a line"
+        )
+    words = [word for _, line in read_lines(found[0], rules=rules) for word in split_words(line)]
+    if len(words) != n_lines:
+        raise DataError(
+            f"{path}: {n_lines} probabilities, and {found[0]} has {len(words)} words; expected as "
+            "many; are they of one text?"
+        )
+    return [END_WORD if word in ENDS else word for word in words]

@@ -1,6 +1,7 @@
 """What every encoder, context and output promises; the tests hold each listed part to it.
 
-The base classes state contracts and share no code.
+The base classes state contracts, which a part repeats only where it has more to say. What they
+share is how a word goes on to the encoders that stand within one.
 """
 
 from abc import ABC, abstractmethod
@@ -36,8 +37,10 @@ class Encoder(nn.Module, ABC):
         The last one is what `forward` returns.
         """
 
-    def after_step(self) -> None:  # noqa: B027 -- most encoders have nothing to put back
-        """Put back what an optimiser's step must not have moved."""
+    def after_step(self) -> None:
+        """Put back what an optimiser's step must not have moved, of the encoders within, too."""
+        for part in self.inner():
+            part.after_step()
 
     def use_side(self, side: Side) -> None:
         """Give vectors of the word side or the char side of a mixture alone, or of both again.
@@ -45,7 +48,7 @@ class Encoder(nn.Module, ABC):
         Raises:
             ConfigError: there are no two sides.
         """
-        inner = [part for part in self.children() if isinstance(part, Encoder)]
+        inner = self.inner()
         if side != "both" and not inner:
             raise ConfigError(
                 f"schedule 'pretraining': the encoder has no {side} side of its own; expected a "
@@ -53,6 +56,10 @@ class Encoder(nn.Module, ABC):
             )
         for part in inner:
             part.use_side(side)
+
+    def inner(self) -> list["Encoder"]:
+        """The encoders that stand directly within this one."""
+        return [part for part in self.children() if isinstance(part, Encoder)]
 
 
 class Context(nn.Module, ABC):

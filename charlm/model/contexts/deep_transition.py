@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
     Cell,
     Drop,
-    LayerNorm,
     Leaves,
     StackedContext,
     Times,
     drawn,
-    norms_for,
 )
 from charlm.settings import Dim, Layers
 
@@ -40,20 +37,17 @@ class TransitionCell(Cell):
         for number in range(depth):
             self.register_parameter(f"weight_hh_l{number}", drawn(dim, dim, dim=dim))
             self.register_parameter(f"bias_ih_l{number}", drawn(dim, dim=dim))
-        self.norms = norms_for(layer_norm, [dim] * depth)
-        self.norm_x = LayerNorm(dim) if layer_norm else nn.Identity()
+        self.set_norms(layer_norm, on_input=dim, on_state=[dim] * depth)
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x + b₁, shape (T, B, H)."""
-        x_TBH: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
-        return x_TBH + self.get_parameter("bias_ih_l0")
+        return self.on_input(x_TBE) + self.get_parameter("bias_ih_l0")
 
     def matrices(self) -> Sequence[Tensor]:
         """U₁, U₂ …"""
         return [self.get_parameter(f"weight_hh_l{number}") for number in range(self.depth)]
 
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
-        """(h,) after the step."""
         a_BH = self.activation(x_BG + times(0, state[0]))
         for number in range(1, self.depth):
             bias_H = self.get_parameter(f"bias_ih_l{number}")
@@ -90,7 +84,6 @@ class DeepTransition(StackedContext):
         activation: Activation = "tanh",
         layer_norm: bool = False,
     ) -> nn.Module:
-        """A whole transition."""
         return TransitionCell(
             input_dim, dim, depth=depth, activation=activation, layer_norm=layer_norm
         )

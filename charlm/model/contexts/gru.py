@@ -14,12 +14,10 @@ from charlm.errors import ConfigError
 from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
-    LayerNorm,
     Leaves,
     StackedContext,
     Times,
     drawn,
-    norms_for,
 )
 
 Reset = Literal["before", "after"]
@@ -46,25 +44,22 @@ class GRUCell(Cell):
         self.weight_hh_l0 = drawn(3 * dim, dim, dim=dim)
         self.bias_ih_l0 = drawn(3 * dim, dim=dim)
         self.bias_hh_l0 = drawn(3 * dim, dim=dim) if reset == "after" else None
-        self.norms = norms_for(layer_norm, [2 * dim, dim])
-        self.norm_x = LayerNorm(3 * dim) if layer_norm else nn.Identity()
+        self.set_norms(layer_norm, on_input=3 * dim, on_state=[2 * dim, dim])
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x with every bias that stands outside a product with the state, shape (T, B, 3 H)."""
-        x_TBG: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
         bias_G: Tensor = self.bias_ih_l0
         if self.bias == "state":
             bias_G = functional.pad(bias_G[: 2 * self.dim], (0, self.dim))
         if self.bias_hh_l0 is not None:
             bias_G = bias_G + functional.pad(self.bias_hh_l0[: 2 * self.dim], (0, self.dim))
-        return x_TBG + bias_G
+        return self.on_input(x_TBE) + bias_G
 
     def matrices(self) -> list[Tensor]:
         """The gates' matrix on h, and the candidate's."""
         return list(self.weight_hh_l0.split([2 * self.dim, self.dim]))
 
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
-        """(h,) after the step."""
         (h_BH,) = state
         gates_BG, new_BH = x_BG.split([2 * self.dim, self.dim], dim=-1)
         r_BH, u_BH = torch.sigmoid(gates_BG + times(0, h_BH)).chunk(2, dim=-1)
@@ -102,7 +97,6 @@ class GRU(StackedContext):
         bias: Bias = "candidate",
         layer_norm: bool = False,
     ) -> nn.Module:
-        """One of torch's where all steps are one call, else our own cell."""
         if bias == "state" and reset == "after":
             raise ConfigError(
                 "option 'bias' of context 'gru' is 'state'; expected 'candidate', since torch's "

@@ -21,7 +21,6 @@ from charlm.model.contexts.recurrence import (
     StackedContext,
     Times,
     drawn,
-    norms_for,
 )
 from charlm.model.contract import State
 
@@ -61,13 +60,12 @@ class LSTMCell(Cell):
         self.weight_ch_l0 = drawn(len(gates) * dim, dim, dim=dim) if peepholes else None
         self.bias_ih_l0 = None if peepholes else drawn(n_rows, dim=dim)
         self.bias_hh_l0 = None if peepholes else drawn(n_rows, dim=dim)
-        self.norms = norms_for(layer_norm, [m.shape[0] for m in self.matrices()])
-        self.norm_x = LayerNorm(n_rows) if layer_norm else nn.Identity()
+        self.set_norms(layer_norm, on_input=n_rows, on_state=[len(m) for m in self.matrices()])
         self.norm_c = LayerNorm(dim) if layer_norm else nn.Identity()
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x with both biases, shape (T, B, rows)."""
-        x_TBG: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
+        x_TBG = self.on_input(x_TBE)
         if self.bias_ih_l0 is None or self.bias_hh_l0 is None:
             return x_TBG
         return x_TBG + (self.bias_ih_l0 + self.bias_hh_l0)
@@ -78,7 +76,6 @@ class LSTMCell(Cell):
         return [self.weight_hh_l0, *on_memory]
 
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
-        """(h, c) after the step."""
         h_BH, c_BH = state
         sums_BG = (x_BG + times(0, h_BH)).chunk(len(self.rows), dim=-1)
         parts = dict(zip(self.rows, sums_BG, strict=True))
@@ -166,7 +163,6 @@ class LSTM(StackedContext):
         peepholes: bool = False,
         layer_norm: bool = False,
     ) -> nn.Module:
-        """One of torch's where all steps are one call, else our own cell."""
         if forget_bias and "f" not in gates:
             raise ConfigError(
                 f"option 'forget_bias' of context 'lstm' is {forget_bias}; expected 0, since gates "

@@ -82,7 +82,19 @@ class Cell(nn.Module, ABC):
     state), so that initialisations know them and weights move between a cell and torch's layer.
     """
 
+    weight_ih_l0: nn.Parameter
     norms: nn.ModuleList  # one for each of `matrices`, or none
+    norm_x: nn.Module  # of the product with the input, or nothing
+
+    def set_norms(self, layer_norm: bool, *, on_input: int, on_state: Sequence[int]) -> None:
+        """Set a layer norm for each product, of these widths, or none."""
+        self.norms = nn.ModuleList(LayerNorm(width) for width in on_state if layer_norm)
+        self.norm_x = LayerNorm(on_input) if layer_norm else nn.Identity()
+
+    def on_input(self, x_TBE: Tensor) -> Tensor:
+        """W x, normalised if asked for, shape (T, B, G)."""
+        product_TBG: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
+        return product_TBG
 
     @abstractmethod
     def project(self, x_TBE: Tensor) -> Tensor:
@@ -209,11 +221,6 @@ def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | No
 def drawn(*shape: int, dim: int) -> nn.Parameter:
     """A parameter drawn as torch draws those of a recurrence: uniform in ±1/√dim."""
     return nn.Parameter(torch.empty(shape).uniform_(-(dim**-0.5), dim**-0.5))
-
-
-def norms_for(layer_norm: bool, widths: Sequence[int]) -> nn.ModuleList:
-    """A layer norm for each product with the state of these widths, or none."""
-    return nn.ModuleList(LayerNorm(width) for width in widths if layer_norm)
 
 
 class Run(Protocol):

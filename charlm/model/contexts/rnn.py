@@ -4,19 +4,16 @@ There is no candidate beside the state, hence no recurrent dropout.
 """
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from charlm.model.contexts.recurrence import (
     ACTIVATIONS,
     Activation,
     Cell,
     Drop,
-    LayerNorm,
     Leaves,
     StackedContext,
     Times,
     drawn,
-    norms_for,
 )
 
 
@@ -32,20 +29,16 @@ class RNNCell(Cell):
         self.weight_hh_l0 = drawn(dim, dim, dim=dim)
         self.bias_ih_l0 = drawn(dim, dim=dim)
         self.bias_hh_l0 = drawn(dim, dim=dim)
-        self.norms = norms_for(layer_norm, [dim])
-        self.norm_x = LayerNorm(dim) if layer_norm else nn.Identity()
+        self.set_norms(layer_norm, on_input=dim, on_state=[dim])
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x with both biases, shape (T, B, H)."""
-        x_TBH: Tensor = self.norm_x(functional.linear(x_TBE, self.weight_ih_l0))
-        return x_TBH + (self.bias_ih_l0 + self.bias_hh_l0)
+        return self.on_input(x_TBE) + (self.bias_ih_l0 + self.bias_hh_l0)
 
     def matrices(self) -> list[Tensor]:
-        """The matrix on h."""
         return [self.weight_hh_l0]
 
     def step(self, x_BG: Tensor, state: Leaves, *, times: Times, drop: Drop) -> Leaves:
-        """(h,) after the step."""
         return (self.activation(x_BG + times(0, state[0])),)
 
 
@@ -67,7 +60,6 @@ class RNN(StackedContext):
         activation: Activation = "tanh",
         layer_norm: bool = False,
     ) -> nn.Module:
-        """One of torch's where all steps are one call, else our own cell."""
         if activation == "sigmoid" or layer_norm or self.noise.falls_on_steps:
             return RNNCell(input_dim, dim, activation=activation, layer_norm=layer_norm)
         return nn.RNN(input_dim, dim, nonlinearity=activation)

@@ -59,7 +59,6 @@ class CharCNN(Encoder):
         )
 
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, dim)."""
         matrix_FW, bias_F = self._joined_filters()
         # To ask a GPU for lengths is to wait for it, and there rows of padding cost little. What is
         # exported to ONNX has lengths that are no numbers yet.

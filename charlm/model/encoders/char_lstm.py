@@ -54,7 +54,6 @@ class CharLSTM(Encoder):
         self.combination = nn.Linear(2 * hidden_dim, dim)
 
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, dim)."""
         vectors_NE: Tensor = self.combination(self._states(forms))
         return vectors_NE
 

@@ -61,7 +61,6 @@ class HighwayEncoder(Encoder):
         self.layers = nn.ModuleList(HighwayLayer(encoder.dim) for _ in range(layers))
 
     def forward(self, forms: Forms) -> Tensor:
-        """The vectors after the last layer, shape (N, dim)."""
         vectors_NE: Tensor = self.encoder(forms)
         n_forms = vectors_NE.shape[0]  # no len(), which an export to ONNX would fix
         if is_bf16_on_cpu(vectors_NE):
@@ -84,7 +83,3 @@ class HighwayEncoder(Encoder):
             own[f"transform{suffix}"] = layer.shares(vectors_NE)
             own[f"highway{suffix}"] = vectors_NE = layer(vectors_NE)
         return with_taps(taps, own)
-
-    def after_step(self) -> None:
-        """As the inner encoder's."""
-        self.encoder.after_step()

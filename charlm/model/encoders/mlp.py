@@ -20,7 +20,6 @@ class MLPEncoder(Encoder):
         self.layers = nn.ModuleList(nn.Linear(encoder.dim, encoder.dim) for _ in range(layers))
 
     def forward(self, forms: Forms) -> Tensor:
-        """The vectors after the last layer, shape (N, dim)."""
         return self._over(self.encoder(forms))
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
@@ -32,7 +31,3 @@ class MLPEncoder(Encoder):
         for layer in self.layers:
             vectors_NE = torch.relu(layer(vectors_NE))
         return vectors_NE
-
-    def after_step(self) -> None:
-        """As the inner encoder's."""
-        self.encoder.after_step()

@@ -37,7 +37,6 @@ class MorphEncoder(Encoder):
         )
 
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, dim)."""
         return self._with_words(self._summed(forms), forms)
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:

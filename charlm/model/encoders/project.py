@@ -25,7 +25,6 @@ class ProjectEncoder(Encoder):
         self.map = nn.Linear(encoder.dim, dim, bias=bias)
 
     def forward(self, forms: Forms) -> Tensor:
-        """The mapped vectors, shape (N, dim)."""
         vectors_NE: Tensor = self.map(self.encoder(forms))
         return vectors_NE
 
@@ -33,7 +32,3 @@ class ProjectEncoder(Encoder):
         """The inner encoder's taps, then `project`."""
         taps = self.encoder.taps(forms)
         return with_taps(taps, {"project": self.map(list(taps.values())[-1])})
-
-    def after_step(self) -> None:
-        """As the inner encoder's."""
-        self.encoder.after_step()

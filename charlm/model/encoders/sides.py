@@ -1,11 +1,11 @@
 """Mixtures: a word encoder and a char encoder over the same forms, and one vector of both.
 
 Any two encoders may stand there; the names are the papers'. While pre-training uses one side alone,
-the other is not even computed: what stands for it is the mixture's choice.
+the other is not even computed: what stands for it is the mixture's choice. The mixtures without
+options are here: side by side, the sum, the mean, and a learned weight between the two.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -14,68 +14,10 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Side, with_taps
 from charlm.model.forms import Forms
+from charlm.text.vocabulary.vocabulary import Inventory
 
 # What stands for a side that is not used: the other one (of equal width), or a neutral number.
 Absent = Literal["same", "zeros", "ones"]
-
-
-class Sides(nn.Module):
-    """Two encoders that run over the same forms; a part of every mixture, no encoder itself."""
-
-    def __init__(self, word: Encoder, char: Encoder, *, absent: Absent) -> None:
-        super().__init__()
-        self.word = word
-        self.char = char
-        self.absent = absent
-        self.used: Side = "both"
-        self.read_spelling = word.reads_spelling or char.reads_spelling
-
-    def forward(self, forms: Forms) -> tuple[Tensor, Tensor]:
-        """The vectors of both sides in one number format, (N, E) each."""
-        word_NE = None if self.used == "char" else self.word(forms)
-        char_NE = None if self.used == "word" else self.char(forms)
-        return self._filled(word_NE, char_NE)
-
-    def taps(
-        self, forms: Forms, mix: Callable[[Tensor, Tensor], dict[str, Tensor]]
-    ) -> dict[str, Tensor]:
-        """Both sides' taps, then those that `mix` makes of what `forward` returns.
-
-        Where names clash, those of the sides become `word.…` and `char.…`.
-        """
-        of_word, of_char = self.word.taps(forms), self.char.taps(forms)
-        word_NE = None if self.used == "char" else list(of_word.values())[-1]
-        char_NE = None if self.used == "word" else list(of_char.values())[-1]
-        own = mix(*self._filled(word_NE, char_NE))
-        if of_word.keys() & of_char.keys() or (of_word.keys() | of_char.keys()) & own.keys():
-            of_word = {f"word.{name}": vectors for name, vectors in of_word.items()}
-            of_char = {f"char.{name}": vectors for name, vectors in of_char.items()}
-        return with_taps({**of_word, **of_char}, own)
-
-    def _filled(self, word_NE: Tensor | None, char_NE: Tensor | None) -> tuple[Tensor, Tensor]:
-        if word_NE is None:
-            assert char_NE is not None
-            return self._in_place_of(self.word, char_NE), char_NE
-        if char_NE is None:
-            return word_NE, self._in_place_of(self.char, word_NE)
-        # Under autocast a table of vectors is fp32, a product bf16.
-        dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
-        return word_NE.to(dtype), char_NE.to(dtype)
-
-    def _in_place_of(self, absent: Encoder, used_NE: Tensor) -> Tensor:
-        if self.absent == "same":
-            return used_NE
-        number = 1.0 if self.absent == "ones" else 0.0
-        return used_NE.new_full((used_NE.shape[0], absent.dim), number)
-
-    def use_side(self, side: Side) -> None:
-        """Run one side alone, or both."""
-        self.used = side
-
-    def after_step(self) -> None:
-        """As both sides'."""
-        self.word.after_step()
-        self.char.after_step()
 
 
 class Mixture(Encoder):
@@ -83,29 +25,129 @@ class Mixture(Encoder):
 
     def __init__(self, word: Encoder, char: Encoder, *, dim: int, absent: Absent) -> None:
         super().__init__()
-        self.sides = Sides(word, char, absent=absent)
+        self.sides = nn.ModuleDict({"word": word, "char": char})
         self.dim = dim
-        self.reads_spelling = self.sides.read_spelling
+        self.absent = absent
+        self.used: Side = "both"
+        self.reads_spelling = word.reads_spelling or char.reads_spelling
 
     @abstractmethod
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         """Its own taps, of which the last one is the mixed vectors, shape (N, dim)."""
 
+    def vectors_of_sides(self, forms: Forms) -> tuple[Tensor, Tensor]:
+        """The vectors of both sides in one number format, (N, E) each."""
+        return self._filled({name: self.sides[name](forms) for name in self._computed()})
+
     def forward(self, forms: Forms) -> Tensor:
-        """The mixed vectors, shape (N, dim)."""
-        return list(self.mix(*self.sides(forms)).values())[-1]
+        return list(self.mix(*self.vectors_of_sides(forms)).values())[-1]
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
-        """Both sides' taps, then its own."""
-        return self.sides.taps(forms, self.mix)
+        """Both sides' taps, then its own; where names clash, a side's become `word.…`, `char.…`."""
+        of_word, of_char = (side.taps(forms) for side in self.inner())
+        last = {"word": list(of_word.values())[-1], "char": list(of_char.values())[-1]}
+        own = self.mix(*self._filled(last))
+        if of_word.keys() & of_char.keys() or (of_word.keys() | of_char.keys()) & own.keys():
+            of_word = {f"word.{name}": vectors for name, vectors in of_word.items()}
+            of_char = {f"char.{name}": vectors for name, vectors in of_char.items()}
+        return with_taps({**of_word, **of_char}, own)
+
+    def _computed(self) -> list[str]:
+        return [name for name in self.sides if self.used in ("both", name)]
+
+    def _filled(self, computed: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        if self.used == "both":
+            # Under autocast a table of vectors is fp32, a product bf16.
+            word_NE, char_NE = computed["word"], computed["char"]
+            dtype = torch.promote_types(word_NE.dtype, char_NE.dtype)
+            return word_NE.to(dtype), char_NE.to(dtype)
+        used_NE = computed[self.used]
+        if self.used == "word":
+            return used_NE, self._in_place_of("char", used_NE)
+        return self._in_place_of("word", used_NE), used_NE
+
+    def _in_place_of(self, absent: str, used_NE: Tensor) -> Tensor:
+        if self.absent == "same":
+            return used_NE
+        number, side = 1.0 if self.absent == "ones" else 0.0, self.sides[absent]
+        assert isinstance(side, Encoder)
+        return used_NE.new_full((used_NE.shape[0], side.dim), number)
+
+    def inner(self) -> list[Encoder]:
+        return [side for side in self.sides.values() if isinstance(side, Encoder)]
 
     def use_side(self, side: Side) -> None:
         """One side's vectors alone, with what `absent` says in place of the other's."""
-        self.sides.use_side(side)
+        self.used = side
 
-    def after_step(self) -> None:
-        """As both sides'."""
-        self.sides.after_step()
+
+class ConcatEncoder(Mixture):
+    """x = [x_word; x_char], eq. 6 of Miyamoto and Cho (2016), who put the characters first.
+
+    A side that is not used is zeros. Differs from their code, where it is the linear map behind
+    the concatenation that is left out: theirs is `project` over this one of full sides, or this one
+    of halved ones. Kim et al.'s combination is `highway` over it.
+    """
+
+    def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
+        super().__init__(word, char, dim=word.dim + char.dim, absent="zeros")
+
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        return {"concat": torch.cat((word_NE, char_NE), dim=1)}
+
+
+class AddEncoder(Mixture):
+    """x = x_word + x_char; of `word` and `char-ngram` fastText's vector of a known word.
+
+    Raises:
+        ConfigError: sides of unequal width.
+    """
+
+    def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
+        dim = equal_width("add", word, char=char)
+        super().__init__(word, char, dim=dim, absent="zeros")
+
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        return {"add": word_NE + char_NE}
+
+
+class AverageEncoder(Mixture):
+    """x = (x_word + x_char) / 2, tried in Kim et al. (2016), footnote 14.
+
+    Half of the sum is not the same model as the sum: one uniform initialisation draws both, and the
+    vectors' scale decides how fast a plain gradient descent moves them.
+
+    Raises:
+        ConfigError: sides of unequal width.
+    """
+
+    def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
+        dim = equal_width("average", word, char=char)
+        super().__init__(word, char, dim=dim, absent="same")
+
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        return {"average": torch.lerp(word_NE, char_NE, 0.5)}
+
+
+class ConvexEncoder(Mixture):
+    """x = (1 − λ)·x_word + λ·x_char with λ = σ(a), a learned number a, the same for all forms.
+
+    "Adaptive weighting schemes whereby the model learns a convex combination" (Kim et al., 2016,
+    footnote 14, without an equation). A small a, as every initialisation draws, is λ near a half.
+    A weight that depends on the word is `gate`.
+
+    Raises:
+        ConfigError: sides of unequal width.
+    """
+
+    def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
+        dim = equal_width("convex", word, char=char)
+        super().__init__(word, char, dim=dim, absent="same")
+        self.weight = nn.Parameter(torch.zeros(1))
+
+    def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
+        weight = torch.sigmoid(self.weight).to(word_NE.dtype)
+        return {"convex": torch.lerp(word_NE, char_NE, weight)}
 
 
 def equal_width(mixture: str, word: Encoder, *, char: Encoder) -> int:

@@ -54,7 +54,6 @@ class TensorEncoder(Mixture):
         self.full = nn.Linear(word.dim, dim * char.dim, bias=False)
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
-        """The products."""
         if self.rank:
             return {"tensor": self.out(self.of_word(word_NE) * self.of_char(char_NE))}
         by_char_NEE = self.full(word_NE).unflatten(1, (self.dim, -1))

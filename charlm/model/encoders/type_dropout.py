@@ -29,7 +29,6 @@ class TypeDropout(Encoder):
         self.reads_spelling = encoder.reads_spelling
 
     def forward(self, forms: Forms) -> Tensor:
-        """The vectors that are left, shape (N, dim)."""
         return self._thinned(self.encoder(forms))
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:
@@ -43,7 +42,3 @@ class TypeDropout(Encoder):
             return vectors_NE
         ones_N1 = torch.ones_like(vectors_NE[:, :1])
         return vectors_NE * functional.dropout(ones_N1, self.p, training=True)
-
-    def after_step(self) -> None:
-        """As the inner encoder's."""
-        self.encoder.after_step()

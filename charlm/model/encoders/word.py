@@ -20,7 +20,6 @@ class WordLookup(Encoder):
         self.table = nn.Embedding(inventory.n_words, dim)
 
     def forward(self, forms: Forms) -> Tensor:
-        """The vectors of the words, shape (N, dim)."""
         return rows_of(self.table.weight, forms.words_N)
 
     def taps(self, forms: Forms) -> dict[str, Tensor]:

@@ -73,7 +73,6 @@ class AdaptiveSoftmax(Output):
         return {**settings, "cutoffs": list(self.cutoffs)}
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
         bounds = torch.tensor(self.cutoffs, device=words_N.device)
         tail_N = torch.bucketize(words_N, bounds, right=True) - 1  # -1: in the head
         head_N = torch.where(tail_N < 0, words_N, self.cutoffs[0] + tail_N)
@@ -88,7 +87,6 @@ class AdaptiveSoftmax(Output):
         return nll_N
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
         head_NV = functional.log_softmax(self.words.head(h_NH).float(), dim=-1)
         first = self.cutoffs[0]
         parts = [head_NV[:, :first]]

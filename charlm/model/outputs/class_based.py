@@ -10,17 +10,16 @@ from itertools import accumulate
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Output
+from charlm.model.contract import Encoder
 from charlm.model.outputs.class_files import classes_of_words
-from charlm.model.outputs.two_level import UNKNOWN, TwoLevel
+from charlm.model.outputs.two_level import UNKNOWN, TwoLevel, TwoLevelOutput
 from charlm.settings import STORED, Count, InputFile, Settings
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-class ClassSoftmax(Output):
+class ClassSoftmax(TwoLevelOutput):
     """P(w | h) = P(class | h) · P(w | class, h), Mikolov et al. (2011).
 
     Words are taken by falling count (`</s>` first, as in the toolkit), and a class is closed when
@@ -33,8 +32,6 @@ class ClassSoftmax(Output):
         ConfigError: more classes than words, or a number of them beside a file of another number.
         DataError: a file that does not give each word one class.
     """
-
-    is_by_rank = True
 
     def __init__(
         self,
@@ -69,26 +66,6 @@ class ClassSoftmax(Output):
         if not self.is_from_file:
             return settings
         return {**settings, "file": STORED, "classes": self.levels.clusters.out_features}
-
-    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
-        return self.levels.nll(h_NH, words_N)
-
-    def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
-        return self.levels.log_probs(h_NH)
-
-    def score_parameters(self) -> list[nn.Parameter]:
-        """Vectors and biases of both levels."""
-        return self.levels.score_parameters()
-
-    def check_loaded(self) -> None:
-        """Refuse classes that are no partition of the words into some of each.
-
-        Raises:
-            DataError: the file is damaged; the caller puts its path before the message.
-        """
-        self.levels.check_loaded()
 
 
 def _from_file(file: str, inventory: Inventory, classes: int) -> tuple[list[int], int]:

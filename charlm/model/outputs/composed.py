@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Output
-from charlm.model.outputs.table import WordTable
+from charlm.model.contract import Encoder
+from charlm.model.outputs.table import TableOutput, WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-class ComposedSoftmax(Output):
+class ComposedSoftmax(TableOutput):
     """P(w | h) ∝ exp(h·(e(w) + r_w) + b_w), e(w) the encoder's vector of w.
 
     The input's word table: tying (Press and Wolf, 2017; Inan et al., 2017). A char-CNN of its own:
@@ -25,8 +25,6 @@ class ComposedSoftmax(Output):
     Raises:
         ConfigError: h and the vectors differ in width, and h is not projected.
     """
-
-    has_scores = True
 
     def __init__(
         self,
@@ -49,53 +47,21 @@ class ComposedSoftmax(Output):
         self.vector_dim = dim
         self.encoder = encoder
         self.free = nn.Embedding(inventory.n_words, dim) if free else None
-        # No bias, which b_w would only repeat.
         self.projection = nn.Linear(input_dim, dim, bias=False) if project else None
         self.bias = nn.Parameter(torch.zeros(inventory.n_words)) if bias else None
         self.vectors = VocabularyVectors(encoder or input_encoder, inventory, free=self.free)
 
-    def _projected(self, h_NH: Tensor) -> Tensor:
-        return h_NH if self.projection is None else self.projection(h_NH)
-
-    def _table(self) -> WordTable:
+    def table(self) -> WordTable:
         return WordTable(self.vectors.of_all(), self.bias)
 
-    def _rows(self, words_K: Tensor) -> WordTable:
+    def rows(self, words_K: Tensor) -> WordTable:
         bias_K = None if self.bias is None else self.bias[words_K]
         return WordTable(self.vectors.of(words_K), bias_K)
 
     @torch.no_grad()
     def start_from(self, log_probs_V: Tensor) -> None:
-        """Set the words' biases, if there are any."""
         if self.bias is not None:
             self.bias.copy_(log_probs_V)
-
-    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
-        return self._table().nll(self._projected(h_NH), words_N)
-
-    def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
-        return self._table().log_probs(self._projected(h_NH))
-
-    def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """The score of each position's own word, shape (N,), fp32; 0 where it is -1."""
-        scores_N = self._rows(words_N.clamp(min=0)).paired_scores(self._projected(h_NH))
-        return scores_N.where(words_N >= 0, 0.0)
-
-    def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
-        """The scores of these words (None: of all) at every position, shape (N, K), fp32."""
-        table = self._table() if words_K is None else self._rows(words_K)
-        return table.scores(self._projected(h_NH))
-
-    def log_z(self, h_NH: Tensor) -> Tensor:
-        """log Σ_w exp(score of w), shape (N,), fp32."""
-        return self._table().log_z(self._projected(h_NH))
-
-    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
-        """The words' vectors, shape (V, E), and their mean under P(w | h), shape (N, E)."""
-        table = self._table()
-        return table.vectors_VH, table.expected_vector(self._projected(h_NH))
 
     def score_parameters(self) -> list[nn.Parameter]:
         """The map of h and the biases; none without a map, where the vectors are an encoder's."""

@@ -8,16 +8,15 @@ import math
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder, Output
-from charlm.model.outputs.two_level import TwoLevel
+from charlm.model.contract import Encoder
+from charlm.model.outputs.two_level import TwoLevel, TwoLevelOutput
 from charlm.settings import Count
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-class HierarchicalSoftmax(Output):
+class HierarchicalSoftmax(TwoLevelOutput):
     """P(w | h) = P(cluster | h) · P(w | cluster, h), eq. 10 of Kim et al. (2016).
 
     ⌈√V⌉ clusters of about equal size (`clusters=0`), random, or of words of like frequency.
@@ -25,8 +24,6 @@ class HierarchicalSoftmax(Output):
     Raises:
         ConfigError: more clusters than words.
     """
-
-    is_by_rank = True
 
     def __init__(
         self,
@@ -55,23 +52,3 @@ class HierarchicalSoftmax(Output):
             for cluster, part in enumerate(order.tensor_split(n_clusters)):
                 cluster_V[part] = cluster
         self.levels = TwoLevel(input_dim, cluster_V, n_clusters=n_clusters)
-
-    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
-        return self.levels.nll(h_NH, words_N)
-
-    def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
-        return self.levels.log_probs(h_NH)
-
-    def score_parameters(self) -> list[nn.Parameter]:
-        """Vectors and biases of both levels."""
-        return self.levels.score_parameters()
-
-    def check_loaded(self) -> None:
-        """Refuse clusters that are no partition of the words into some of each.
-
-        Raises:
-            DataError: the file is damaged; the caller puts its path before the message.
-        """
-        self.levels.check_loaded()

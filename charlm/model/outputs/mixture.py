@@ -62,15 +62,12 @@ class MixtureOfSoftmaxes(Output):
         self.vectors = VocabularyVectors(encoder, inventory) if tied else None
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
         return torch.cat(self._in_blocks(_nll, h_NH, words_N)).where(words_N >= 0, 0.0)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
         return torch.cat(self._in_blocks(_log_probs, h_NH))
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
-        """The words' vectors, shape (V, D), and their mean under P(w | h), shape (N, D)."""
         vectors_VD = self._table().vectors_VH
         return vectors_VD, self.log_probs(h_NH).exp() @ vectors_VD
 

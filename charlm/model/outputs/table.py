@@ -4,12 +4,14 @@
 table of word vectors, learned or composed, gets the same speed and the same bits.
 """
 
+from abc import abstractmethod
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from charlm.model.contract import Output
 from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
@@ -59,10 +61,6 @@ class WordTable(NamedTuple):
         """Σ_w P(w | h)·v_w over all rows, shape (N, H)."""
         return self.log_probs(h_NH).exp() @ self.vectors_VH
 
-    def scores_of(self, h_NH: Tensor, rows_N: Tensor) -> Tensor:
-        """The score of each position's own row, shape (N,), fp32; 0 where it is -1."""
-        return self.rows(rows_N.clamp(min=0)).paired_scores(h_NH).where(rows_N >= 0, 0.0)
-
     def rows(self, rows_K: Tensor) -> "WordTable":
         """The table of these rows, in this order, with repetition."""
         bias = None if self.bias_V is None else self.bias_V[rows_K]
@@ -72,3 +70,42 @@ class WordTable(NamedTuple):
         """The score of row n at position n, shape (N,), fp32: as many rows as positions."""
         scores_N = (h_NH.float() * self.vectors_VH.float()).sum(dim=-1)
         return scores_N if self.bias_V is None else scores_N + self.bias_V.float()
+
+
+class TableOutput(Output):
+    """P(w | h) ∝ exp(score of w), words as the rows of one table; h is projected to them or not."""
+
+    has_scores = True
+    projection: nn.Linear | None  # without a bias, which the words' would only repeat
+
+    @abstractmethod
+    def table(self) -> WordTable:
+        """The rows of all words."""
+
+    def rows(self, words_K: Tensor) -> WordTable:
+        """The rows of these words, in this order, with repetition."""
+        return self.table().rows(words_K)
+
+    def _projected(self, h_NH: Tensor) -> Tensor:
+        return h_NH if self.projection is None else self.projection(h_NH)
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        return self.table().nll(self._projected(h_NH), words_N)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        return self.table().log_probs(self._projected(h_NH))
+
+    def word_scores(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        scores_N = self.rows(words_N.clamp(min=0)).paired_scores(self._projected(h_NH))
+        return scores_N.where(words_N >= 0, 0.0)
+
+    def scores(self, h_NH: Tensor, words_K: Tensor | None = None) -> Tensor:
+        table = self.table() if words_K is None else self.rows(words_K)
+        return table.scores(self._projected(h_NH))
+
+    def log_z(self, h_NH: Tensor) -> Tensor:
+        return self.table().log_z(self._projected(h_NH))
+
+    def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
+        table = self.table()
+        return table.vectors_VH, table.expected_vector(self._projected(h_NH))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import DataError
+from charlm.model.contract import Output
 from charlm.model.kernels.within_clusters import ClusterBlock, WithinClusters
 
 NUMBERS_AT_ONCE = 1 << 21  # of vectors in one product: 8 MB, so that a cache can hold them
@@ -41,7 +42,7 @@ class TwoLevel(nn.Module):
         self._derived: _Members | None = None
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """Negative log-probability of each word in nats, shape (N,), fp32; 0 where it is -1."""
+        """As `Output.nll`."""
         self._members()  # refuses what no constructor makes, before it is an index
         scored_N = words_N >= 0
         h_NH, words = h_NH[scored_N], words_N[scored_N]
@@ -84,7 +85,7 @@ class TwoLevel(nn.Module):
             )
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        """Log-probabilities of all words in nats, shape (N, V), fp32."""
+        """As `Output.log_probs`."""
         self._members()
         cluster_NC = functional.log_softmax(self.clusters(h_NH).float(), dim=-1)
         scores_NV: Tensor = self.words(h_NH).float()
@@ -131,6 +132,25 @@ class TwoLevel(nn.Module):
                 f"cluster_V does not put the {len(cluster_V)} words into {n_clusters} clusters of "
                 "one or more; the run is damaged, or has no checkpoint yet; train anew"
             )
+
+
+class TwoLevelOutput(Output):
+    """An output whose constructor says which cluster each word is in, and sets `levels` by it."""
+
+    is_by_rank = True
+    levels: TwoLevel
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        return self.levels.nll(h_NH, words_N)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        return self.levels.log_probs(h_NH)
+
+    def score_parameters(self) -> list[nn.Parameter]:
+        return self.levels.score_parameters()
+
+    def check_loaded(self) -> None:
+        self.levels.check_loaded()
 
 
 def _alike(counts_G: list[int], sizes_G: list[int], *, most_words: int) -> Iterator[list[int]]:

@@ -29,15 +29,17 @@ from charlm.model.contexts.lstm import LSTM
 from charlm.model.contexts.mut import MUT1, MUT2, MUT3
 from charlm.model.contexts.rnn import RNN
 from charlm.model.contract import Context, Encoder, Output, State, map_state, state_leaves
-from charlm.model.encoders.add import AddEncoder
-from charlm.model.encoders.average import AverageEncoder
 from charlm.model.encoders.char_cnn import CharCNN
-from charlm.model.encoders.concat import ConcatEncoder
-from charlm.model.encoders.convex import ConvexEncoder
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.encoders.mlp import MLPEncoder
 from charlm.model.encoders.project import ProjectEncoder
+from charlm.model.encoders.sides import (
+    AddEncoder,
+    AverageEncoder,
+    ConcatEncoder,
+    ConvexEncoder,
+)
 from charlm.model.encoders.tensor import TensorEncoder
 from charlm.model.encoders.type_dropout import TypeDropout
 from charlm.model.encoders.word import WordLookup

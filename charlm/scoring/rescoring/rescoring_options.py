@@ -6,14 +6,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import OnNan
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.metric_names import MetricName
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.weights import load_weights
 from charlm.options import (
     Device,
     Encoding,
@@ -27,7 +26,7 @@ from charlm.options import (
     Threads,
     as_names,
 )
-from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
@@ -214,9 +213,6 @@ class RescoringOptions:
         )
 
 
-Options = TypeVar("Options", bound=RescoringOptions)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ListOptions(RescoringOptions):
     """And how lists and lattices are read from files."""
@@ -310,24 +306,6 @@ class ListOptions(RescoringOptions):
                 raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
             files[name] = Path(path)
         return files
-
-
-def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
-    """The options with the text rules that weights in a file were tuned under, if they say none.
-
-    Raises:
-        DataError: no file of weights; a map that is none.
-    """
-    if weights is None or options.raw or options.text_rules != NO_RULES:
-        return options
-    tuned = load_weights(weights).text or NO_RULES
-    return replace(
-        options,
-        lower=tuned.lower,
-        split_hyphens=tuned.split_hyphens,
-        punctuation="drop" if tuned.punctuation == "drop" else "keep",
-        map=dict(tuned.map) or None,
-    )
 
 
 def require_file_of_references(refs: str | Path | None) -> None:

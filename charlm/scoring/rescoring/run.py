@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from charlm.errors import ConfigError
 from charlm.nbest.format import Format, Sample, Source
@@ -25,7 +26,7 @@ from charlm.nbest.references import (
 )
 from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.weights import Weights, parse_weights
+from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_lists, lattice_of
 from charlm.scoring.rescoring.pipeline import (
@@ -37,7 +38,10 @@ from charlm.scoring.rescoring.pipeline import (
 )
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.io.files import display_name
+
+Options = TypeVar("Options", bound=RescoringOptions)
 
 OWN = "own"  # references: those that the lists hold themselves
 
@@ -209,6 +213,24 @@ def pipeline_of(
         own_weights=lattices is not None and weights is None,
         allow_missing=options.allow_missing,
         notices=notices,
+    )
+
+
+def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
+    """The options with the text rules that weights in a file were tuned under, if they say none.
+
+    Raises:
+        DataError: no file of weights; a map that is none.
+    """
+    if weights is None or options.raw or options.text_rules != NO_RULES:
+        return options
+    tuned = load_weights(weights).text or NO_RULES
+    return replace(
+        options,
+        lower=tuned.lower,
+        split_hyphens=tuned.split_hyphens,
+        punctuation="drop" if tuned.punctuation == "drop" else "keep",
+        map=dict(tuned.map) or None,
     )
 
 

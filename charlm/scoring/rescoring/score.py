@@ -25,9 +25,8 @@ from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.pipeline import ScoredList
 from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
-from charlm.scoring.rescoring.rescoring_options import with_tuned_rules
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
-from charlm.scoring.rescoring.run import ListRun
+from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import SAME_FORMAT, ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.overwrite import keeps_inputs

@@ -21,9 +21,8 @@ from charlm.nbest.repairs import Notices
 from charlm.options import keywords
 from charlm.scoring.rescoring.pipeline import Pipeline
 from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
-from charlm.scoring.rescoring.rescoring_options import with_tuned_rules
 from charlm.scoring.rescoring.result import ServeResult, what_was_done
-from charlm.scoring.rescoring.run import pipeline_of
+from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
 from charlm.scoring.rescoring.score_options import SAME_FORMAT
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.serve_options import ServeOptions

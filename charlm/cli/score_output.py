@@ -10,6 +10,7 @@ from charlm.cli import output
 
 if TYPE_CHECKING:
     from charlm.nbest.metrics.rates_report import Rate, RateReport
+    from charlm.nbest.metrics.significance import Significance
     from charlm.nbest.tuning.tuning import Tuned
     from charlm.scoring.rescoring.explain import Explanation
     from charlm.scoring.rescoring.result import (
@@ -251,6 +252,8 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
         f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
         f"{_percent(tuned.error)} tuned{held_out}; {tuned.metric}"
     )
+    if tuned.held_out_gain is not None:
+        emit(f"cross-validated, {_gain(tuned.held_out_gain)}")
     emit("flat: between what a weight alone moves the rate by at most 0.1 %")
     if tuned.generalises is False:
         emit(
@@ -279,18 +282,20 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
             f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
         )
     emit(f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all")
-    significance = report.significance
-    emit(
-        f"difference: {_percent(significance.difference)}, 95 % interval "
-        f"{_percent(significance.low)} to {_percent(significance.high)}, p = {significance.p:.2g} "
-        "(matched pairs)"
-    )
+    emit(_gain(report.significance))
     if report.is_limited_by_lists:
         emit(
             f"limit: {report.share_of_lists:.0%} of the errors left are in every hypothesis of "
             "their list"
         )
     emit(f"metric: {report.metric}")
+
+
+def _gain(found: "Significance") -> str:
+    return (
+        f"difference: {_percent(found.difference)}, 95 % interval {_percent(found.low)} to "
+        f"{_percent(found.high)}, p = {found.p:.2g} (matched pairs)"
+    )
 
 
 def _rate_row(name: str, rate: "Rate", *, has_edits: bool) -> list[str]:

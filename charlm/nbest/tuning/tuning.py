@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.features import FeatureTable, Floats, require_known, require_same_names, tie_order
 from charlm.nbest.fingerprint import fingerprint
 from charlm.nbest.hypotheses import LARGEST, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric
-from charlm.nbest.metrics.significance import groups_of
+from charlm.nbest.metrics.significance import Significance, compare, groups_of
 from charlm.nbest.references import References
 from charlm.nbest.tuning.line_search import Space, minimise, profile
 from charlm.nbest.tuning.problem import Problem
@@ -56,6 +57,7 @@ class Tuned:
     error: float
     held_out_error: float | None  # all lists, each ranked by a tuning without it
     fold_errors: tuple[float, ...]  # of each part that was left out
+    held_out_gain: Significance | None  # of all lists left out, against their first hypotheses
     restarts: int
     n_searches: int  # along lines, cross-validation apart
     seed: int
@@ -72,6 +74,7 @@ class Tuned:
             **self.weights.to_dict(),
             **plain,
             "details": details,
+            "held_out_gain": self.held_out_gain and self.held_out_gain.to_dict(),
             "generalises": self.generalises,
         }
 
@@ -110,7 +113,8 @@ def tune_weights(
     start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
     search = _Search(start_F, space, options)
     weights_F, n_searches = search.run(problem)
-    fold_sums = _left_out(problem, search, groups=groups_of(lists)[0], folds=options.folds)
+    firsts_LK = np.stack([each_HK[0] for each_HK in statistics])
+    chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], folds=options.folds)
     error = problem.error(weights_F)
     prints = fingerprint(lists, references)
     origin = Origin(metric.signature, error, options.seed, __version__, prints)
@@ -120,11 +124,12 @@ def tune_weights(
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=len(problem.lists_N),
-        first_error=_rate(metric, np.sum([each_HK[0] for each_HK in statistics], axis=0)),
+        first_error=_rate(metric, firsts_LK.sum(axis=0)),
         start_error=problem.error(start_F),
         error=error,
-        held_out_error=_rate(metric, np.sum(fold_sums, axis=0)) if fold_sums else None,
-        fold_errors=tuple(_rate(metric, sums_K) for sums_K in fold_sums),
+        held_out_error=_rate(metric, chosen_LK.sum(axis=0)) if folds else None,
+        fold_errors=tuple(_rate(metric, chosen_LK[fold_L].sum(axis=0)) for fold_L in folds),
+        held_out_gain=compare(firsts_LK, chosen_LK, metric=metric, lists=lists) if folds else None,
         restarts=options.restarts,
         n_searches=n_searches,
         seed=options.seed,
@@ -215,19 +220,24 @@ def _start(
 
 def _left_out(
     problem: Problem, search: _Search, *, groups: Sequence[str], folds: int
-) -> list[Ints]:
-    """Counts of each part's winners, by weights of the other parts; none for too few groups."""
+) -> tuple[Ints, list[npt.NDArray[np.bool_]]]:
+    """Counts of each list's winner (L, K) by weights of other parts, and the lists of each part.
+
+    There are no parts where there are too few groups.
+    """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     folds = min(folds, len(numbers))
+    chosen_LK = np.zeros((len(groups), problem.statistics_NK.shape[1]), np.int64)
     if folds < 2:
-        return []
+        return chosen_LK, []
     drawn = np.random.default_rng(search.options.seed).permutation(len(numbers)) % folds
     fold_L = drawn[[numbers[group] for group in groups]]
-    sums = []
-    for fold in range(folds):
-        weights_F, _ = search.run(problem.part(fold_L != fold))
-        sums.append(problem.part(fold_L == fold).sums(weights_F))
-    return sums
+    parts = [fold_L == fold for fold in range(folds)]
+    for part_L in parts:
+        weights_F, _ = search.run(problem.part(~part_L))
+        part = problem.part(part_L)
+        chosen_LK[part_L] = part.statistics_NK[part.winners(weights_F)]
+    return chosen_LK, parts
 
 
 def _details(

@@ -99,6 +99,9 @@ def test_each_list_is_held_out_once_and_by_whole_recordings(found: Tuned) -> Non
     assert len(found.fold_errors) == 5
     assert found.held_out_error == pytest.approx(np.mean(found.fold_errors))  # 12 lists each
     assert 0 <= found.held_out_error < 0.2
+    assert found.held_out_gain is not None
+    assert found.held_out_gain.difference == pytest.approx(found.held_out_error - found.first_error)
+    assert found.held_out_gain.p < 0.05
     assert found.generalises
 
 

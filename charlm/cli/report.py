@@ -3,15 +3,27 @@
 The page is the result; what could not be put into it goes to stderr, each with its reason.
 """
 
-from dataclasses import replace
+import webbrowser
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.errors import ConfigError
 from charlm.insight.report_options import ReportOptions
+from charlm.options import Opt
 
 
-@command(ReportOptions)
-def report(options: ReportOptions, *, as_json: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportCommand(ReportOptions):
+    """What is shown, and whether a browser is."""
+
+    open: Annotated[bool, Opt("The page is opened in the browser when it is made.")] = False
+
+
+@command(ReportCommand)
+def report(options: ReportCommand, *, as_json: bool) -> None:
     """Show a model in one HTML file, or draw pictures.
 
     The page holds perplexities with signatures, learning curves, nearest words, maps of words and
@@ -20,16 +32,22 @@ def report(options: ReportOptions, *, as_json: bool) -> None:
 
     \b
     charlm report exp/first exp/second --data corpus --out report.html
+    charlm report exp/first --open
     charlm report exp/first --picture words --out words.svg --data-out words.tsv
     """
     from charlm.insight.report.make import report as make_report
     from charlm.run.which import which_run
 
+    has_page = options.picture is None and (options.pictures is None or options.out is not None)
+    if options.open and not has_page:
+        raise ConfigError("--open: is for the page, which is not made; leave it out")
     runs = options.runs
     if not runs:
         runs = which_run(None)
         output.say(f"model: {runs}")
     result = make_report(replace(options, runs=runs, on_stage=output.say))
+    if options.open:
+        _show(result.files[-1])
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -39,3 +57,9 @@ def report(options: ReportOptions, *, as_json: bool) -> None:
         output.say(f"not there: {missing}")
     for path in result.files:
         output.write(str(path))
+
+
+def _show(page: Path) -> None:
+    """The page comes last of what is written."""
+    if not webbrowser.open(page.resolve().as_uri()):
+        output.say(f"--open: found no browser; open {page} in one")

@@ -3,6 +3,7 @@
 import inspect
 import json
 import shlex
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,8 @@ def test_the_examples_run(
     monkeypatch.chdir(tmp_path)
     docstring = inspect.getdoc(report) or ""
     examples = [shlex.split(line) for line in docstring.splitlines() if "charlm report" in line]
-    assert len(examples) == 2
+    assert len(examples) == 3
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
     for _, _, *arguments in examples:
         result = invoke(*(each for each in arguments if each != "exp/second"))
         assert result.exit_code == 0, result.stderr
@@ -102,3 +104,21 @@ def test_what_cannot_be_is_one_line_and_status_1(
     assert last.startswith("charlm: ")
     assert message in last
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(("has_browser", "told"), [(True, ""), (False, "found no browser; open ")])
+def test_the_page_is_opened_where_there_is_a_browser(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_browser: bool, told: str
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or has_browser)
+    out = tmp_path / "a page.html"
+    result = invoke(tiny_run, "--out", out, "--open")
+    assert (result.exit_code, opened) == (0, [out.as_uri()])
+    assert (told in result.stderr) and ("no browser" in result.stderr) != has_browser
+
+
+def test_a_picture_is_not_opened(tiny_run: Path, tmp_path: Path) -> None:
+    result = invoke(tiny_run, "--picture", "words", "--out", tmp_path / "a.png", "--open")
+    assert result.exit_code == 1
+    assert "--open: is for the page, which is not made; leave it out" in result.stderr

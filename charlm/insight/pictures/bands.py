@@ -1,4 +1,4 @@
-"""Perplexity over bands of a text, one line a system, and below how much more than the first run's.
+"""Perplexity over bands of a text, a line a system; below by how much it is lower or higher.
 
 By frequency it shows where a character model wins against a word model and Kneser–Ney; by position
 what a model that carries its state has at the start: Kneser–Ney knows nothing before the first
@@ -10,7 +10,7 @@ On the upper axis two good models lie on each other; the lower one tells them ap
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from charlm.insight.perplexity_bands import by_frequency, by_position, position_systems
@@ -91,13 +91,14 @@ def _draw(
         firsts = [NAN if band.ppls[0] is None else band.ppls[0] for band in bands]
         more = [100 * (own / first - 1) for own, first in zip(ppls, firsts, strict=True)]
         below = _draw_line(bottom, more, bands=bands, style=style, label=labelled(name))
-        points.append((line, _told(ppls, "{:,.2f}", bands=bands, name=name)))
-        points.append((below, _told(more, "{:+.1f} %", bands=bands, name=name)))
+        points.append((line, _told(ppls, bands=bands, name=name, form="{:,.2f}".format)))
+        points.append((below, _told(more, bands=bands, name=name, form=change)))
     labels = [f"{band.name}\n{band.share:.1%}" for band in bands]
     bottom.set_xticks(range(len(bands)), labels, fontsize=8)
     bottom.set(
-        xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"% above {labelled(systems[0])}"
+        xlabel=f"{xlabel}; below, share of the tokens", ylabel=f"than {labelled(systems[0])}"
     )
+    bottom.yaxis.set_major_formatter(lambda value, _: change(value, n_decimals=0))
     top.set_ylabel("perplexity")
     plain_numbers(top)
     top.legend(fontsize=9)
@@ -119,7 +120,17 @@ def _draw_line(
     return points
 
 
-def _told(values: Sequence[float], form: str, *, bands: Sequence[Band], name: str) -> list[str]:
+def change(percent: float, *, n_decimals: int = 1) -> str:
+    """In words, as "12 % lower" for -12: a minus before what is better reads like a loss."""
+    size = f"{abs(percent):,.{n_decimals}f}"
+    if float(size.replace(",", "")) == 0:
+        return "equal"
+    return f"{size} % {'lower' if percent < 0 else 'higher'}"
+
+
+def _told(
+    values: Sequence[float], *, bands: Sequence[Band], name: str, form: Callable[[float], str]
+) -> list[str]:
     """Of each point that is drawn."""
     pairs = zip(bands, values, strict=True)
-    return [f"{name}, {band.name}: {form.format(v)}" for band, v in pairs if not math.isnan(v)]
+    return [f"{name}, {band.name}: {form(value)}" for band, value in pairs if not math.isnan(value)]

@@ -4,7 +4,10 @@ function gates(data) {
   const parts = [];
   if (data.transform) parts.push(...transform(data.transform));
   if (data.gate) parts.push(...mixture(data.gate));
-  if (parts.length) section("gates", "Gates", ...parts);
+  if (!parts.length) return;
+  section("gates", "Gates",
+    "a gate is a number from 0 (closed) to 1 (open) by which another number is let through; when to open it the model has learned.",
+    ...parts);
 }
 
 function transform(layers) {
@@ -15,6 +18,7 @@ function transform(layers) {
   const header = ["gate", ...layers.map(({ layer }) => `layer ${layer}, share of values`)];
   return [
     el("h3", {}, "Transform gate of the highway"),
+    el("p", {}, "A highway layer hands a number on as it is (gate 0), or puts a newly computed one in its place (gate 1). Bars at both ends: some are handed on, others made anew."),
     chart("transform", `Histogram of the transform gate. ${stories.join(" ")}`, stories.join(" "), table(header, rows)),
   ];
 }
@@ -28,16 +32,27 @@ function mixture(gate) {
   const header = ["frequency rank", "median gate", "mean norm of words", "of spellings"];
   return [
     el("h3", {}, "How much of a word’s vector comes from its spelling"),
+    el("p", {}, "At gate 0 a vector is the word’s own, at 1 that of its spelling. Spearman’s ρ is 1 where every rarer word has a larger gate, −1 where every rarer one has a smaller, 0 where there is no such order."),
     el("p", { id: "gate-story" }, story),
     chart("gate", `Median gate by frequency rank, and mean norms of the vectors of words and of spellings. ${story}`, caption, table(header, rows)),
   ];
 }
 
-function bands(data, key, title, x) {
+function bands(data, key, { title, x, how }) {
   const { systems, bands: listed } = data[key];
   const rows = listed.map(([name, n, share, ppls]) => [name, shown(n), `${(100 * share).toFixed(2)} %`, ...ppls.map(shown)]);
-  const alt = `${title}: perplexity of ${systems.join(", ")}; below, per cent above ${systems[0]}.`;
-  section(key, title, chart(key, alt, "", table([x, "tokens", "share", ...systems], rows)));
+  const alt = `${title}: perplexity of ${systems.join(", ")}; below, how much lower or higher than ${systems[0]}.`;
+  const stories = systems.slice(1).map((system, index) => span(system, listed.map(([name, , , ppls]) => ({ name, value: ppls[index + 1], first: ppls[0] })), systems[0]));
+  section(key, title, how, chart(key, alt, stories.join(" "), table([x, "tokens", "share", ...systems], rows)));
+}
+
+/** "KN-5 is 80 % lower than char-small at 1-9, 52 % higher at 1000-9999.": where a system is best and worst. */
+function span(system, bands, first) {
+  const told = bands.filter((band) => against(band.value, band.first)).sort((a, b) => a.value / a.first - b.value / b.first);
+  if (!told.length) return "";
+  const [best, worst] = [told[0], told[told.length - 1]];
+  const than = (band) => against(band.value, band.first);
+  return `${system} against ${first}: at best ${than(best)} (${best.name}), at worst ${than(worst)} (${worst.name}).`;
 }
 
 /** Of a sentence, by its first word that has one; the words themselves are kept apart from it. */
@@ -56,7 +71,8 @@ function sentences(data) {
   const toggle = el("button", { type: "button", "aria-pressed": "false" }, "Show the numbers");
   const scale = [0, 1, 2, 3, 4, 5].map((n) => el("span", { class: `word h${n}` }, ["0", "−1", "−2", "−3", "−4", "≤ −5"][n]));
   const node = section("sentences", "Hardest and easiest sentences",
-    el("p", {}, "Of 5 to 40 words, by mean log10 probability of their tokens, state carried. The darker a word, the less it was expected; log10 P from ", ...scale, "."),
+    "the stronger a word’s colour, the less the model expected it after the words before it. −1 is a chance of one in 10, −2 one in 100, −3 one in 1,000.",
+    el("p", {}, "Sentences of 5 to 40 words, chosen by the mean of log10 P, the probability’s logarithm; </s> is the end of a sentence. ", ...scale),
     toggle, el("h3", {}, "Hardest"), ...data.sentences.hardest.map(line),
     el("h3", {}, "Easiest"), ...data.sentences.easiest.map(line));
   toggle.addEventListener("click", () => {
@@ -68,12 +84,14 @@ function sentences(data) {
 function card(data) {
   const body = el("tbody", {}, ...data.card.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name),
     el("td", {}, name === "command" ? el("code", {}, value) : bdi(value)))));
-  section("card", "Model card", el("table", { class: "card" }, body));
+  section("card", "Model card",
+    "what the model is, from which text and by which command it was made; with the same text the command makes it again.",
+    el("table", { class: "card" }, body));
 }
 
 function missing(data) {
   const items = data.missing.map(({ section: name, reason }) => el("li", {}, el("strong", {}, name), ": ", bdi(reason)));
-  section("missing", "What is not here", el("ul", {}, ...items));
+  section("missing", "What is not here", "what such a page can show and this one does not, each with the reason.", el("ul", {}, ...items));
 }
 
 function lead(data) {
@@ -111,14 +129,21 @@ function build() {
   const data = JSON.parse(document.getElementById("data").textContent);
   document.getElementById("title").append(bdi(data.title));
   document.getElementById("lead").append(bdi(lead(data)));
+  document.getElementById("about").append("A language model gives every next word of a text a probability. This page shows how well ", bdi(data.title), " does so, and what it has learned.");
   document.getElementById("contents").append(el("ul", {}));
   if (data.results) results(data);
   if (data.curves) curves(data);
   if (data.neighbours) neighbours(data);
   maps(data);
   gates(data);
-  if (data.bands) bands(data, "bands", "By frequency", "occurrences in the training text");
-  if (data.positions) bands(data, "positions", "By position in the sentence", "position");
+  if (data.bands) bands(data, "bands", {
+    title: "By frequency", x: "occurrences in the training text",
+    how: `rare words stand on the left, frequent ones on the right: the upper lines say how hard they are to predict, the lower ones by how much a line differs from ${data.bands.systems[0]}. Lower is better in both.`,
+  });
+  if (data.positions) bands(data, "positions", {
+    title: "By position in the sentence", x: "position",
+    how: "the first word of a sentence stands on the left; a line that falls gains from what the sentence has said so far. Lower is better.",
+  });
   if (data.sentences) sentences(data);
   if (data.card) card(data);
   if (data.missing.length) missing(data);

@@ -87,6 +87,7 @@ def _fitted(drawn: Drawn, window: str) -> "Figure":
         if (own := axes.get_legend()) is not None:
             own.remove()
         axes.grid(alpha=1)
+        axes.set_axisbelow(True)
         axes.tick_params(labelsize=LETTERS)
         if window == "narrow":
             _turn_bands(axes)

@@ -4,6 +4,9 @@
 const SIDE = 10000; // of the square that places lie in
 const NEAR = 14; // pixels within which a point is meant
 const MOST_FOUND = 300; // forms that a search marks with their names, or lists
+const MOST_ZOOM = 60;
+const ROOM = 6000; // square pixels of the map for one name, where nothing is zoomed
+const MOST_TRIED = 3000; // forms in sight, the most frequent, for which room is sought
 const KIND_COLOURS = { other: "--base", prefix: "--s1", suffix: "--s0", hyphenated: "--s5" };
 
 /** `data`: forms, places, and either kinds or neighbours; `options`: label, example, describe(i). */
@@ -15,7 +18,7 @@ function scatterMap(data, options) {
     autocomplete: "off", spellcheck: "false", autocapitalize: "none",
   });
   const view = { x: SIDE / 2, y: SIDE / 2, zoom: 1 };
-  const state = { data, canvas, view, marked: -1, also: [], options, found, input };
+  const state = { data, canvas, view, marked: -1, also: [], named: [], options, found, input };
   state.index = new Map(data.forms.map((form, row) => [form, row]));
   state.extent = extentOf(data.places);
   const button = (text, label, act) => {
@@ -27,10 +30,11 @@ function scatterMap(data, options) {
     button("+", "zoom in", () => zoom(state, 1.5)),
     button("−", "zoom out", () => zoom(state, 1 / 1.5)),
     button("Whole", "show the whole map", () => home(state)),
+    button("Close-up", "zoom to what is marked", () => closeUp(state)),
   );
   input.addEventListener("input", () => search(state, input.value));
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") go(state);
+    if (event.key === "Enter") { go(state); closeUp(state); }
     if (event.key === "Escape") { input.value = ""; search(state, ""); }
   });
   listen(state);
@@ -55,6 +59,20 @@ function extentOf(places) {
 function home(state) {
   const { right, top } = state.extent;
   Object.assign(state.view, { x: right / 2, y: top / 2, zoom: 1 });
+  paint(state);
+}
+
+/** As near to the marked form and its neighbours, or to all that are marked, as shows them all. */
+function closeUp(state) {
+  const { data, view, marked, also } = state;
+  const rows = marked < 0 ? also : [marked, ...also];
+  if (!rows.length) return;
+  const [xs, ys] = [0, 1].map((axis) => rows.map((row) => data.places[2 * row + axis]));
+  const middle = (values) => (Math.min(...values) + Math.max(...values)) / 2;
+  Object.assign(view, { x: middle(xs), y: middle(ys), zoom: 1 });
+  const { scale, width, height } = projection(state);
+  const room = (values, pixels) => (0.8 * pixels) / (scale * Math.max(1, Math.max(...values) - Math.min(...values)));
+  view.zoom = Math.max(1, Math.min(MOST_ZOOM, room(xs, width), room(ys, height)));
   paint(state);
 }
 
@@ -105,15 +123,54 @@ function paint(state) {
     }
   }
   pen.globalAlpha = 1;
-  paintMarks(state, { pen, to, ink: colour("--ink"), ground: colour("--ground"), mark: colour("--mark") });
+  const names = writer(state, { pen, to, ground: colour("--ground") });
+  paintMarks(state, { pen, to, names, ink: colour("--ink"), mark: colour("--mark") });
+  paintNames(state, { to, names, ink: colour(dim < 1 ? "--soft" : "--ink") });
+  state.named = names.written;
 }
 
-function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
-  const { data, marked, also } = state;
-  pen.font = "600 13px system-ui, sans-serif";
+/** Writes names where none stands yet; `written` are the rows that have theirs. */
+function writer(state, { pen, to, ground }) {
+  const taken = [];
+  const written = [];
   pen.textBaseline = "middle";
+  const write = (row, { font, ink, offset, isForced = false }) => {
+    const [px, py] = to.at(row);
+    const text = state.data.forms[row];
+    pen.font = font;
+    const width = pen.measureText(text).width;
+    const left = px + offset + width > to.width ? px - offset - width : px + offset;
+    const clash = taken.some((n) => Math.abs(n.y - py) < 15 && left < n.right + 4 && left + width + 4 > n.left);
+    if (clash && !isForced) return;
+    taken.push({ y: py, left, right: left + width });
+    written.push(row);
+    pen.lineWidth = 4;
+    pen.strokeStyle = ground;
+    pen.strokeText(text, left, py);
+    pen.fillStyle = ink;
+    pen.fillText(text, left, py);
+  };
+  return { write, written };
+}
+
+/** The most frequent forms in sight have names, as many as there is room for, and more as one zooms. */
+function paintNames(state, { to, names, ink }) {
+  const { forms } = state.data;
+  const most = ((to.width * to.height) / ROOM) * Math.min(2, Math.sqrt(state.view.zoom));
+  let tried = 0;
+  for (let row = 0; row < forms.length && tried < MOST_TRIED && names.written.length < most; row += 1) {
+    const [px, py] = to.at(row);
+    if (px < 0 || py < 8 || px > to.width || py > to.height - 8 || row === state.marked) continue;
+    if (state.options.isNamed && !state.options.isNamed(row)) continue;
+    tried += 1;
+    names.write(row, { font: "12px system-ui, sans-serif", ink, offset: 4 });
+  }
+}
+
+function paintMarks(state, { pen, to, names, ink, mark: markColour }) {
+  const { data, marked, also } = state;
+  const font = "600 13px system-ui, sans-serif";
   pen.lineWidth = 1;
-  const named = [];
   for (const row of also) {
     const [px, py] = to.at(row);
     pen.strokeStyle = pen.fillStyle = markColour;
@@ -127,20 +184,6 @@ function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
     pen.arc(px, py, 4, 0, 2 * Math.PI);
     pen.fill();
   }
-  const write = (row, radius) => {
-    const [px, py] = to.at(row);
-    const text = data.forms[row];
-    const width = pen.measureText(text).width;
-    const left = px + radius + width > to.width ? px - radius - width : px + radius;
-    const clash = named.some((n) => Math.abs(n.y - py) < 15 && left < n.right && left + width > n.left);
-    if (clash && row !== marked) return;
-    named.push({ y: py, left, right: left + width });
-    pen.lineWidth = 4;
-    pen.strokeStyle = ground;
-    pen.strokeText(text, left, py);
-    pen.fillStyle = ink;
-    pen.fillText(text, left, py);
-  };
   if (marked >= 0) {
     const [px, py] = to.at(marked);
     pen.strokeStyle = markColour;
@@ -148,16 +191,16 @@ function paintMarks(state, { pen, to, ink, ground, mark: markColour }) {
     pen.beginPath();
     pen.arc(px, py, 9, 0, 2 * Math.PI);
     pen.stroke();
-    write(marked, 13);
+    names.write(marked, { font, ink, offset: 13, isForced: true });
   }
-  for (const row of also.slice(0, 40)) write(row, 8);
+  for (const row of also.slice(0, 40)) names.write(row, { font, ink, offset: 8 });
 }
 
 /** `held` are the pixels that stay where they are: the pointer's, else the marked form's, else the middle. */
 function zoom(state, factor, held = markInSight(state)) {
   const to = projection(state);
   const { view } = state;
-  const next = Math.max(1, Math.min(60, view.zoom * factor));
+  const next = Math.max(1, Math.min(MOST_ZOOM, view.zoom * factor));
   const [px, py] = held || [to.width / 2, to.height / 2];
   const [dx, dy] = [(px - to.width / 2) / to.scale, (py - to.height / 2) / to.scale];
   view.x += dx * (1 - view.zoom / next);

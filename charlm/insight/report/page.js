@@ -42,11 +42,20 @@ function table(header, rows, attributes = {}) {
   });
   const head = el("thead", {}, el("tr", {}, ...cells(header, "th")));
   const body = el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells(row, "td"))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, el("table", attributes, head, body));
+  const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, el("table", attributes, head, body));
+  const hint = el("p", { class: "soft", hidden: "" }, "The table is wider than the window: it scrolls to the right →");
+  new ResizeObserver(() => {
+    const isWider = scroll.scrollWidth > scroll.clientWidth + 1;
+    hint.hidden = !isWider;
+    scroll.classList.toggle("wider", isWider);
+  }).observe(scroll);
+  return el("div", {}, hint, scroll);
 }
 
-function section(id, title, ...content) {
-  const node = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...content);
+/** `how` says to someone who sees such a thing for the first time what it means. */
+function section(id, title, how, ...content) {
+  const node = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title),
+    el("p", { class: "how" }, el("strong", {}, "How to read this: "), how), ...content);
   document.getElementById("main").append(node);
   const link = el("li", {}, el("a", { href: `#${id}` }, title));
   document.querySelector("#contents ul").append(link);
@@ -84,12 +93,28 @@ function results(data) {
   const header = ["", "perplexity", "by sentence", "without <unk>", "bits/character", "parameters", "words"];
   const signatures = rows.flatMap((row) => row.signatures.map((each) => el("li", {}, bdi(row.name), ": ", el("code", {}, each))));
   section("results", "Perplexity",
-    el("p", {}, "On ", bdi(data.results.text), `: ${shown(data.results.n_sentences)} sentences, ${shown(data.results.n_tokens)} tokens with their ends. `,
-      "Perplexity is of one stream with the state carried on; by sentence, each starts from the initial state."),
+    "a perplexity of 50 means that the model was, at each word, as unsure as if it had to guess among 50 equally likely words; lower is better.",
+    el("p", {}, "On ", bdi(data.results.text), `: ${shown(data.results.n_sentences)} sentences, ${shown(data.results.n_tokens)} tokens (words, and the end of each sentence). `,
+      "The first column reads them as one stream, so that a sentence is read in the light of those before it (the state is carried on); “by sentence” begins each one anew. ",
+      "A word that the model does not have is <unk>, the unknown word. Bits/character is the same measure by letter. KN-5 is no network: Kneser–Ney counts how often up to five words followed each other in the training text, and is what others are measured against."),
     table(header, cells),
+    ...differences(rows),
     ...(rows.some((row) => !row.comparable) ? [soft("† other words: no comparison with the rest.")] : []),
     el("ul", { class: "soft" }, ...data.notes.map((note) => el("li", {}, bdi(note)))),
     el("details", {}, el("summary", {}, "Signatures: what every figure depends on"), el("ul", {}, ...signatures)));
+}
+
+/** How much `value` lies above or below `first`, in words; nothing that is not defined. */
+function against(value, first) {
+  if (value === null || first === null) return "";
+  const change = 100 * (value / first - 1);
+  const size = Math.abs(change) < 10 ? Math.abs(change).toFixed(1) : shown(Math.round(Math.abs(change)));
+  return Number(size) === 0 ? "equal" : `${size} % ${change < 0 ? "lower" : "higher"}`;
+}
+
+function differences([first, ...others]) {
+  const told = others.filter((row) => row.comparable).map((row) => [row.name, against(row.ppl, first.ppl)]);
+  return told.filter(([, how]) => how).map(([name, how]) => el("p", {}, "The perplexity of ", bdi(name), ` is ${how}${how === "equal" ? " to" : " than"} that of `, bdi(first.name), "."));
 }
 
 /** The chart of that name, drawn for a wide window and a narrow one, with its numbers as a table. */
@@ -107,34 +132,44 @@ function curves(data) {
   const best = data.curves.map((run) => `${run.name}: best ${shown(run.best)} after epoch ${run.best_epoch}`).join("; ");
   const header = ["epoch", ...data.curves.flatMap(({ name }) => [`${name}, validation`, `${name}, training with dropout`])];
   const rows = epochs.map((epoch) => [String(epoch), ...data.curves.flatMap((run) => [at(run, "valid", epoch), at(run, "train", epoch)])]);
-  section("curves", "Learning", chart("curves", `Perplexity by epoch. ${best}`, best, table(header, rows)));
+  section("curves", "Learning",
+    "an epoch is one reading of the whole training text; validation is text that is never learned from, and the best epoch by it is the one that was kept. Where validation rises while training still falls, the model learns by heart.",
+    el("p", {}, "In training some of the network’s numbers are switched off at random (dropout), so its perplexity may lie above that of validation."),
+    chart("curves", `Perplexity by epoch. ${best}`, best, table(header, rows)));
 }
 
 function neighbours(data) {
-  const name = { "char-cnn": "before the highway", highway: "after the highway", output: "as predicted" };
+  const name = {
+    "char-cnn": "from its spelling alone, before the highway layers",
+    highway: "as the model reads it, after the highway layers",
+    word: "as the model reads it",
+    output: "as the model predicts it",
+  };
   const isUnknown = (column) => !column.known;
   const parts = data.neighbours.taps.flatMap(({ tap, columns }) => [
     el("h3", {}, el("code", {}, tap), name[tap] ? `, ${name[tap]}` : ""),
     el("div", { class: "hoods" }, ...columns.filter((column) => column.nearest.length).map((column) => el("div", { class: "hood" },
       el("h4", {}, bdi(column.word), column.known ? "" : " *"),
-      el("ol", {}, ...column.nearest.map(([word, similarity]) => el("li", {}, bdi(word), el("span", {}, similarity.toFixed(2)))))))),
+      el("ol", {}, ...column.nearest.map(([word, similarity]) => el("li", {}, bdi(word), el("span", {}, similarity.toFixed(3)))))))),
   ]);
   const isPartial = data.neighbours.taps.some(({ columns }) => columns.some((column) => !column.nearest.length));
   const hasUnknown = data.neighbours.taps.some(({ columns }) => columns.some(isUnknown));
   section("neighbours", "Nearest words",
-    el("p", {}, "By cosine, at each point of the model that has vectors of words.", hasUnknown ? " * not in the vocabulary: read by its spelling." : ""),
+    "a model knows each word by a list of numbers, its vector; below a word stand those whose vectors point most nearly the same way. 1 is the same direction, 0 is nothing in common (the cosine of the angle).",
+    el("p", {}, "The lists differ by the point of the model at which the vectors are taken.", hasUnknown ? " * not in the vocabulary: read by its spelling." : ""),
     ...parts,
     ...(isPartial ? [soft("Where a word is not shown, that point of the model has no vector for its spelling.")] : []));
 }
 
 function maps(data) {
-  const shared = "Drag or use the arrow keys to move; + and −, or Ctrl and the wheel, to zoom; 0 shows the whole.";
+  const shared = "Drag or use the arrow keys to move; + and −, or Ctrl and the wheel, to zoom; Enter in the search box zooms to what is marked; 0 shows the whole.";
   const figures = {};
   if (data.ngrams) {
     const map = data.ngrams;
     const counts = map.kind_names.map((kind, number) => `${kind} ${[...map.kinds].filter((each) => Number(each) === number).length.toLocaleString("en")}`);
     figures["Character n-grams"] = () => {
       const figure = scatterMap(map, {
+        isNamed: (row) => map.forms[row].length > 2, // letters alone say little
         label: "Mark character n-grams", example: "a piece, as ing}",
         hint: "{ begins a word and } ends one. Type a piece: all n-grams that hold it are marked.",
         alt: `Map of ${map.forms.length} character n-grams in the plane of largest variance, by kind: ${counts.join(", ")}.`,
@@ -149,7 +184,7 @@ function maps(data) {
     const map = data.words;
     figures.Words = () => scatterMap(map, {
       label: "Mark a word and its neighbours", example: "a word",
-      hint: "Type a word, or click a point: it is marked with its nearest words.",
+      hint: "Type a word, or click a point: it is marked with its nearest words (by all their numbers, not by place).",
       alt: `Map of ${map.forms.length} words at ${map.tap} in the plane of largest variance.`,
       describe: (row) => `${map.forms[row]} · ${map.counts[row].toLocaleString("en")} times in the training text`,
       caption: `${allOf(map)} words at ${map.tap}, by direction; the plane holds ${percent(map.shares)} of the variance: near neighbours may lie apart. ${shared}`,
@@ -166,7 +201,9 @@ function maps(data) {
     buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === name)));
   };
   buttons.forEach((button) => button.addEventListener("click", () => show(button.textContent)));
-  section("maps", "Maps", el("div", { class: "tools", role: "group", "aria-label": "Which map" }, ...buttons), place);
+  section("maps", "Maps",
+    "each dot is a word, or a piece of words, and near dots have vectors alike, as far as two dimensions can show it. The more one zooms, the more dots have names.",
+    el("div", { class: "tools", role: "group", "aria-label": "Which map" }, ...buttons), place);
   show(names[0]);
 }
 

@@ -16,6 +16,7 @@ import pytest
 from charlm.errors import ConfigError
 from charlm.insight.filters import FilterMatches
 from charlm.insight.pictures import PICTURES, draw, filter, words
+from charlm.insight.pictures.bands import change
 from charlm.insight.pictures.canvas import DOTS_PER_INCH, Drawn, require_format, save, save_rows
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
@@ -110,7 +111,15 @@ def test_a_run_of_any_name_stands_in_legends_and_on_axes_as_it_is_called(
     in_legends = [each.figure.axes[0].get_legend().get_texts()[0].get_text() for each in drawn]
     assert in_legends[0].startswith(f"{shown}: validation")
     assert in_legends[1] == shown
-    assert drawn[1].figure.axes[1].get_ylabel() == f"% above {shown}"
+    assert drawn[1].figure.axes[1].get_ylabel() == f"than {shown}"
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"),
+    [(-80.04, "80.0 % lower"), (52.3, "52.3 % higher"), (0.01, "equal"), (1e3, "1,000.0 % higher")],
+)
+def test_a_difference_says_in_words_which_way_it_goes(percent: float, text: str) -> None:
+    assert change(percent) == text
 
 
 @pytest.mark.parametrize("name", PICTURES)

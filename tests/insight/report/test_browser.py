@@ -175,3 +175,46 @@ def test_a_sentence_runs_as_its_first_word_does(
 )
 def test_a_number_is_as_long_as_it_can_be_read(watched: Any, value: float, text: str) -> None:
     assert watched.page.evaluate("value => shown(value)", value) == text
+
+
+def test_every_section_says_how_it_is_read(watched: Any) -> None:
+    sections = watched.page.locator("main > section")
+    told = watched.page.locator("main > section > h2 + .how").all_inner_texts()
+    assert len(told) == sections.count() == 10
+    assert all(line.startswith("How to read this: ") and len(line) > 60 for line in told)
+
+
+def test_a_table_wider_than_the_window_says_that_it_scrolls(watch: Watch, address: str) -> None:
+    for width, is_told in ((400, True), (1280, False)):
+        page = watch(address, viewport={"width": width, "height": 800}).page
+        hint = page.locator("#results").get_by_text("it scrolls to the right")
+        assert hint.is_visible() == is_told
+
+
+def test_similarities_that_differ_by_little_are_told_apart(watched: Any) -> None:
+    numbers = watched.page.locator(".hood li span").all_inner_texts()
+    assert {len(number.rpartition(".")[2]) for number in numbers} == {3}
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "text"),
+    [
+        (20.0, 100.0, "80 % lower"),
+        (152.0, 100.0, "52 % higher"),
+        (30.29, 29.81, "1.6 % higher"),
+        (29.81, 29.81, "equal"),
+        (29.8101, 29.81, "equal"),
+        (None, 29.81, ""),
+    ],
+)
+def test_a_difference_is_told_in_words(
+    watched: Any, value: float | None, first: float, text: str
+) -> None:
+    asked = "([value, first]) => against(value, first)"
+    assert watched.page.evaluate(asked, [value, first]) == text
+
+
+def test_the_systems_are_held_against_the_first_run_in_a_sentence(watched: Any) -> None:
+    story = watched.page.locator("#bands figcaption").inner_text()
+    assert "KN-5 against <b>run&amp;: at best " in story
+    assert "words against <b>run&amp;: at best " in story

@@ -130,3 +130,58 @@ def test_a_word_that_is_asked_for_out_of_sight_is_brought_into_it(watched: Any) 
     page.get_by_role("searchbox").fill("cat")
     x, y, width, height = page.evaluate(SEEN_AT, "cat")
     assert (0 < x < width, 0 < y < height) == (True, True)
+
+
+# 2,500 words in a square: the rows that have names on the whole map, and after a zoom.
+CROWD = """() => {
+  const rows = Array.from({ length: 2500 }, (_, row) => row);
+  const forms = rows.map((row) => `word-${row}`);
+  const places = rows.flatMap((row) => [200 * (row % 50), 200 * Math.floor(row / 50)]);
+  const data = { forms, places, neighbours: rows.map(() => []) };
+  const figure = scatterMap(data, { alt: "", hint: "" });
+  document.getElementById("main").append(figure);
+  paint(figure.state);
+  const whole = figure.state.named;
+  zoom(figure.state, 9);
+  return [whole, figure.state.named];
+}"""
+NAMED = """() => {
+  const { state } = document.querySelector(".map");
+  return state.named.map((row) => state.data.forms[row]);
+}"""
+
+
+def test_frequent_words_have_names_where_there_is_room_and_more_words_as_one_zooms(
+    watched: Any,
+) -> None:
+    whole, near = watched.page.evaluate(CROWD)
+    assert whole[0] == 0
+    assert 20 < len(whole) < 250
+    assert len(near) > 20
+    assert max(near) > max(whole)  # rarer ones than before
+    assert not set(near) <= set(whole)
+
+
+def test_a_marked_word_has_its_name_before_all_others(watched: Any) -> None:
+    show_words(watched)
+    watched.page.get_by_role("searchbox").fill("cat")
+    assert watched.page.evaluate(NAMED)[0] == "cat"
+
+
+@pytest.mark.parametrize("way", ["enter", "button"])
+def test_what_is_marked_can_be_zoomed_to(watched: Any, way: str) -> None:
+    page = watched.page
+    page.get_by_role("searchbox").fill("at}")
+    if way == "enter":
+        page.keyboard.press("Enter")
+    else:
+        page.get_by_role("button", name="zoom to what is marked").click()
+    assert page.evaluate(ZOOM) > 1.2
+    for form in page.evaluate(MARKED):
+        x, y, width, height = page.evaluate(SEEN_AT, form)
+        assert (0 < x < width, 0 < y < height) == (True, True)
+
+
+def test_with_nothing_marked_there_is_nothing_to_zoom_to(watched: Any) -> None:
+    watched.page.get_by_role("button", name="zoom to what is marked").click()
+    assert watched.page.evaluate(ZOOM) == 1

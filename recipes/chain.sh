@@ -126,18 +126,24 @@ chain() {
     printf '%s\n' "$archs" >"$out/archs"
   fi
   is_new "$out/report.html" "$out/compare-kn.json" ||
-    run charlm report "${runs[@]}" --data "$corpus" --out "$out/report.html"
+    run charlm report "${runs[@]}" --data "$corpus" --table "$out/compare-kn.json" \
+      --table "$out/kn4.json" --out "$out/report.html"
   words=()
   while IFS= read -r arch; do words+=("$arch"); done < <(frequent_words "$out/vocab.json")
   is_new "$out/nn.txt" "$out/compare-kn.json" || [ ${#words[@]} -eq 0 ] ||
     keep "$out/nn.txt" charlm nn "${words[@]}" --model "${runs[${#runs[@]} - 1]}"
 }
 
-# The table of all data sets that were done, the last thing that is printed.
+# The table of all data sets that were done, the last thing that is printed; of several, which lie
+# in one folder, also a page there: the table, and the last model of the last set.
 print_table() {
-  local out files=()
+  local out files=() tables=() page
   for out in "$@"; do
     files+=("$out/compare-kn.json" "$out/kn4.json")
+    tables+=(--table "$out/compare-kn.json" --table "$out/kn4.json")
   done
+  page=$(dirname -- "$1")/report.html
+  [ $# -eq 1 ] || is_new "$page" "${files[@]}" ||
+    run charlm report "$out/${archs##* }" "${tables[@]}" --out "$page"
   run charlm table "${files[@]}"
 }

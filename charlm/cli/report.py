@@ -28,7 +28,7 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
 
     The page holds perplexities with signatures, learning curves, nearest words, maps of words and
     of character n-grams, gates, perplexity by frequency and by position beside the other runs and
-    Kneser-Ney, and the hardest and the easiest sentences.
+    Kneser-Ney, the hardest and the easiest sentences, and a table across data sets.
 
     \b
     charlm report exp/first exp/second --data corpus --out report.html

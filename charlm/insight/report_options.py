@@ -50,6 +50,15 @@ class ReportOptions:
             cli_type=list[str] | None,
         ),
     ] = ()
+    table: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "What `charlm compare-kn --json` printed, once for each: one table across data sets "
+            "on the page.",
+            metavar="FILE",
+            cli_type=list[Path] | None,
+        ),
+    ] = ()
     at: Annotated[
         str | None,
         Opt("Point of the encoder for the map of words; the last if not given.", metavar="TAP"),

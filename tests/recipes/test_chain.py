@@ -104,9 +104,10 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     out = tmp_path / "out"
     done = tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=str(out), ARCHS="char-small")
     shown = commands(done)
-    assert shown[-1] == "table " + " ".join(
-        f"{out}/{code}/{name}.json" for code in ("cs", "de") for name in ("compare-kn", "kn4")
-    )
+    files = [f"{out}/{code}/{name}.json" for code in ("cs", "de") for name in ("compare-kn", "kn4")]
+    assert shown[-1] == " ".join(["table", *files])
+    tables = " ".join(f"--table {file}" for file in files)
+    assert shown[-2] == f"report {out}/de/char-small {tables} --out {out}/report.html"
     # 10^-6.02 is 2^-20, of two sentences.
     assert f"   10.00 bits a sentence: {out}/de/eval-char-small.json" in done.stdout
     assert "--set recipe.schedule.least_gain_share=0.01 --speller" in shown[1]

@@ -15,11 +15,13 @@ from charlm.insight.gates import GateProfile, TransformGate, gate_profile, trans
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.surprisal import ORDER, TextReading, read_text
 from charlm.insight.vectors.projection import NgramMap, WordMap, ngram_map, word_map
+from charlm.options import several
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
+from charlm.scoring.evaluation.comparison.across import Table, table
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 from charlm.text.corpus.sentences import split_path
@@ -57,8 +59,9 @@ class Subject:
 
         Raises:
             ConfigError: there is no such tap or filter.
-            DataError: there is no such text.
+            DataError: there is no such text; comparisons that make no table.
         """
+        _ = self.across
         require_tap(self.run, self.options.at)
         if self.options.filter is not None:
             require_filter(self.run, self.options.filter)
@@ -98,6 +101,12 @@ class Subject:
                     f"{path / LOG}: no epoch; expected one or more; train the run further"
                 )
         return histories
+
+    @cached_property
+    def across(self) -> Table | None:
+        """The table across data sets, None where no comparisons were given."""
+        files = several(self.options.table)
+        return table(files) if files else None
 
     @cached_property
     def ngrams(self) -> NgramMap:

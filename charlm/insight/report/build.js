@@ -81,6 +81,34 @@ function sentences(data) {
   });
 }
 
+/** Perplexities compare down a column, and per cent of Kneser-Ney along a row. */
+function across(data) {
+  const { state, columns, rows } = data.table;
+  const sizes = { V: "n_words", C: "n_characters", M: "n_morphs", T: "n_train_tokens", tokens: "n_tokens" };
+  const signed = (value) => {
+    const size = Math.abs(value).toFixed(1);
+    return `${value < 0 && size !== "0.0" ? "−" : "+"}${size}`;
+  };
+  const cell = (each) => {
+    if (each === null) return "–";
+    if (each.percent === null) return shown(each.ppl);
+    const ends = each.low === null ? "" : `; ${signed(each.low)} to ${signed(each.high)}`;
+    return `${shown(each.ppl)} (${signed(each.percent)} %${ends})`;
+  };
+  const body = [
+    ...Object.entries(sizes).map(([name, key]) => [name, ...columns.map((column) => shownOr(column[key], "–"))]),
+    ...rows.map(([name, cells]) => [name, ...cells.map(cell)]),
+  ];
+  const signatures = rows.flatMap(([name, cells]) => cells.flatMap((each, column) => (each && each.signature
+    ? [el("li", {}, bdi(`${name} on ${columns[column].name}`), ": ", el("code", {}, each.signature))] : [])));
+  const baselines = [...new Set(columns.map(({ baseline }) => baseline))].join(", ");
+  section("table", "Across data sets",
+    el("p", {}, `Perplexity of the test texts, state ${state}; in brackets per cent of `, bdi(baselines),
+      ", with the 95 % interval of the difference. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets."),
+    table(["", ...columns.map(({ name }) => name)], body),
+    el("details", {}, el("summary", {}, "Signatures of the table"), el("ul", {}, ...signatures)));
+}
+
 function card(data) {
   const body = el("tbody", {}, ...data.card.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name),
     el("td", {}, name === "command" ? el("code", {}, value) : bdi(value)))));
@@ -132,6 +160,7 @@ function build() {
   document.getElementById("about").append("A language model gives every next word of a text a probability. This page shows how well ", bdi(data.title), " does so, and what it has learned.");
   document.getElementById("contents").append(el("ul", {}));
   if (data.results) results(data);
+  if (data.table) across(data);
   if (data.curves) curves(data);
   if (data.neighbours) neighbours(data);
   maps(data);

@@ -12,6 +12,7 @@ from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.chosen import neighbour_table
 from charlm.insight.report.maps import ngrams_as_json, words_as_json
 from charlm.insight.report.tables import (
+    across_as_json,
     bands_as_json,
     card_rows,
     curves_as_json,
@@ -88,5 +89,7 @@ def content_of(subject: Subject) -> Content:
     else:
         content.update({key: section(subject) for key, (_, section) in OF_THE_TEXT.items()})
         content["notes"] = list(subject.notes)
+    if subject.across is not None:
+        content["table"] = across_as_json(subject.across)
     content["missing"] = [{"section": name, "reason": reason} for name, reason in missing]
     return Content(content, tuple(missing))

@@ -92,8 +92,10 @@ def _check_heeded(options: ReportOptions) -> None:
         raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
     if at is not None and picture not in (None, "words"):
         raise ConfigError(f"--at {at}: is for the page and the picture 'words'; leave it out")
-    if options.word and (picture is not None or (pictures is not None and options.out is None)):
-        raise ConfigError("--word: is for the page, which is not made; leave it out")
+    if picture is not None or (pictures is not None and options.out is None):
+        for option, value in {"--word": options.word, "--table": options.table}.items():
+            if value:
+                raise ConfigError(f"{option}: is for the page, which is not made; leave it out")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Texts of runs and corpora are passed on as text: that they are shown as such is 
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
 from charlm.run.card import kept_ppl
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
+from charlm.scoring.evaluation.comparison.across import Table
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.comparison.scores import Scores
 from charlm.text.io.lines import read_lines
@@ -115,6 +117,14 @@ def bands_as_json(bands: Sequence[Band], systems: Sequence[str]) -> Json:
         "systems": list(systems),
         "bands": [[band.name, band.n_tokens, band.share, list(band.ppls)] for band in bands],
     }
+
+
+def across_as_json(table: Table) -> Json:
+    """The table across data sets: its rows are the models, null where a set lacks one."""
+    cells = [{name: asdict(each) for name, each in c.cells.items()} for c in table.columns]
+    columns = [{**asdict(column), "cells": None} for column in table.columns]
+    rows = [[name, [column.get(name) for column in cells]] for name in table.systems]
+    return {"state": table.state, "columns": columns, "rows": rows}
 
 
 def transform_as_json(subject: Subject) -> list[Json]:

@@ -5,6 +5,7 @@ CHARLM_REQUIRE_CHROMIUM is set.
 """
 
 import importlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -82,6 +83,24 @@ def gated_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     small += ["encoder.char.letter_dim=3", "encoder.char.hidden_dim=3"]
     train(data=hostile_dir, out=run, arch="miyamoto-gate", overrides=small, **QUICK)
     return run
+
+
+@pytest.fixture
+def compared(tmp_path: Path) -> list[Path]:
+    """What compare-kn would print of two sets, of which the second has no model but Kneser-Ney."""
+    paths = []
+    for name, ppls in (("cs", {"KN-5": 200.0, "<b>char": 150.0}), ("de", {"KN-5": 61.234})):
+        signature = f"charlm:0|train:{name.encode().hex()}|vocab:0|data:0|split:test"
+        systems = [
+            {"name": n, "carried": {"ppl": p, "signature": signature}} for n, p in ppls.items()
+        ]
+        interval = {"low": -60.0, "high": -40.0}
+        pairs = [{"first": n, "second": "KN-5", "carried": interval} for n in list(ppls)[1:]]
+        group = {"n_words_of_vocabulary": 1000, "n_tokens": 70, "vocabulary_sha256": "0" * 64}
+        group |= {"systems": systems, "differences": pairs}
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps({"data": f"sets/{name}", "groups": [group]}))
+    return paths
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,20 @@ def test_the_lines_of_one_run_have_the_colours_of_its_curve(
     assert found == [f"rgb{tuple(bytes.fromhex(hexed[1:]))}" for hexed in (VALIDATION, TRAINING)]
 
 
+def test_the_table_across_data_sets_tells_per_cent_of_kneser_ney(
+    watch: Watch, char_run: Path, compared: list[Path], tmp_path: Path
+) -> None:
+    charlm.report(char_run, table=compared, out=tmp_path / "a.html", device="cpu", threads=1)
+    opened = watch((tmp_path / "a.html").as_uri())
+    rows = opened.page.locator("#table tr").all_inner_texts()
+    assert [row.split("\t") for row in (rows[0], *rows[-2:])] == [
+        ["", "cs", "de"],
+        ["KN-5", "200", "61.23"],
+        ["<b>char", "150 (−25.0 %; −30.0 to −20.0)", "–"],
+    ]
+    assert opened.said == []
+
+
 def test_a_page_without_a_text_says_what_is_not_there(
     watch: Watch, gated_run: Path, tmp_path: Path
 ) -> None:

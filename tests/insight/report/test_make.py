@@ -68,6 +68,27 @@ def test_without_a_text_the_page_says_what_is_missing_and_shows_the_rest(
     assert len(result.missing) == 2
 
 
+def test_the_table_across_data_sets_stands_on_the_page_as_charlm_table_has_it(
+    run: Path, compared: list[Path], tmp_path: Path
+) -> None:
+    charlm.report(run, table=compared, out=tmp_path / "a.html", **CPU)
+    found = data_of(tmp_path / "a.html")["table"]
+    assert [column["name"] for column in found["columns"]] == ["cs", "de"]
+    cells = charlm.table(compared).columns[0].cells
+    rows = {name: [None if c is None else c["ppl"] for c in row] for name, row in found["rows"]}
+    assert rows == {"KN-5": [200.0, 61.234], "<b>char": [150.0, None]}
+    assert found["rows"][1][1][0] == vars(cells["<b>char"])
+
+
+def test_comparisons_that_make_no_table_stop_before_anything_is_written(
+    run: Path, compared: list[Path], tmp_path: Path
+) -> None:
+    compared[1].write_text(compared[0].read_text().replace("0" * 64, "1" * 64))
+    with pytest.raises(DataError, match=r"vocabulary 1+, and .* has 0+ for the same texts; "):
+        charlm.report(run, table=compared, out=tmp_path / "a.html", **CPU)
+    assert not (tmp_path / "a.html").exists()
+
+
 def test_the_gate_of_a_gated_run_is_a_result_and_stands_on_the_page(
     gated_run: Path, tmp_path: Path
 ) -> None:
@@ -209,6 +230,10 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
         (
             {"pictures": "p", "word": "cat"},
             "--word: is for the page, which is not made; leave it out",
+        ),
+        (
+            {"picture": "gate", "table": "a.json"},
+            "--table: is for the page, which is not made; leave it out",
         ),
         ({"filter": 3}, "--filter 3: is for the picture 'filter'; add --picture filter"),
         (

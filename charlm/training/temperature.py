@@ -82,7 +82,6 @@ class TrialOutput(Output):
         self.totals = [0.0] * len(TRIED)  # nats
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """As the output's own."""
         for k, factor in enumerate(TRIED):
             self.multiply_scores(factor)
             self.totals[k] += float(self.output.nll(h_NH, words_N).double().sum())
@@ -96,7 +95,6 @@ class TrialOutput(Output):
             parameter.copy_(trained * factor)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        """As the output's own."""
         return self.output.log_probs(h_NH)
 
     def best_temperature(self) -> float:

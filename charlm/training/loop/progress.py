@@ -67,7 +67,7 @@ class Progress:
         """The rate of the coming step."""
         done = self.position.epoch * self.n_steps + self.position.step
         n_steps = self.recipe.epochs * self.n_steps
-        return self.position.rate * self.recipe.schedule.factor(done, n_steps)
+        return self.position.rate * self.recipe.schedule.step_factor(done, n_steps)
 
     @property
     def side(self) -> Side:

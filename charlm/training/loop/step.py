@@ -5,6 +5,7 @@ What a trainer asks of a step is a contract here, so that one for a GPU can take
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import islice
 from typing import Protocol
@@ -46,32 +47,24 @@ class Step(Protocol):
         """Functions to be timed, some of them to warm up: they move gradients and progress."""
 
 
+@dataclass
 class EagerStep:
     """Loss, gradients and update one after the other, each looked at before the next."""
 
     runs_ahead = False
-
-    def __init__(
-        self,
-        objective: Objective,
-        optimiser: Optimizer,
-        *,
-        progress: Progress,
-        ranks: Ranks = ALONE,
-    ) -> None:
-        self.objective = objective
-        self.optimiser = optimiser
-        self.progress = progress
-        self.ranks = ranks
+    objective: Objective
+    optimiser: Optimizer
+    _: KW_ONLY
+    progress: Progress
+    ranks: Ranks = ALONE
 
     def take(self, batch: Batch) -> None:
-        """One update of the parameters."""
         self.gradients(batch)
         self.descend()
         self.progress.position.step += 1
 
     def settle(self) -> None:
-        """Nothing: every step is in the position at once."""
+        """Every step is in the position at once."""
 
     def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
         """The gradients of the first n batches."""

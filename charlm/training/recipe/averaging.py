@@ -7,6 +7,7 @@ averages move to the weights after a step. What is trained are the weights all t
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated
 
@@ -37,14 +38,13 @@ class NoAveraging(Averaging):
     """The weights as they are."""
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
-        """Never."""
         return False
 
     def weight(self, n_averaged: int) -> float:
-        """All: the newest weights alone."""
         return 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Exponential(Averaging):
     """An exponential average of all steps' weights: `decay` is what it keeps at a step.
 
@@ -52,18 +52,16 @@ class Exponential(Averaging):
     weights were drawn as.
     """
 
-    def __init__(self, *, decay: Share = 0.9995) -> None:
-        self.decay = decay
+    decay: Share = 0.9995
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
-        """From the first step on."""
         return True
 
     def weight(self, n_averaged: int) -> float:
-        """The share of the new weights in an average that has seen so many before."""
         return max(1.0 - self.decay, 1.0 / (n_averaged + 1))
 
 
+@dataclass(frozen=True, kw_only=True)
 class NonMonotonic(Averaging):
     """NT-ASGD (Merity et al., 2017, algorithm 1): the mean since validation ceased to improve.
 
@@ -71,17 +69,14 @@ class NonMonotonic(Averaging):
     `window` epochs before it; `window` is their non-monotone interval n, counted in epochs.
     """
 
-    def __init__(self, *, window: Count = 5) -> None:
-        self.window = window
+    window: Count = 5
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
-        """Whether some epoch so far was worse than the best of long before."""
         lowest = accumulate(valid_ppls, min)  # of the epochs up to each
         later = valid_ppls[self.window + 1 :]
         return any(ppl > low for ppl, low in zip(later, lowest, strict=False))
 
     def weight(self, n_averaged: int) -> float:
-        """The share of the new weights in an average that has seen so many before."""
         return 1.0 / (n_averaged + 1)
 
 

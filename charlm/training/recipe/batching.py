@@ -160,6 +160,7 @@ class FormBatches:
         return inputs[:, :1], np.full_like(targets[:, :1], -1)
 
 
+@dataclass(frozen=True, kw_only=True)
 class StreamBatching:
     """Equal streams side by side, read in chunks of `bptt` steps with their state carried on.
 
@@ -171,24 +172,20 @@ class StreamBatching:
 
     by_sentence = False
 
-    def __init__(
-        self, *, shuffle: Literal["none", "partial"] = "none", reset: Probability = 0.0
-    ) -> None:
-        self.shuffle = shuffle
-        self.reset = reset
+    shuffle: Literal["none", "partial"] = "none"
+    reset: Probability = 0.0
 
     def over(self, source: BatchSource) -> "StreamBatches":
         """The batches of a text."""
-        return StreamBatches(source, is_shuffled=self.shuffle == "partial", reset=self.reset)
+        return StreamBatches(source, self)
 
 
 class StreamBatches(Batches):
     """Chunks of streams."""
 
-    def __init__(self, source: BatchSource, *, is_shuffled: bool, reset: float) -> None:
+    def __init__(self, source: BatchSource, batching: StreamBatching) -> None:
         self.source = source
-        self.is_shuffled = is_shuffled
-        self.reset = reset
+        self.batching = batching
         self.forms = FormBatches(source)
         self.streams = Streams(source.text.ids, n_streams=source.batch_size)
         self.drawn = np.empty(0, np.float32)  # one number a token, where resets are drawn
@@ -199,20 +196,19 @@ class StreamBatches(Batches):
     def begin_epoch(self, epoch: int) -> None:
         """Rotate the streams and draw the resets."""
         generator, ids = self.source.generator(epoch), self.source.text.ids
-        if self.is_shuffled:
+        if self.batching.shuffle == "partial":
             firsts = Streams(ids, n_streams=self.source.batch_size).starts
             pieces = [piece for piece in np.split(ids, firsts[1:]) if len(piece)]
             rotated = [np.roll(piece, -int(generator.integers(len(piece)))) for piece in pieces]
             self.streams = Streams(np.concatenate(rotated), n_streams=self.source.batch_size)
-        if self.reset:
+        if self.batching.reset:
             self.drawn = generator.random(len(ids), np.float32)
 
     def batch(self, step: int) -> Batch:
-        """The batch of one step."""
         first, last = step * self.source.bptt, (step + 1) * self.source.bptt
         inputs, targets = self.streams.chunk(first, last)
         batch = self.forms.batch(inputs, targets)
-        if not self.reset:
+        if not self.batching.reset:
             return batch
         resets = self._resets(inputs, first=first)
         return batch._replace(resets_TB=torch.from_numpy(resets[:, self.source.ranks.columns]))
@@ -221,10 +217,11 @@ class StreamBatches(Batches):
         """Where `</s>` is fed in and the draw says so."""
         places = self.streams.starts + np.arange(first, first + len(inputs))[:, None]
         drawn = self.drawn[np.minimum(places, len(self.drawn) - 1)]
-        resets: Bools = (inputs == END) & (drawn < self.reset)
+        resets: Bools = (inputs == END) & (drawn < self.batching.reset)
         return resets
 
 
+@dataclass(frozen=True, kw_only=True)
 class SentenceBatching:
     """Sentences of like length side by side, shuffled each epoch; each from the initial state.
 
@@ -234,9 +231,8 @@ class SentenceBatching:
 
     by_sentence = True
 
-    def __init__(self, *, max_words: Count = 0, pool: Count = 50) -> None:
-        self.max_words = max_words
-        self.pool = pool
+    max_words: Count = 0
+    pool: Count = 50
 
     def over(self, source: BatchSource) -> "SentenceBatches":
         """The batches of a text.
@@ -244,15 +240,15 @@ class SentenceBatching:
         Raises:
             DataError: no sentence is short enough.
         """
-        return SentenceBatches(source, max_words=self.max_words, pool=max(1, self.pool))
+        return SentenceBatches(source, self)
 
 
 class SentenceBatches(Batches):
     """Some sentences at a time, padded to the longest."""
 
-    def __init__(self, source: BatchSource, *, max_words: int, pool: int) -> None:
+    def __init__(self, source: BatchSource, batching: SentenceBatching) -> None:
         self.source = source
-        self.pool = pool
+        self.pool, max_words = max(1, batching.pool), batching.max_words
         self.forms = FormBatches(source)
         ends = np.flatnonzero(source.text.ids == END)
         starts = np.concatenate([[0], ends[:-1] + 1])
@@ -281,7 +277,6 @@ class SentenceBatches(Batches):
         self.turns = generator.permutation(len(self))
 
     def batch(self, step: int) -> Batch:
-        """The batch of one step."""
         first = int(self.turns[step]) * self.source.batch_size
         rows = self.order[first : first + self.source.batch_size]
         steps = np.arange(int(self.lengths[rows].max()))[:, None]

@@ -6,6 +6,7 @@ Noise words are drawn once a batch from the unigrams and shared by all its posit
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import torch
@@ -59,24 +60,21 @@ class CrossEntropy(Criterion):
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
     ) -> Losses:
-        """The negative log-probability is the loss."""
         nll_N = output.nll(h_NH, words_N)
         return Losses(nll_N, nll_N)
 
 
+@dataclass(frozen=True, kw_only=True)
 class SelfNormalised(Criterion):
     """−log P(w | h) + α·log² Z(h) (Devlin et al., 2014; Koehn's 4.7 has the other sign)."""
 
     needs_scores = True
     is_self_normalised = True
-
-    def __init__(self, *, alpha: Share = 0.1) -> None:
-        self.alpha = alpha
+    alpha: Share = 0.1
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
     ) -> Losses:
-        """The penalty counts where there is a word."""
         scores_NV = output.scores(h_NH, None).float()
         log_z_N = scores_NV.logsumexp(dim=-1)
         exists_N = words_N >= 0
@@ -86,56 +84,60 @@ class SelfNormalised(Criterion):
         return Losses(nll_N + penalty_N, nll_N)
 
 
-class NoiseContrastive(Criterion):
+@dataclass(frozen=True, kw_only=True)
+class Sampled(Criterion):
+    """A loss of the word's score and those of k noise words, each less log k·q of its word.
+
+    It gives no nll beside it: a sum over all words is what it spares.
+    """
+
+    needs_scores = True
+    noise: NoiseWords
+    power: Power = 1.0
+
+    def losses(
+        self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
+    ) -> Losses:
+        noise_K, log_kq_V = drawn_noise(unigrams_V, self.noise, power=self.power)
+        own_N = words_N.clamp(min=0)
+        true_N = output.word_scores(h_NH, own_N).float() - log_kq_V[own_N]
+        false_NK = output.scores(h_NH, noise_K).float() - log_kq_V[noise_K]
+        loss_N = self.loss(true_N, false_NK, is_own_NK=noise_K == own_N[:, None])
+        return Losses(torch.where(words_N >= 0, loss_N, 0.0), None)
+
+    @abstractmethod
+    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
+        """The loss of each position; `is_own_NK`: where a noise word is the word itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseContrastive(Sampled):
     """Noise-contrastive estimation (Gutmann & Hyvärinen, 2012; Mnih & Teh, 2012; Koehn's 4.8–4.9).
 
     −log σ(s(w) − log k·q(w)) − Σ over k noise words of log(1 − σ(s(w') − log k·q(w'))), *summed*;
     at its minimum exp(s) is the probability, so that Z is 1. Koehn prints the case k = 1.
     """
 
-    needs_scores = True
     is_self_normalised = True
+    noise: NoiseWords = 100
 
-    def __init__(self, *, noise: NoiseWords = 100, power: Power = 1.0) -> None:
-        self.noise = noise
-        self.power = power
-
-    def losses(
-        self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
-    ) -> Losses:
-        """The loss alone: a sum over all words is what it spares."""
-        noise_K, log_kq_V = drawn_noise(unigrams_V, self.noise, power=self.power)
-        own = words_N.clamp(min=0)
-        true_N = output.word_scores(h_NH, own).float() - log_kq_V[own]
-        false_NK = output.scores(h_NH, noise_K).float() - log_kq_V[noise_K]
-        loss_N = functional.softplus(-true_N) + functional.softplus(false_NK).sum(dim=1)
-        return Losses(torch.where(words_N >= 0, loss_N, 0.0), None)
+    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
+        return functional.softplus(-true_N) + functional.softplus(false_NK).sum(dim=1)
 
 
-class SampledSoftmax(Criterion):
+@dataclass(frozen=True, kw_only=True)
+class SampledSoftmax(Sampled):
     """The cross-entropy over the word and k noise words (Jean et al., 2015), scores less log k·q.
 
     A noise word that is the word itself counts for nothing there.
     """
 
-    needs_scores = True
     is_self_normalised = False
+    noise: NoiseWords = 1000
 
-    def __init__(self, *, noise: NoiseWords = 1000, power: Power = 1.0) -> None:
-        self.noise = noise
-        self.power = power
-
-    def losses(
-        self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
-    ) -> Losses:
-        """The loss alone: a sum over all words is what it spares."""
-        noise_K, log_kq_V = drawn_noise(unigrams_V, self.noise, power=self.power)
-        own = words_N.clamp(min=0)
-        true_N = output.word_scores(h_NH, own).float() - log_kq_V[own]
-        false_NK = output.scores(h_NH, noise_K).float() - log_kq_V[noise_K]
-        false_NK = false_NK.masked_fill(noise_K == own[:, None], -torch.inf)
-        log_z_N = torch.cat([true_N[:, None], false_NK], dim=1).logsumexp(dim=1)
-        return Losses(torch.where(words_N >= 0, log_z_N - true_N, 0.0), None)
+    def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:
+        false_NK = false_NK.masked_fill(is_own_NK, -torch.inf)
+        return torch.cat([true_N[:, None], false_NK], dim=1).logsumexp(dim=1) - true_N
 
 
 def drawn_noise(unigrams_V: Tensor, n_noise: int, *, power: float) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ off its name: one with `bias`; `weight_hh…`, `weight_ch…` or `recurrent…` 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -31,16 +32,15 @@ class Initialisation(ABC):
         """Draw the parameters from torch's global generator, in their order."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Uniform(Initialisation):
     """Every parameter uniform in ±`range`, biases too unless zero (Kim et al., 2016: 0.05)."""
 
-    def __init__(self, *, range: Reach = 0.05, biases: Literal["drawn", "zero"] = "drawn") -> None:
-        self.range = range
-        self.biases = biases
+    range: Reach = 0.05
+    biases: Literal["drawn", "zero"] = "drawn"
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
-        """Draw the parameters from torch's global generator, in their order."""
         for name, parameter in model.named_parameters():
             if self.biases == "zero" and is_bias(name):
                 parameter.zero_()
@@ -48,6 +48,7 @@ class Uniform(Initialisation):
                 parameter.uniform_(-self.range, self.range)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Xavier(Initialisation):
     """Matrices uniform in ±gain·√(6 / (fan in + fan out)) (Glorot & Bengio, 2010, eq. 16).
 
@@ -60,22 +61,13 @@ class Xavier(Initialisation):
     context's cells; that their gates are 4 times as wide there, too, only the code says.
     """
 
-    def __init__(
-        self,
-        *,
-        gain: Factor = 1.0,
-        gates: Factor = 1.0,
-        where: Literal["everywhere", "cells", "encoder-cells"] = "everywhere",
-        range: Reach = 0.1,
-    ) -> None:
-        self.gain = gain
-        self.gates = gates
-        self.where = where
-        self.range = range
+    gain: Factor = 1.0
+    gates: Factor = 1.0
+    where: Literal["everywhere", "cells", "encoder-cells"] = "everywhere"
+    range: Reach = 0.1
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
-        """Draw the parameters from torch's global generator, in their order."""
         for role in parameter_roles(model):
             parameter = role.parameter
             if role.kind == "vector":
@@ -98,6 +90,7 @@ class Xavier(Initialisation):
         return is_of_cell and (self.where == "cells" or "encoder" in role.name.split("."))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Orthogonal(Initialisation):
     """Recurrent matrices orthogonal, all others as Glorot & Bengio's (Straka's slides).
 
@@ -106,12 +99,10 @@ class Orthogonal(Initialisation):
     an option of the LSTM. Tables of vectors are uniform in ±`range`, by default Keras's.
     """
 
-    def __init__(self, *, range: Reach = 0.05) -> None:
-        self.range = range
+    range: Reach = 0.05
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
-        """Draw the parameters from torch's global generator, in their order."""
         for role in parameter_roles(model):
             parameter = role.parameter
             if role.kind == "vector":

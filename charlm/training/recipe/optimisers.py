@@ -83,12 +83,10 @@ class SGD(Optimiser):
 
     @property
     def is_sparse(self) -> bool:
-        """Without what moves all rows."""
         return self.is_linear
 
     @property
     def is_linear(self) -> bool:
-        """Without what remembers or adds."""
         return not self.momentum and not self.weight_decay
 
     def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:
@@ -209,7 +207,6 @@ class Adagrad(Optimiser):
 
     @property
     def is_sparse(self) -> bool:
-        """Without what moves all rows."""
         return not self.weight_decay
 
     def kernels_on(self, parameters: Sequence[nn.Parameter]) -> Mapping[str, bool | None]:

@@ -6,6 +6,7 @@ An epoch has a rate, kept between epochs and shown; a step multiplies it by a fa
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from charlm.model.contract import Side
@@ -28,7 +29,7 @@ class Schedule:
         """The rate after the epochs whose validation perplexities these are; `rate` so far."""
         return rate
 
-    def factor(self, step: int, n_steps: int) -> float:
+    def step_factor(self, step: int, n_steps: int) -> float:
         """What a step's rate is multiplied by; steps count from 0 over the whole training."""
         return 1.0
 
@@ -37,6 +38,7 @@ class Schedule:
         return "both"
 
 
+@dataclass(frozen=True, kw_only=True)
 class Halving(Schedule):
     """Multiply the rate by `factor` after an epoch that gained too little.
 
@@ -46,32 +48,24 @@ class Halving(Schedule):
     1 % at a perplexity of 100, yet 3 % at the 35 of an easy text.
     """
 
-    def __init__(
-        self,
-        *,
-        factor: Share = 0.5,
-        least_gain: float = 1.0,
-        least_gain_share: Share = 0.0,
-        first_epoch: Count = 3,
-    ) -> None:
-        self.fall = factor
-        self.least_gain = least_gain
-        self.least_gain_share = least_gain_share
-        self.first_epoch = first_epoch
+    factor: Share = 0.5
+    least_gain: float = 1.0
+    least_gain_share: Share = 0.0
+    first_epoch: Count = 3
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
-        """The rate after the epochs whose validation perplexities these are."""
         if len(valid_ppls) < max(self.first_epoch, 2):
             return rate
         before, now = valid_ppls[-2:]
         least = max(self.least_gain, self.least_gain_share * before)
-        return rate * self.fall if before - now < least else rate
+        return rate * self.factor if before - now < least else rate
 
 
 class Constant(Schedule):
     """The same rate throughout."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Divide(Schedule):
     """Divide the rate by `divisor` after each epoch from the `first_epoch`-th on.
 
@@ -79,15 +73,14 @@ class Divide(Schedule):
     "after 6 epochs", and their code first divides when the 7th has ended: `first_epoch` is 7.
     """
 
-    def __init__(self, *, divisor: Divisor = 2.0, first_epoch: Count = 4) -> None:
-        self.divisor = divisor
-        self.first_epoch = first_epoch
+    divisor: Divisor = 2.0
+    first_epoch: Count = 4
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
-        """The rate after the epochs whose validation perplexities these are."""
         return rate / self.divisor if len(valid_ppls) >= self.first_epoch else rate
 
 
+@dataclass(frozen=True, kw_only=True)
 class Pretraining(Schedule):
     """Words only for `epochs` epochs, characters only for as many, then both (Miyamoto & Cho, 3.3).
 
@@ -97,33 +90,21 @@ class Pretraining(Schedule):
     k = 4 with 2 + 2 epochs divides the rate in the first epoch that reads both.
     """
 
-    def __init__(
-        self,
-        *,
-        epochs: Count = 2,
-        word_factor: Factor = 1.0,
-        char_factor: Factor = 0.1,
-        divisor: Divisor = 2.1,
-        first_epoch: Count = 7,
-    ) -> None:
-        self.epochs = epochs
-        self.word_factor = word_factor
-        self.char_factor = char_factor
-        self.divisor = divisor
-        self.first_epoch = first_epoch
+    epochs: Count = 2
+    word_factor: Factor = 1.0
+    char_factor: Factor = 0.1
+    divisor: Divisor = 2.1
+    first_epoch: Count = 7
 
     def side(self, epoch: int) -> Side:
-        """Which side is read in an epoch, from 0."""
         if epoch < self.epochs:
             return "word"
         return "char" if epoch < 2 * self.epochs else "both"
 
     def first_rate(self, rate: float) -> float:
-        """The rate of the first epoch; `rate` is the optimiser's."""
         return rate * self._phase_factor(0)
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
-        """The rate after the epochs whose validation perplexities these are."""
         epoch = len(valid_ppls)
         if self.side(epoch) == self.side(epoch - 1):
             is_divided = self.side(epoch) == "both" and epoch >= self.first_epoch
@@ -139,6 +120,7 @@ class Pretraining(Schedule):
         return float((1.0 / self.divisor) ** max(n_divided, 0))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
     """A linear warm-up, then half a cosine down to `floor` (Loshchilov & Hutter, 2017, eq. 5).
 
@@ -146,12 +128,10 @@ class Cosine(Schedule):
     last.
     """
 
-    def __init__(self, *, warm_up: Steps = 0.01, floor: Share = 0.0) -> None:
-        self.warm_up = warm_up
-        self.floor = floor
+    warm_up: Steps = 0.01
+    floor: Share = 0.0
 
-    def factor(self, step: int, n_steps: int) -> float:
-        """What a step's rate is multiplied by."""
+    def step_factor(self, step: int, n_steps: int) -> float:
         n_warm = _n_steps(self.warm_up, n_steps)
         if step < n_warm:
             return (step + 1) / n_warm
@@ -159,6 +139,7 @@ class Cosine(Schedule):
         return self.floor + (1.0 - self.floor) * (1.0 + math.cos(math.pi * done)) / 2.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Linear(Schedule):
     """A linear warm-up, the full rate up to `hold` of all steps, then a line down to zero.
 
@@ -166,12 +147,10 @@ class Linear(Schedule):
     longer ends it.
     """
 
-    def __init__(self, *, warm_up: Steps = 0.01, hold: Share = 0.0) -> None:
-        self.warm_up = warm_up
-        self.hold = hold
+    warm_up: Steps = 0.01
+    hold: Share = 0.0
 
-    def factor(self, step: int, n_steps: int) -> float:
-        """What a step's rate is multiplied by."""
+    def step_factor(self, step: int, n_steps: int) -> float:
         n_warm = _n_steps(self.warm_up, n_steps)
         if step < n_warm:
             return (step + 1) / n_warm

@@ -30,7 +30,7 @@ def rates(schedule: Schedule, rate: float, n_epochs: int) -> list[float]:
 
 
 def factors(schedule: Schedule, n_steps: int) -> list[float]:
-    return [schedule.factor(step, n_steps) for step in range(n_steps)]
+    return [schedule.step_factor(step, n_steps) for step in range(n_steps)]
 
 
 @pytest.mark.parametrize("schedule", [Halving(), Constant(), Divide()])
@@ -111,20 +111,20 @@ def test_cosine_climbs_in_equal_steps_and_falls_along_half_a_cosine() -> None:
     expected += [(1 + math.cos(math.pi * n / 6)) / 2 for n in range(6)]
     assert factors(Cosine(warm_up=4), 10) == pytest.approx(expected)
     assert factors(Cosine(warm_up=0.4), 10) == factors(Cosine(warm_up=4), 10)
-    assert Cosine(warm_up=4).factor(7, 10) == pytest.approx(0.5)
+    assert Cosine(warm_up=4).step_factor(7, 10) == pytest.approx(0.5)
 
 
 def test_cosine_falls_to_its_floor() -> None:
     schedule = Cosine(warm_up=0, floor=0.2)
-    assert schedule.factor(0, 8) == 1.0
-    assert schedule.factor(4, 8) == pytest.approx(0.6)
-    assert schedule.factor(8, 8) == pytest.approx(0.2)
-    assert schedule.factor(80, 8) == pytest.approx(0.2)
+    assert schedule.step_factor(0, 8) == 1.0
+    assert schedule.step_factor(4, 8) == pytest.approx(0.6)
+    assert schedule.step_factor(8, 8) == pytest.approx(0.2)
+    assert schedule.step_factor(80, 8) == pytest.approx(0.2)
 
 
 def test_linear_falls_in_equal_steps_and_its_last_step_is_not_nothing() -> None:
     assert factors(Linear(warm_up=2), 7) == pytest.approx([0.5, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2])
-    assert Linear(warm_up=2).factor(7, 7) == 0.0
+    assert Linear(warm_up=2).step_factor(7, 7) == 0.0
 
 
 def test_linear_holds_the_full_rate_until_its_share_of_the_steps() -> None:
@@ -140,7 +140,7 @@ def test_short_trainings_have_factors_from_zero_to_one(
     kind: Any, warm_up: float, n_steps: int
 ) -> None:
     assert all(0.0 < factor <= 1.0 for factor in factors(kind(warm_up=warm_up), n_steps))
-    assert 0.0 <= kind(warm_up=warm_up).factor(n_steps + 5, n_steps) <= 1.0
+    assert 0.0 <= kind(warm_up=warm_up).step_factor(n_steps + 5, n_steps) <= 1.0
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,13 @@ from typing import NamedTuple
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
+from charlm.nbest.formats.aws import AwsFormat
+from charlm.nbest.formats.azure import AzureFormat
+from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
 from charlm.nbest.formats.cued import CuedFormat
 from charlm.nbest.formats.espnet import EspnetFormat
 from charlm.nbest.formats.espnet1 import Espnet1Format
+from charlm.nbest.formats.google import GoogleFormat
 from charlm.nbest.formats.huggingface import HuggingFaceFormat
 from charlm.nbest.formats.hyporadise import HyporadiseFormat
 from charlm.nbest.formats.jsonl import JsonlFormat
@@ -21,6 +25,7 @@ from charlm.nbest.formats.kaldi import KaldiFormat
 from charlm.nbest.formats.mlm_scoring import MlmScoringFormat
 from charlm.nbest.formats.moses import MosesFormat
 from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
+from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.srilm import SrilmFormat
 from charlm.nbest.formats.text import TextFormat
@@ -37,6 +42,11 @@ FORMATS: dict[str, type[Format]] = {
     "espnet1": Espnet1Format,
     "vosk": VoskFormat,
     "huggingface": HuggingFaceFormat,
+    "ctranslate2": Ctranslate2Format,
+    "pyctcdecode": PyctcdecodeFormat,
+    "azure": AzureFormat,
+    "google": GoogleFormat,
+    "aws": AwsFormat,
     "hyporadise": HyporadiseFormat,
     "mlm-scoring": MlmScoringFormat,
     "jsonl": JsonlFormat,

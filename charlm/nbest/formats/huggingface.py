@@ -27,7 +27,8 @@ class HuggingFaceFormat(ArraysFormat):
 
     def claims(self, sample: Sample) -> bool:
         """The first object has `sequences`."""
-        return "sequences" in first_keys(sample.lines)
+        keys = first_keys(sample.lines)
+        return "sequences" in keys and not {"sequences_ids", "no_speech_prob"} & set(keys)
 
     def feature(self, name: str) -> str:
         """`score` for the library's own."""

@@ -54,6 +54,21 @@ class ArraysFormat(JsonFormat):
         """What the scores in the array of this name are called."""
         return name
 
+    def lengths(self, record: Record, n: int) -> Sequence[Json]:
+        """The number of tokens that each score was divided by.
+
+        Raises:
+            DataError: no `lengths`, which are the numbers of tokens, that of the end included.
+        """
+        lengths = record.value.get("lengths")
+        if not isinstance(lengths, list) or len(lengths) != n:
+            raise DataError(
+                f"{record.place}: found no array 'lengths' of {n} numbers; expected those of the "
+                "tokens that were generated, since a length penalty is to be undone; write them "
+                "into the list"
+            )
+        return lengths
+
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
         """The lists in these lines.
 
@@ -72,7 +87,8 @@ class ArraysFormat(JsonFormat):
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
         if source.length_penalty and texts:
-            features = _summed(record, features, penalty=source.length_penalty)
+            lengths = self.lengths(record, len(texts))
+            features = _summed(record, features, lengths=lengths, penalty=source.length_penalty)
         candidates = [
             Candidate(slot, words, found)
             for (slot, words), found in zip(texts, features, strict=True)
@@ -117,20 +133,13 @@ class ArraysFormat(JsonFormat):
 
 
 def _summed(
-    record: Record, features: list[dict[str, float]], *, penalty: float
+    record: Record, features: list[dict[str, float]], *, lengths: Sequence[Json], penalty: float
 ) -> list[dict[str, float]]:
     """Sums of log-probabilities, of scores that are such sums by length to the power of `penalty`.
 
     Raises:
-        DataError: no `lengths`, which are the numbers of tokens, that of the end included.
+        DataError: what is no length of a text.
     """
-    lengths = record.value.get("lengths")
-    if not isinstance(lengths, list) or len(lengths) != len(features):
-        raise DataError(
-            f"{record.place}: found no array 'lengths' of {len(features)} numbers; expected those "
-            "of the tokens that were generated, since a length penalty is to be undone; write them "
-            "into the list"
-        )
     results = []
     for found, said in zip(features, lengths, strict=True):
         length = score_in(said, f"{record.place}: 'lengths'")

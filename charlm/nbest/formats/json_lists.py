@@ -323,6 +323,23 @@ def keyed(value: Json, *, head: str = "", tail: str = "\n") -> Unfolded | None:
     return Unfolded(f"{head}{{\n", list(value.items()), f"\n}}{tail}")
 
 
+def array_within(value: Json, *path: str) -> Unfolded | None:
+    """The elements of an array that stands deeper in an object; None where there is none."""
+    head = tail = ""
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return None
+        members = [f"{dumped(key)}: {dumped(each)}" for key, each in value.items()]
+        at = list(value).index(name)
+        head += f"{{{''.join(f'{member}, ' for member in members[:at])}{dumped(name)}: "
+        tail = f"{''.join(f', {member}' for member in members[at + 1 :])}}}{tail}"
+        value = value[name]
+    if not isinstance(value, list):
+        return None
+    end = "\n]" if value else "]"
+    return Unfolded(f"{head}[\n", [("", each) for each in value], f"{end}{tail}\n")
+
+
 def required_key(record: Record) -> str:
     """The id of an utterance that is a member of a larger object.
 

@@ -65,6 +65,47 @@ SEEDS: dict[str, list[Files]] = {
             '{"id": "u-2", "sequences": ["日本"], "sequences_scores": [-1e-3], "reference": "x"}\n'
         }
     ],
+    "ctranslate2": [
+        {
+            "": '{"id": "u-1", "sequences": [" we know", " naïve"], "scores": [-0.5, '
+            '-0.75], "sequences_ids": [[1, 2], [1]], "no_speech_prob": 0.1}\n'
+            '{"sequences": ["we <|en|> know"], "sequences_ids": [[1]], "scores": [0]}\n'
+        }
+    ],
+    "pyctcdecode": [
+        {
+            "": '{"id": "u-1", "beams": [["we know", null, [["we", [0, 3]]], -1.5, -2.25], '
+            '["", null, [], -2, -3]]}\n{"beams": [["日本", [], -1, -1]], "reference": "日本"}\n'
+        }
+    ],
+    "azure": [
+        {
+            "": '{"RecognitionStatus": "InitialSilenceTimeout", "Offset": 5, "Duration": 0}\n'
+            '{"RecognitionStatus": "Success", "NBest": [{"Confidence": 0.9, "Lexical": "we know", '
+            '"Display": "We know."}, {"Confidence": 0.8, "Lexical": "naïve"}]}\n'
+        },
+        {
+            "": '{"source": "a", "recognizedPhrases": [{"channel": 0, "nBest": [{"confidence": 0.9,'
+            ' "lexical": "we know"}]}, {"nBest": [{"confidence": 1, "lexical": ""}]}], "x": [1]}\n'
+        },
+    ],
+    "google": [
+        {
+            "": '{"results": [{"alternatives": [{"transcript": "we know", "confidence": 0.9}, '
+            '{"transcript": " we do"}], "resultEndTime": "1.2s"},\n {"alternatives": [{"transcript"'
+            ': "日本", "confidence": 0.5}]}], "totalBilledTime": "15s"}\n'
+        }
+    ],
+    "aws": [
+        {
+            "": '{"jobName": "j", "results": {"transcripts": [{"transcript": "We know."}], '
+            '"segments": [{"start_time": "1.0", "alternatives": [{"transcript": "We know.", '
+            '"items": [{"type": "pronunciation", "content": "We", "confidence": "0.9"}, '
+            '{"type": "punctuation", "content": ".", "confidence": "0.0"}]}, {"transcript": "We", '
+            '"items": [{"type": "pronunciation", "content": "We", "confidence": "0.5"}]}]}]}, '
+            '"status": "COMPLETED"}\n'
+        }
+    ],
     "hyporadise": [
         {
             "": '[\n {\n  "input": [\n   "i have a dream",\n   "i have"\n  ],\n'
@@ -135,6 +176,7 @@ NASTY = (
     *(b" ||| ", b"|||", b"\t", b" ", b"=", b"(", b")", b"-1", b"utt-A-1", b'"id": 1, '),
 )
 JSON = ("espnet1", "vosk", "huggingface", "hyporadise", "mlm-scoring", "jsonl")
+JSON += ("ctranslate2", "pyctcdecode", "azure", "google", "aws")
 FIELDS = re.compile(rb"(\s+|\|\|\||[,:{}\[\]])")
 
 

@@ -26,6 +26,15 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (['{"alternatives": [{"confidence": 1, "text": "a"}]}'], "vosk"),
         (['{"partial": "a"}', "{", '  "alternatives" : [{'], "vosk"),
         (['{"id": "u", "sequences": ["a"], "sequences_scores": [1]}'], "huggingface"),
+        (['{"id": "u", "sequences": [["a"]], "sequences_ids": [[1]]}'], "ctranslate2"),
+        (['{"id": "u", "beams": [["a", null, [], -1, -2]]}'], "pyctcdecode"),
+        (['{"Id": "x", "RecognitionStatus": "Success", "NBest": [{"Lexical": "a"}]}'], "azure"),
+        (['{"source": "x", "recognizedPhrases": [{"nBest": [{"lexical": "a"}]}]}'], "azure"),
+        (['{"results": [{"alternatives": [{"transcript": "a"}]}]}'], "google"),
+        (
+            ['{"jobName": "j", "results": {"transcripts": [{"transcript": "a"}], "items": [{'],
+            "aws",
+        ),
         (["[", " {", '  "input": [', '   "a"', "  ],", '  "output": "a"'], "hyporadise"),
         (['[{"input": ["a b", "c d'], "hyporadise"),  # cut off after 64 KiB
         (['[{"input1": "a", "input2": ["b"], "output": "a"}]'], "hyporadise"),

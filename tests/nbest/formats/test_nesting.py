@@ -18,6 +18,11 @@ AROUND = {  # where in lists of each format something deep may stand
     ),
     "vosk": ('{"alternatives": D}', '{"alternatives": [{"text": D}]}'),
     "huggingface": ('{"sequences": D}', '{"sequences": ["a"], "scores": [D]}', '{"id": D}'),
+    "ctranslate2": ('{"sequences": D, "sequences_ids": 1}', '{"no_speech_prob": D}'),
+    "pyctcdecode": ('{"beams": D}', '{"beams": [["a", D, [], 1, 2]]}'),
+    "azure": ('{"NBest": D}', '{"recognizedPhrases": D}', '{"NBest": [{"Lexical": D}]}'),
+    "google": ('{"results": D}', '{"results": [{"alternatives": [{"transcript": D}]}]}'),
+    "aws": ('{"results": {"segments": D}}', '{"results": {"transcripts": D, "segments": []}}'),
     "hyporadise": (
         '[{"input": D}]',
         '{"input": ["a"], "output": D}',

@@ -86,6 +86,19 @@ def huggingface(lists: Lists, style: dict[str, object]) -> Files:
     return {"": "\n".join(json.dumps(row, **style) for row in rows) + "\n"}
 
 
+def ctranslate2(lists: Lists, style: dict[str, object]) -> Files:
+    rows = [
+        {
+            "id": key,
+            "sequences": [" ".join(words) for words, _ in hyps],
+            "sequences_ids": [[1] * len(words) for words, _ in hyps],
+            "scores": [score for _, score in hyps],
+        }
+        for key, hyps in lists.items()
+    ]
+    return {"": "\n".join(json.dumps(row, **style) for row in rows) + "\n"}
+
+
 def hyporadise(lists: Lists, style: dict[str, object]) -> Files:
     rows = [
         {"id": key, "input": [" ".join(w) for w, _ in hyps], "score": [s for _, s in hyps]}
@@ -111,6 +124,7 @@ LAYOUTS: dict[str, Callable[[Lists, dict[str, object]], Files]] = {
     "espnet1": espnet1,
     "vosk": vosk,
     "huggingface": huggingface,
+    "ctranslate2": ctranslate2,
     "hyporadise": hyporadise,
     "mlm-scoring": mlm_scoring,
 }

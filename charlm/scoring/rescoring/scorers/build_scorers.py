@@ -73,10 +73,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     """
     _check(options)
     runs = [load_run(path, device=pick_device(options.device)) for path in options.model]
-    normalisation = None if options.raw or not runs else _one_normalisation(runs)
-    rules = options.text_rules
-    if rules != NO_RULES:
-        normalisation = (normalisation or NO_RULES).and_also(rules)
+    normalisation = _normalisation(runs, options)
     neural = tuple(
         _neural(run, options, name=name)
         for run, name in zip(runs, _names(NEURAL, len(runs)), strict=True)
@@ -105,7 +102,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         parts=tuple(parts),
         neural=neural,
         normalisation=normalisation,
-        text_rules=rules,
+        text_rules=options.text_rules,
         mixture=mixture,
         named={each.name: source for each, source in zip(parts, sources, strict=True)},
         vocabulary=vocabulary,
@@ -178,6 +175,13 @@ def _require_names(names: Sequence[str]) -> None:
             raise ConfigError(
                 f"scorer {name!r}: another goes by that name; expected a name of its own"
             )
+
+
+def _normalisation(runs: Sequence[LoadedRun], options: RescoringOptions) -> Normalisation | None:
+    """The runs' rules and those that were asked for; None: words stay as they are."""
+    own = None if options.raw or not runs else _one_normalisation(runs)
+    asked = options.text_rules
+    return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
 
 
 def _one_normalisation(runs: Sequence[LoadedRun]) -> Normalisation:

@@ -1,0 +1,88 @@
+"""Amazon Transcribe's alternatives: those of each segment of a transcription job.
+
+`{"results": {"transcripts": [...], "segments": [{"start_time": "1.04", "end_time": "5.065",
+"alternatives": [{"transcript": "We know.", "items": [{"type": "pronunciation", "content": "We",
+"confidence": "0.9"}]}]}]}}`, other members aside, which stay. Documented at docs.aws.amazon.com,
+transcribe/latest/dg/alternatives.html. The whole file is in memory, since it is one value.
+"""
+
+from math import log
+
+from charlm.errors import DataError
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Candidate,
+    JsonFormat,
+    Record,
+    RecordContent,
+    Unfolded,
+    array_within,
+    first_keys,
+    objects_in,
+)
+from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
+
+LEAST = 1e-3  # a word's confidence is printed with three digits
+
+
+class AwsFormat(JsonFormat):
+    """The feature `confidence` is the sum of the logarithms of the words' confidences.
+
+    Segments have no score of their own: they stand in the order of falling confidence. Where an
+    alternative has no words' confidences, its list has no feature. Lists are numbered from 1.
+    """
+
+    name = "aws"
+    weights = {"confidence": 1.0}
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `results` with `transcripts`."""
+        keys = first_keys(sample.lines)
+        return "results" in keys and "transcripts" in keys
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The segments of a job, each with its alternatives."""
+        return array_within(value, "results", "segments")
+
+    def block(self, record: Record, source: Source) -> RecordContent:
+        """The alternatives of a segment.
+
+        Raises:
+            DataError: none, or one without its text.
+        """
+        expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"
+        found = objects_in(record, "alternatives", member="transcript", what=expected)
+        candidates = [
+            Candidate(
+                ("alternatives", i),
+                words_in(each.get("transcript"), where),
+                _confidence(each, where) | scores_of(each, "", where=where),
+            )
+            for i, (each, where) in enumerate(found)
+        ]
+        if not all("confidence" in each.features for each in candidates):
+            for each in candidates:
+                each.features.pop("confidence", None)
+        return RecordContent(said_id(record.value, record.place), candidates)
+
+
+def _confidence(alternative: JsonObject, where: str) -> dict[str, float]:
+    items = alternative.get("items")
+    if not isinstance(items, list):
+        return {}
+    said = [
+        item.get("confidence")
+        for item in items
+        if isinstance(item, dict) and item.get("type") == "pronunciation"
+    ]
+    try:
+        confidences = [float(each) for each in said if isinstance(each, str)]
+        if not all(0 <= each <= 1 for each in confidences):  # NaN is not
+            raise ValueError
+    except ValueError:
+        raise DataError(
+            f"{where}: found a 'confidence' that is none; expected a number from 0 to 1, as text"
+        ) from None
+    if len(confidences) < len(said):
+        return {}
+    return {"confidence": sum(log(max(each, LEAST)) for each in confidences)}

@@ -1,0 +1,65 @@
+"""Azure's speech to text in its detailed form: an object a phrase, its `NBest` the hypotheses.
+
+`{"RecognitionStatus": "Success", "Offset": 0, "Duration": 1, "NBest": [{"Confidence": 0.9,
+"Lexical": "we know", "ITN": "we know", "MaskedITN": "we know", "Display": "We know."}]}`, as
+the REST API for short audio and the SDK's JSON result have it; a batch transcription has its
+phrases in `recognizedPhrases`, each with `nBest` and names in lower case. Documented at
+learn.microsoft.com, azure/ai-services/speech-service: rest-speech-to-text-short,
+batch-transcription-get.
+"""
+
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Candidate,
+    JsonFormat,
+    Record,
+    RecordContent,
+    Unfolded,
+    array_within,
+    first_keys,
+    objects_in,
+)
+from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
+
+SHORT = ("NBest", "Lexical", "Confidence")
+BATCH = ("nBest", "lexical", "confidence")
+
+
+class AzureFormat(JsonFormat):
+    """`Lexical` is the text, the words that were recognised; `Confidence`, 0 to 1, the feature.
+
+    Phrases without hypotheses, as of silence, are passed on as they are. Lists are numbered from 1.
+    """
+
+    name = "azure"
+    weights = {"confidence": 1.0}
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `NBest`, or phrases; silence may come before."""
+        keys = first_keys(sample.lines)
+        return "recognizedPhrases" in keys or (
+            ("NBest" in keys or "RecognitionStatus" in keys)
+            and any('"NBest"' in line for line in sample.lines)
+        )
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The phrases of a batch transcription, or a phrase itself."""
+        return array_within(value, "recognizedPhrases") or super().unfold(value)
+
+    def block(self, record: Record, source: Source) -> RecordContent | None:
+        """The hypotheses; None of a phrase without any.
+
+        Raises:
+            DataError: a hypothesis without its text.
+        """
+        array, text, confidence = BATCH if BATCH[0] in record.value else SHORT
+        if array not in record.value:
+            return None
+        candidates = []
+        for i, (each, where) in enumerate(objects_in(record, array, member=text, what="some")):
+            scores = scores_of(each, confidence, where=where)
+            if confidence in scores:
+                scores = {"confidence": scores.pop(confidence), **scores}
+            words = words_in(each.get(text), f"{where}: {text!r}")
+            candidates.append(Candidate((array, i), words, scores))
+        return RecordContent(said_id(record.value, record.place), candidates)

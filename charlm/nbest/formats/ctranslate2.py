@@ -1,0 +1,108 @@
+"""What CTranslate2's Whisper gives (`WhisperGenerationResult`), as JSON, an object a list.
+
+`{"id": "u", "sequences": [["Ġwe", "Ġknow"], …], "sequences_ids": [[321, 458], …], "scores":
+[-0.3, …], "no_speech_prob": 0.1}`: the result's attributes as they are (opennmt.net/CTranslate2,
+python/ctranslate2.models.WhisperGenerationResult); texts instead of tokens are read, too. Its
+layout in a file is ours, as that of `huggingface`, whose `generate` has other names.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from charlm.errors import DataError
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
+from charlm.nbest.formats.json_lists import Record, first_keys
+from charlm.nbest.formats.json_values import Json, Number, optional_words, string, words_in
+
+SPECIAL = re.compile(r"<\|[^|]*\|>")  # <|en|>, <|0.00|>
+
+
+class Ctranslate2Format(ArraysFormat):
+    """`scores` is the feature `score`, further arrays of scores keep their names.
+
+    A score is a sum of natural logs divided by the number of tokens to the power of
+    `length_penalty`, which is 1 unless `generate` was told otherwise.
+
+    Given the same penalty, the sum is restored from the tokens in `sequences_ids`, the end not
+    counted. Without `id`, lists are numbered from 1; `reference` is read.
+    """
+
+    name = "ctranslate2"
+    weights = {"score": 1.0}
+    takes_length_penalty = True
+    reference_key = "reference"
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `sequences` and one of the result's other attributes."""
+        keys = first_keys(sample.lines)
+        return "sequences" in keys and ("sequences_ids" in keys or "no_speech_prob" in keys)
+
+    def feature(self, name: str) -> str:
+        """`score` for the library's own."""
+        return "score" if name == "scores" else name
+
+    def lengths(self, record: Record, n: int) -> Sequence[Json]:
+        """The numbers of ids, or of tokens.
+
+        Raises:
+            DataError: texts without ids.
+        """
+        for name in ("sequences_ids", "sequences"):
+            found = record.value.get(name)
+            sizes = [Number(str(len(each))) for each in _lists(found)]
+            if len(sizes) == n:
+                return sizes
+        return super().lengths(record, n)
+
+    def reference(self, record: Record) -> tuple[str, ...] | None:
+        """The member `reference`."""
+        return optional_words(record.value, self.reference_key, place=record.place)
+
+    def texts(self, record: Record) -> Texts:
+        """The sequences, without marks of language, task and time.
+
+        Raises:
+            DataError: none, or one that is neither tokens nor a text.
+        """
+        found = record.value.get("sequences")
+        if not isinstance(found, list):
+            raise DataError(f"{record.place}: found no array 'sequences'; expected one of tokens")
+        texts = []
+        for i, each in enumerate(found):
+            where = f"{record.place}: hypothesis {i + 1}"
+            text = _text(each, where) if isinstance(each, list) else string(each, where)
+            texts.append((("sequences", i), words_in(SPECIAL.sub("", text), where)))
+        return texts
+
+
+def _lists(value: Json) -> list[list[Json]]:
+    return [each for each in value if isinstance(each, list)] if isinstance(value, list) else []
+
+
+def _text(tokens: Sequence[Json], where: str) -> str:
+    """The text of tokens of bytes, each byte a letter, as GPT-2 writes them down.
+
+    Raises:
+        DataError: what is no token.
+    """
+    letters = "".join(string(token, where) for token in tokens)
+    parts = SPECIAL.split(letters)
+    try:
+        return "".join(bytes(_bytes()[each] for each in part).decode() for part in parts)
+    except (KeyError, UnicodeDecodeError):
+        raise DataError(
+            f"{where}: found tokens that are no text, {letters[:40]!r}; expected those of "
+            "Whisper's vocabulary, as CTranslate2 gives them"
+        ) from None
+
+
+@cache
+def _bytes() -> dict[str, int]:
+    """The byte that each letter stands for: itself where it can be seen, else from U+0100 on."""
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    unseen = [byte for byte in range(0x100) if byte not in seen]
+    return {chr(byte): byte for byte in seen} | {
+        chr(0x100 + i): byte for i, byte in enumerate(unseen)
+    }

@@ -1,0 +1,66 @@
+"""Google's speech to text: `{"results": [{"alternatives": [{"transcript": "we know"}]}]}`.
+
+Each result is a list. Documented at cloud.google.com/speech-to-text, RecognizeResponse and
+SpeechRecognitionAlternative: `transcript`, `confidence`, which only the first of a result is sure
+to have, and `words`. Further members, as `resultEndTime`, stay.
+"""
+
+from charlm.nbest.format import Sample, Source
+from charlm.nbest.formats.json_lists import (
+    Candidate,
+    JsonFormat,
+    Record,
+    RecordContent,
+    Unfolded,
+    array_within,
+    first_keys,
+    objects_in,
+)
+from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
+
+
+class GoogleFormat(JsonFormat):
+    """`confidence` is a feature where all alternatives of a result have it, above 0.
+
+    Elsewhere a list's order is all that it says: 0 stands for a confidence that was not set.
+    """
+
+    name = "google"
+    weights = {"confidence": 1.0}
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `results`, which have alternatives with transcripts."""
+        keys, text = first_keys(sample.lines), "\n".join(sample.lines)
+        return (
+            "results" in keys
+            and "transcripts" not in keys  # Amazon's
+            and '"alternatives"' in text
+            and '"transcript"' in text
+        )
+
+    def unfold(self, value: Json) -> Unfolded | None:
+        """The results of a response."""
+        return array_within(value, "results")
+
+    def block(self, record: Record, source: Source) -> RecordContent | None:
+        """The alternatives; None of a result without any.
+
+        Raises:
+            DataError: an alternative without its text.
+        """
+        if "alternatives" not in record.value:
+            return None
+        candidates = [
+            Candidate(
+                ("alternatives", i),
+                words_in(each.get("transcript", ""), where),
+                scores_of(each, "confidence", where=where),
+            )
+            for i, (each, where) in enumerate(
+                objects_in(record, "alternatives", member="transcript", what="some")
+            )
+        ]
+        if not all(each.features.get("confidence", 0) > 0 for each in candidates):
+            for each in candidates:
+                each.features.pop("confidence", None)
+        return RecordContent(said_id(record.value, record.place), candidates)

@@ -1,0 +1,71 @@
+"""What `decode_beams` of pyctcdecode gives, as JSON, an object a list.
+
+`{"id": "u", "beams": [["we know", null, [["we", [3, 9]], ["know", [11, 20]]], -2.1, -5.4]]}`: a
+beam is text, state of the language model (null: KenLM's is no JSON), words with their frames, logit
+score and language-model score; `decode_beams_batch` leaves the state out. Documented in
+pyctcdecode/decoder.py (OutputBeam, OutputBeamMPSafe). An object a line is our layout.
+"""
+
+from charlm.errors import DataError
+from charlm.nbest.format import Sample
+from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
+from charlm.nbest.formats.json_lists import Record, first_keys
+from charlm.nbest.formats.json_values import Json, optional_words, score_in, words_in
+
+MEMBERS = (4, 5)  # of a beam, without the state and with it
+
+
+class PyctcdecodeFormat(ArraysFormat):
+    """Features are `logit` and `lm`, whose sum is what the library calls `lm_score`.
+
+    `lm` is in natural logs, weighted by `alpha`, with `beta` for each word: the two come apart, so
+    that each may get a weight of its own. Without `id`, lists are numbered from 1; `reference` is
+    read.
+    """
+
+    name = "pyctcdecode"
+    weights = {"logit": 1.0, "lm": 1.0}
+    reference_key = "reference"
+
+    def claims(self, sample: Sample) -> bool:
+        """The first object has `beams`."""
+        return "beams" in first_keys(sample.lines)
+
+    def reference(self, record: Record) -> tuple[str, ...] | None:
+        """The member `reference`."""
+        return optional_words(record.value, self.reference_key, place=record.place)
+
+    def texts(self, record: Record) -> Texts:
+        """The first member of each beam.
+
+        Raises:
+            DataError: no beams, or one of other length.
+        """
+        return [
+            (("beams", i), words_in(beam[0], f"{record.place}: hypothesis {i + 1}"))
+            for i, beam in enumerate(_beams(record))
+        ]
+
+    def _features(self, record: Record, n: int) -> list[dict[str, float]]:
+        features = super()._features(record, n)
+        for i, beam in enumerate(_beams(record)):
+            logit, both = (
+                score_in(each, f"{record.place}: hypothesis {i + 1}") for each in beam[-2:]
+            )
+            features[i] = {"logit": logit, "lm": both - logit, **features[i]}
+        return features
+
+
+def _beams(record: Record) -> list[list[Json]]:
+    found = record.value.get("beams")
+    if not isinstance(found, list):
+        raise DataError(f"{record.place}: found no array 'beams'; expected what decode_beams gives")
+    beams = []
+    for i, beam in enumerate(found, 1):
+        if not isinstance(beam, list) or len(beam) not in MEMBERS:
+            raise DataError(
+                f"{record.place}: hypothesis {i}: found no beam; expected an array of text, state, "
+                "frames, logit score and language-model score"
+            )
+        beams.append(beam)
+    return beams

@@ -1,0 +1,110 @@
+"""Lists of speech services and of decoders in Python: what is read, and what is written back."""
+
+import json
+import math
+
+import pytest
+
+from charlm.errors import DataError
+from charlm.nbest.formats.aws import AwsFormat
+from charlm.nbest.formats.azure import AzureFormat
+from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
+from charlm.nbest.formats.google import GoogleFormat
+from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
+
+
+def said(lists) -> list[list[tuple[str, dict[str, float]]]]:
+    return [[(" ".join(h.words), dict(h.features)) for h in each.hypotheses] for each in lists]
+
+
+def test_azures_words_are_the_lexical_ones_and_silence_is_passed_on(read, write, values) -> None:
+    phrase = {"NBest": [{"Confidence": 0.9, "Lexical": "two", "ITN": "2", "Display": "2."}]}
+    phrase["NBest"].append({"Confidence": 0.8, "Lexical": "to", "Display": "To."})
+    text = f'{{"RecognitionStatus": "InitialSilenceTimeout"}}\n{json.dumps(phrase)}\n'
+    form = AzureFormat()
+    lists = read(form, text)
+    assert said(lists) == [[("two", {"confidence": 0.9}), ("to", {"confidence": 0.8})]]
+    silence, again = values(write(form, lists, scores=[[-1, -2]], orders=[[1, 0]]))
+    assert silence == (("RecognitionStatus", "InitialSilenceTimeout"),)
+    assert [dict(each)["Lexical"] for each in dict(again)["NBest"]] == ["to", "two"]
+    assert float(dict(dict(again)["NBest"][0])["charlm"]) == -2
+
+
+def test_the_phrases_of_a_batch_transcription_stay_within_it(read, write, values) -> None:
+    phrases = [{"channel": 0, "nBest": [{"confidence": 0.9, "lexical": each}]} for each in "ab"]
+    whole = {"source": "x", "recognizedPhrases": phrases, "durationInTicks": 12}
+    form = AzureFormat()
+    lists = read(form, json.dumps(whole))
+    assert [each.id for each in lists] == ["1", "2"]
+    assert values(write(form, lists)) == values(json.dumps(whole))
+
+
+def test_a_confidence_that_google_did_not_set_is_none(read) -> None:
+    alternatives = [{"transcript": "a", "confidence": 0.9}, {"transcript": " b", "confidence": 0.0}]
+    both = [{"transcript": "a", "confidence": 0.9}, {"transcript": "b", "confidence": 0.5}]
+    results = {"results": [{"alternatives": alternatives}, {"alternatives": both}, {"x": 1}]}
+    first, second = said(read(GoogleFormat(), json.dumps(results)))
+    assert first == [("a", {}), ("b", {})]
+    assert second == [("a", {"confidence": 0.9}), ("b", {"confidence": 0.5})]
+
+
+def test_an_amazon_segment_is_as_sure_as_its_words(read, write, values) -> None:
+    words = [("We", "0.5"), ("know", "0.0")]
+    items = [{"type": "pronunciation", "content": w, "confidence": c} for w, c in words]
+    items.append({"type": "punctuation", "content": ".", "confidence": "0.0"})
+    alternatives = [{"transcript": "We know.", "items": items}]
+    results = {"transcripts": [], "segments": [{"alternatives": alternatives}]}
+    whole = json.dumps({"jobName": "j", "results": results, "status": "COMPLETED"})
+    form = AwsFormat()
+    lists = read(form, whole)
+    ((found,),) = said(lists)
+    assert found == ("We know.", {"confidence": pytest.approx(math.log(0.5) + math.log(0.001))})
+    assert values(write(form, lists)) == values(whole)
+
+
+def test_whispers_tokens_are_read_as_text_and_its_scores_as_sums(read) -> None:
+    tokens = [["<|0.00|>", "Ġwe", "Ġna", "Ã¯", "ve", "<|1.00|>"], ["Ġwe"]]
+    result = {"sequences": tokens, "sequences_ids": [[1] * 6, [1]], "scores": [-0.5, -0.25]}
+    form = Ctranslate2Format()
+    (found,) = said(read(form, json.dumps(result), length_penalty=1.0))
+    assert found == [("we naïve", {"score": -3.0}), ("we", {"score": -0.25})]
+
+
+def test_the_parts_of_a_beams_score_come_apart(read, write, values) -> None:
+    beams = [["we know", None, [["we", [0, 3]]], -1.5, -2.25], ["we", [], -2.0, -2.5]]
+    text = json.dumps({"id": "u", "beams": beams, "frames": [1, 2]})
+    form = PyctcdecodeFormat()
+    lists = read(form, text)
+    assert said(lists) == [
+        [("we know", {"logit": -1.5, "lm": -0.75}), ("we", {"logit": -2.0, "lm": -0.5})]
+    ]
+    (again,) = values(write(form, lists, scores=[[-1, -2]], orders=[[1, 0]]))
+    assert [each[0] for each in dict(again)["beams"]] == ["we", "we know"]
+    assert [float(each) for each in dict(again)["charlm"]] == [-2, -1]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "message"),
+    [
+        (AzureFormat, '{"NBest": [1]}', "expected one with 'Lexical'"),
+        (GoogleFormat, '{"results": 1}', "expected an object that holds"),
+        (AwsFormat, '{"results": {"segments": [{}]}}', "ask the job for them"),
+        (Ctranslate2Format, '{"sequences": 1}', "expected one of tokens"),
+        (Ctranslate2Format, '{"sequences": [["日"]]}', "expected those of Whisper's vocabulary"),
+        (PyctcdecodeFormat, '{"beams": 1}', "expected what decode_beams gives"),
+        (PyctcdecodeFormat, '{"beams": [["a", 1]]}', "hypothesis 1: found no beam; expected"),
+    ],
+)
+def test_what_is_not_of_the_format_is_told_with_its_place(read, form, text, message) -> None:
+    with pytest.raises(DataError) as caught:
+        read(form(), text)
+    assert str(caught.value).startswith("a.list:1: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("confidence", ["x", "2", "nan"])
+def test_a_confidence_of_amazons_that_is_none_is_refused(read, confidence: str) -> None:
+    item = {"type": "pronunciation", "confidence": confidence}
+    segment = {"alternatives": [{"transcript": "a", "items": [item]}]}
+    with pytest.raises(DataError, match="expected a number from 0 to 1, as text"):
+        read(AwsFormat(), json.dumps({"results": {"segments": [segment]}}))

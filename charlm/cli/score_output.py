@@ -283,12 +283,30 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
         )
     emit(f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all")
     emit(_gain(report.significance))
-    if report.is_limited_by_lists:
-        emit(
-            f"limit: {report.share_of_lists:.0%} of the errors left are in every hypothesis of "
-            "their list"
-        )
+    for line in _limit(report):
+        emit(line)
     emit(f"metric: {report.metric}")
+
+
+def _limit(report: "RateReport") -> list[str]:
+    """Whether the lists or the choice among their hypotheses are what errors come from."""
+    left, first = report.share_of_lists, report.share_of_lists_in_first
+    if left is None or first is None:
+        return []
+    limit = "the lists" if report.is_limited_by_lists else "the choice, by models and weights"
+    lines = [
+        f"limit: {limit}: {left:.0%} of the errors left, and {first:.0%} of the first-best's, are "
+        "in every hypothesis of their list"
+    ]
+    depth = report.half_depth
+    if depth is not None and report.oracle.error > 0:
+        more = "still falls: longer lists would hold more"
+        lines.append(
+            f"length: the oracle is {_percent(report.oracles[depth].error)} of the first {depth}, "
+            f"{_percent(report.oracle.error)} of up to {report.longest}: it "
+            f"{more if report.grows else 'hardly falls: longer lists would hold little more'}"
+        )
+    return lines
 
 
 def _gain(found: "Significance") -> str:

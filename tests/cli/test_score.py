@@ -81,7 +81,16 @@ def test_what_is_told_goes_to_stdout_where_the_lists_do_not(at_home: Path) -> No
         ["rescored", "40.00 %", "0", "2", "0", "5"],
     ]
     oracles = {row[0]: row[1] for row in table if row[0].startswith(("oracle", "worst"))}
-    assert oracles == {"oracle of 1": "20.00 %", "oracle": "0.00 %", "worst": "40.00 %"}
+    assert oracles == {
+        "oracle of 1": "20.00 %",
+        "oracle of 2": "0.00 %",
+        "oracle": "0.00 %",
+        "worst": "40.00 %",
+    }
+    assert (
+        "limit: the choice, by models and weights: 0% of the errors left, and 0% of the "
+        "first-best's, are in every hypothesis of their list"
+    ) in rates
     assert "share of the gap from first-best to oracle that was recovered: -100.0%" in rates
     assert "lists: 0 better, 1 worse, 2 in all" in rates
     assert rates.splitlines()[-1].startswith("metric: wer|")

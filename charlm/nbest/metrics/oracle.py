@@ -11,7 +11,7 @@ import numpy as np
 
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 
-DEPTHS = (1, 5, 10, 50, 100)
+DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 MAX_ROUNDS = 20
 
 

@@ -15,6 +15,8 @@ from charlm.nbest.metrics.oracle import DEPTHS, chosen_counts, oracle
 from charlm.nbest.metrics.significance import SAMPLES, Significance, compare
 from charlm.nbest.references import References
 
+GROWTH = 0.05  # of an oracle's errors that more hypotheses mend: less is hardly any
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -37,6 +39,7 @@ class RateReport:
     metric: str
     n_lists: int
     n_hypotheses: int
+    longest: int  # hypotheses of the longest list
     first: Rate
     rescored: Rate
     oracles: dict[int, Rate]  # by depth; those beyond the longest list are left out
@@ -58,6 +61,23 @@ class RateReport:
         return self.oracle.error / self.rescored.error if is_counted else None
 
     @property
+    def share_of_lists_in_first(self) -> float | None:
+        """Of the errors of the first hypotheses, those that every one has; None as above."""
+        is_counted = self.oracle.n_tokens is not None and self.first.error > 0
+        return self.oracle.error / self.first.error if is_counted else None
+
+    @property
+    def half_depth(self) -> int | None:
+        """The depth whose oracle tells whether longer lists hold more; None for short lists."""
+        return max((depth for depth in self.oracles if 2 * depth <= self.longest), default=None)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the last half of the lists still mends a noticeable share of what is left."""
+        depth = self.half_depth
+        return depth is not None and self.oracle.error < (1 - GROWTH) * self.oracles[depth].error
+
+    @property
     def is_limited_by_lists(self) -> bool:
         """Whether most of the errors left are the lists': better weights or models mend few."""
         share = self.share_of_lists
@@ -73,6 +93,8 @@ class RateReport:
             "worst": self.worst.to_dict(),
             "significance": self.significance.to_dict(),
             "share_of_lists": self.share_of_lists,
+            "share_of_lists_in_first": self.share_of_lists_in_first,
+            "grows": self.grows,
             "is_limited_by_lists": self.is_limited_by_lists,
         }
 
@@ -110,6 +132,7 @@ def report(
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=sum(map(len, statistics)),
+        longest=max(map(len, statistics)),
         first=first,
         rescored=chosen,
         oracles=_by_depth(statistics, metric),

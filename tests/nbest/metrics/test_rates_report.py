@@ -1,6 +1,7 @@
 """The report on three lists whose errors are counted by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +34,9 @@ def test_the_rates_are_those_counted_by_hand() -> None:
     assert result.first == Rate(3 / 8, 1, 2, 0, 8)
     assert result.rescored == Rate(3 / 8, 0, 3, 0, 8)
     assert result.oracle == Rate(1 / 8, 0, 1, 0, 8)
-    assert {depth: rate.error for depth, rate in result.oracles.items()} == {1: 3 / 8, 5: 1 / 8}
+    oracles = {depth: rate.error for depth, rate in result.oracles.items()}
+    assert oracles == {1: 3 / 8, 2: 1 / 8, 5: 1 / 8}
+    assert (result.longest, result.half_depth, result.grows) == (6, 2, False)
     assert result.worst.error == (2 + 5 + 1) / 8
     assert (result.n_better, result.n_worse, result.n_best) == (1, 1, 2)
     assert result.recovered == 0.0
@@ -47,6 +50,17 @@ def test_what_is_left_in_every_hypothesis_is_the_lists_own() -> None:
     worse = reported((0, 1, 2), (0, 1, 2, 3, 4, 5), ())
     assert worse.share_of_lists == pytest.approx(1 / 3)
     assert not worse.is_limited_by_lists
+
+
+def test_an_oracle_that_later_hypotheses_lower_still_grows() -> None:
+    texts = ("a x x", "a x x", "a b x", "a b x")
+    nbest = NbestList("u", tuple(Hypothesis(tuple(text.split()), {}, "x:1") for text in texts))
+    references = {"u": ("a", "b", "c")}
+    found = report([nbest], [Rescored(nbest)], references=references, metric=WordErrorRate())
+    assert (found.half_depth, found.grows, found.share_of_lists_in_first) == (2, True, 1 / 2)
+    short = replace(nbest, hypotheses=nbest.hypotheses[:1])
+    alone = report([short], [Rescored(short)], references=references, metric=WordErrorRate())
+    assert (alone.half_depth, alone.grows, alone.share_of_lists_in_first) == (None, False, 1.0)
 
 
 def test_lists_that_leave_nothing_to_gain_have_no_share_of_it() -> None:

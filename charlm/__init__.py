@@ -8,11 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from charlm.api import Model, NgramLanguageModel, SentenceScore, load
+    from charlm.api import load
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
     from charlm.insight.report.make import report
     from charlm.insight.vectors.neighbours import neighbours
+    from charlm.loaded_models import ExportedModel, NgramLanguageModel, SentenceScore
     from charlm.nbest.scorers import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.evaluation.comparison.across import table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from charlm.scoring.rescoring.tune import tune
     from charlm.text.corpus.prepare import prep
     from charlm.text.vocabulary.build_vocabulary import vocab
+    from charlm.trained_model import Model
     from charlm.training.train import train
     from charlm.version import __version__
 
@@ -36,6 +38,7 @@ __all__ = [
     "CharlmError",
     "ConfigError",
     "DataError",
+    "ExportedModel",
     "FunctionScorer",
     "Model",
     "NgramLanguageModel",
@@ -67,10 +70,11 @@ _HOMES = {
     "CharlmError": "charlm.errors",
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
+    "ExportedModel": "charlm.loaded_models",
     "FunctionScorer": "charlm.nbest.scorers",
-    "Model": "charlm.api",
-    "NgramLanguageModel": "charlm.api",
-    "SentenceScore": "charlm.api",
+    "Model": "charlm.trained_model",
+    "NgramLanguageModel": "charlm.loaded_models",
+    "SentenceScore": "charlm.loaded_models",
     "TrainingError": "charlm.errors",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
     "evaluate": "charlm.scoring.evaluation.evaluate",

@@ -107,3 +107,23 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
         precision="fp32",
     )
     return run
+
+
+def exported(run: Path, folder: Path, *, int8: bool = False) -> Path:
+    """The run without torch; its test is skipped where the exporter's packages are missing."""
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package, reason=f"{package} is not installed: charlm[onnx]")
+    from charlm.scoring.export.export import export
+
+    export(run, onnx=folder, int8=int8, threads=1)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_onnx(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported(tiny_run, tmp_path_factory.mktemp("onnx") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_int8(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported(tiny_run, tmp_path_factory.mktemp("int8") / "tiny", int8=True)

@@ -11,13 +11,14 @@ import pytest
 import torch
 
 import charlm
-from charlm.api import Model, SentenceScore
 from charlm.errors import ConfigError, DataError
+from charlm.loaded_models import SentenceScore
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
 from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.trained_model import Model
 
 SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the dog", "<unk>:cat looked"]
 

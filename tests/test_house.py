@@ -29,6 +29,8 @@ FLOORS = [
         "training",
         "insight",
         "bench",
+        "loaded_models",
+        "trained_model",
         "api",
         "decoders",
         "cli",

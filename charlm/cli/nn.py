@@ -17,8 +17,7 @@ from charlm.options import check_ranges
 
 if TYPE_CHECKING:
     from charlm.insight.vectors.analogies import Analogy
-    from charlm.insight.vectors.neighbours import Neighbourhood
-    from charlm.insight.vectors.search import Neighbour
+    from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
@@ -177,9 +176,9 @@ def _lines(block: Sequence["Neighbourhood | Analogy"]) -> list[list[str]]:
 
 
 def _head(each: "Neighbourhood | Analogy") -> str:
-    from charlm.insight.vectors.analogies import Analogy
+    from charlm.insight.vectors.neighbourhood import Neighbourhood
 
-    if isinstance(each, Analogy):
+    if not isinstance(each, Neighbourhood):
         return each.expression
     return each.form if each.is_known else each.form + UNKNOWN
 

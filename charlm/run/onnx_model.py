@@ -1,7 +1,9 @@
 """An exported model run by onnxruntime: words' vectors, and steps from state to state.
 
 Nothing here imports torch. The vectors of the vocabulary are computed when they are first asked
-for and kept: in the folder they would double its size.
+for and kept: in the folder they would double its size. A network in eight bits measures what comes
+in over the whole batch, so that rows go through it one at a time: else a row's numbers would depend
+on its company.
 """
 
 from collections.abc import Sequence
@@ -53,12 +55,16 @@ class OnnxModel:
                 f"{self.path / STEP}: reads {len(self._leaf_names)} tensors of state and "
                 f"{len(self.info.state)} are described; export the model again"
             )
-        self.vectors = _FormVectors(self)
+        self._is_row_by_row = self.info.precision == "int8"
+        self.vectors = FormVectors(self, by_spelling=self.info.oov_input == "spelling")
+        # For neighbours every form is read by its spelling, whatever goes in with a text.
+        self.spelled_vectors = FormVectors(self, by_spelling=True)
 
     @property
-    def by_spelling(self) -> bool:
-        """Whether forms outside the vocabulary go in by their spelling, and not as `<unk>`."""
-        return self.info.oov_input == "spelling"
+    def learned_single_sentences(self) -> bool:
+        """Whether a state began anew at sentence ends in training, as of a run."""
+        batching = self.info.settings["recipe"].get("batching", {})
+        return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
 
     def initial_state(self, n_streams: int) -> State:
         """The state before any word."""
@@ -75,6 +81,14 @@ class OnnxModel:
 
     def step(self, x_BE: Vectors, state: State) -> tuple[Vectors, State]:
         """Log-probabilities in nats of all words after these vectors, (B, V), and the state."""
+        if self._is_row_by_row and len(x_BE) > 1:
+            each = [
+                self.step(x_BE[[row]], tuple(leaf[[row]] for leaf in state))
+                for row in range(len(x_BE))
+            ]
+            leaves = zip(*(after for _, after in each), strict=True)
+            log_probs = np.concatenate([found for found, _ in each])
+            return log_probs, tuple(np.concatenate(leaf) for leaf in leaves)
         feed = {"x": x_BE, **dict(zip(self._leaf_names, state, strict=True))}
         log_probs_BV, *after = self.step_session.run(None, feed)
         return log_probs_BV, tuple(after)
@@ -82,20 +96,21 @@ class OnnxModel:
     def encode(self, forms: Sequence[str]) -> Vectors:
         """The vector of each form as it is spelled, (N, E)."""
         blocks = [np.empty((0, self.info.vector_dim), np.float32)]
-        for first in range(0, len(forms), FORMS_AT_ONCE):
-            inputs = form_inputs(
-                self.inventory, forms[first : first + FORMS_AT_ONCE], width=self._width
-            )
+        at_once = 1 if self._is_row_by_row else FORMS_AT_ONCE
+        for first in range(0, len(forms), at_once):
+            some = forms[first : first + at_once]
+            inputs = form_inputs(self.inventory, some, width=self._width)
             feed = {name: inputs[name] for name in self._inputs}
             blocks += self._encode_session.run(None, feed)
         return np.concatenate(blocks)
 
 
-class _FormVectors:
+class FormVectors:
     """Vectors by form id: those of words are kept, those of further spellings are not."""
 
-    def __init__(self, model: OnnxModel) -> None:
+    def __init__(self, model: OnnxModel, *, by_spelling: bool) -> None:
         self.model = model
+        self.by_spelling = by_spelling  # forms outside the vocabulary, and not as `<unk>`
         n_words = model.inventory.n_words
         self._table_VE = np.empty((n_words, model.info.vector_dim), np.float32)
         self._is_there_V = np.zeros(n_words, np.bool_)
@@ -103,7 +118,7 @@ class _FormVectors:
     def of(self, form_ids: Ids, spellings: Sequence[str]) -> Vectors:
         """The vectors of these forms, (N, E); `spellings[i]` is the form with id V + i."""
         words = self.model.inventory.words
-        if not self.model.by_spelling:
+        if not self.by_spelling:
             form_ids = np.where(form_ids < len(words), form_ids, UNK).astype(np.int32)
         distinct, where = np.unique(form_ids, return_inverse=True)
         known = distinct[distinct < len(words)]
@@ -117,6 +132,22 @@ class _FormVectors:
             rows_NE = np.concatenate([rows_NE, self.model.encode(new)])
         found: Vectors = rows_NE[where.reshape(form_ids.shape)]
         return found
+
+
+def require_no_torch(path: str | Path, options: Any) -> None:
+    """Raises ConfigError for an option of a command that only torch can heed."""
+    given: dict[str, Any] = {
+        f"--{name.replace('_', '-')}": getattr(options, name, None)
+        for name in ("open_vocabulary", "unnormalised", "gpus", "processes")
+    }
+    device, precision = options.device, getattr(options, "precision", "auto")
+    given[f"--device {device}"] = device not in ("auto", "cpu")
+    given[f"--precision {precision}"] = precision == "bf16"
+    for option, is_given in given.items():
+        if is_given:
+            raise ConfigError(
+                f"{path}: is an exported model, which knows no {option}; leave it out, or say a run"
+            )
 
 
 def form_inputs(

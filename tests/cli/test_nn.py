@@ -15,7 +15,7 @@ from charlm.cli import app
 from charlm.cli.nn import nn
 from charlm.insight.vectors import neighbours as library
 from charlm.insight.vectors.analogies import analogy
-from charlm.insight.vectors.neighbours import Neighbour, Neighbourhood
+from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
 
 KNOWN = {
     "cat": [("cats", 0.98765), ("mat", 0.5), ("a", -0.25)],

@@ -8,8 +8,8 @@ from charlm.insight.encoded_pieces import require_words
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.tables import short
 from charlm.insight.vectors.inputs import open_vectors
-from charlm.insight.vectors.neighbours import neighbours_in
 from charlm.insight.vectors.nn_options import VectorsOptions
+from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import UNK

@@ -14,9 +14,9 @@ import torch
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors, readings_of
-from charlm.insight.vectors.neighbours import no_answers
+from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
-from charlm.insight.vectors.search import Neighbour
+from charlm.insight.vectors.run_neighbours import no_answers
 from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.io.files import display_name

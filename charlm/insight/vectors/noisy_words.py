@@ -9,8 +9,8 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
+from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.search import Neighbour
 from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK

@@ -6,7 +6,6 @@ number in fp16 may have, is encoded again and ranked by what the model itself sa
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +13,12 @@ import torch
 from torch import Tensor
 
 from charlm.insight.vectors.cache import ERROR, Tell, unit_vectors, units
+from charlm.insight.vectors.neighbourhood import DECIMALS, Neighbour
 from charlm.insight.vectors.taps import Vectors
 
 SCORES_AT_ONCE = 1 << 24  # of a block of queries, all words: 64 MB
 ROWS_AT_ONCE = 512  # of the words' vectors: in fp32 they stay within the cache
 CANDIDATES_AT_ONCE = 2048
-DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
-
-
-class Neighbour(NamedTuple):
-    """A word of the vocabulary, and the cosine of the angle between its vector and the asked."""
-
-    word: str
-    similarity: float
 
 
 class Search:

@@ -12,8 +12,8 @@ import numpy as np
 
 from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured, readings_of
+from charlm.insight.vectors.neighbourhood import DECIMALS
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.search import DECIMALS
 from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
 from charlm.text.io.files import display_name

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
-from charlm.insight.vectors.neighbours import Neighbourhood, neighbours_in
+from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import SpellingDistanceOptions, VectorsOptions
+from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL
 from charlm.options import keywords
 from charlm.text.corpus.tokens import UNK

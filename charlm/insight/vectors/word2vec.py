@@ -13,8 +13,8 @@ from torch import Tensor
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
-from charlm.insight.vectors.neighbours import read_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
+from charlm.insight.vectors.run_neighbours import read_words
 from charlm.insight.vectors.taps import ReadWord, Vectors
 from charlm.options import keywords
 from charlm.text.io.files import atomic_write

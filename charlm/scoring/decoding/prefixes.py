@@ -9,12 +9,15 @@ that begin alike stand side by side, so that a sum is the difference of two runn
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.corpus.tokens import UNK
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -28,7 +31,7 @@ LEAST_DIFFERENCE = 1e-9
 class PrefixSums:
     """Sums over the words of one vocabulary, by their beginnings."""
 
-    def __init__(self, words: Sequence[str], *, speller: OpenVocabulary | None) -> None:
+    def __init__(self, words: Sequence[str], *, speller: "OpenVocabulary | None") -> None:
         self.speller = speller
         self._order = np.array(sorted(range(UNK + 1, len(words)), key=words.__getitem__), np.int64)
         self._sorted = [words[number] for number in self._order.tolist()]

@@ -6,7 +6,7 @@ nats, and each row is computed as if it stood alone.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ import numpy.typing as npt
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError
 from charlm.scoring.decoding.prefixes import PrefixSums
-from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.corpus.tokens import END, END_WORD, START_WORD, UNK, UNK_WORD, form_of
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -104,7 +106,7 @@ class StatefulModel:
     there is a speller.
     """
 
-    def __init__(self, steps: Steps, *, speller: OpenVocabulary | None = None) -> None:
+    def __init__(self, steps: Steps, *, speller: "OpenVocabulary | None" = None) -> None:
         self._steps = steps
         self.speller = speller
         self._prefixes: PrefixSums | None = None

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from charlm.errors import ConfigError
-from charlm.run.onnx_model import OnnxModel, State, Vectors
+from charlm.run.onnx_model import OnnxModel, State, Vectors, require_no_torch
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text
 from charlm.scoring.evaluation.text_paths import text_paths
@@ -31,18 +30,7 @@ def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evalu
         ConfigError: an option that asks for torch; as `evaluate`.
         DataError: a folder that is not as it was exported; as `evaluate`.
     """
-    refused: dict[str, Any] = {
-        "--open-vocabulary": options.open_vocabulary,
-        "--gpus": options.gpus,
-        "--processes": options.processes,
-        f"--device {options.device}": options.device not in ("auto", "cpu"),
-        "--precision bf16": options.precision == "bf16",
-    }
-    for option, is_given in refused.items():
-        if is_given:
-            raise ConfigError(
-                f"{path}: is an exported model, which knows no {option}; leave it out, or say a run"
-            )
+    require_no_torch(path, options)
     paths = text_paths(options)
     model = OnnxModel(path, threads=options.threads)
     precision: Any = f"{model.info.precision}-onnx"  # for signatures alone

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from charlm.errors import ConfigError
-from charlm.model.contract import State
 from charlm.nbest.format import Format, Piece, Sample, Source
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lattices.best_paths import best_paths
@@ -35,14 +34,14 @@ from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
-from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.rescoring.hypothesis_text import Known
-from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.scoring.rescoring.pipeline import Memory
 from charlm.scoring.rescoring.scorers.build_scorers import DividedSearch, Scorers, known_by
-from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.scoring.rescoring.scorers.open_scorer import spelled
 from charlm.text.io.lines import split_words
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
 # Without models no history matters: one word of it is the least that the search can do with.
 OWN = LatticeOptions(beam=0.0, recombine=1, n_best=1)
@@ -245,7 +244,7 @@ class SpelledHistories:
     """A model whose unknown words have a probability of their own, as `OpenScorer` gives it."""
 
     def __init__(
-        self, histories: Histories, vocabulary: OpenVocabulary, *, is_known: Known, name: str
+        self, histories: Histories, vocabulary: "OpenVocabulary", *, is_known: Known, name: str
     ) -> None:
         """`is_known`: whether the model `name`, whose histories these are, has a word."""
         self.histories = histories
@@ -290,9 +289,8 @@ def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Historie
 
 
 def _history_of(part: Scorer, state: object) -> Histories:
-    if isinstance(part, NeuralScorer):
-        return NeuralHistories(part.walker, start=part.walker.begin(cast("State | None", state)))
-    return ScorerHistories(part, memory=state)
+    after = getattr(part, "histories", None)  # of a run's: it keeps states at histories
+    return ScorerHistories(part, memory=state) if after is None else after(state)
 
 
 def _tokens_of(scorers: Scorers) -> Callable[[str], Sequence[str]]:

@@ -64,8 +64,8 @@ class RescoringOptions:
     model: Annotated[
         Sequence[str | Path],
         Opt(
-            "Run directory of a model; may come again. Without any model a list's own features "
-            "rank it.",
+            "Run directory or exported folder; may come again. Without any model a list's own "
+            "features rank it.",
             metavar="RUN",
             cli_type=list[Path] | None,
         ),

@@ -1,14 +1,16 @@
 """What `charlm score`, `tune` and `serve` did: counts, weights, tuning and rates."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.repairs import Notices
+from charlm.nbest.scorer import Words
 from charlm.nbest.tuning.tuning import Tuned
 from charlm.nbest.unknown_words import Remedy
 from charlm.nbest.weights import Weights
@@ -16,9 +18,11 @@ from charlm.scoring.rescoring.explain import Explanation
 from charlm.scoring.rescoring.hypothesis_text import TextCounts
 from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.pipeline import ListCounts, Pipeline
-from charlm.scoring.rescoring.precision_error import Deviation, deviation
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.corpus.normalisation import Normalisation
+
+if TYPE_CHECKING:
+    from charlm.scoring.rescoring.precision_error import Deviation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +42,7 @@ class RescoringResult:
     text_rules: Normalisation  # besides the model's own
     seconds: float
     notices: Notices  # what the reader put right in the lists
-    deviation: Deviation | None  # None: fp32
+    deviation: "Deviation | None"  # None: fp32
     lattices: LatticeCounts | None
 
     def to_dict(self) -> dict[str, object]:
@@ -116,9 +120,17 @@ def what_was_done(
         "text_rules": scorers.text_rules,
         "seconds": time.perf_counter() - began,
         "notices": pipeline.notices,
-        "deviation": deviation(scorers.neural[0], counts.texts) if scorers.neural else None,
+        "deviation": _deviation(scorers, counts.texts),
         "lattices": lattices,
     }
+
+
+def _deviation(scorers: Scorers, texts: Sequence[Words]) -> "Deviation | None":
+    if not scorers.neural:
+        return None
+    from charlm.scoring.rescoring.precision_error import deviation
+
+    return deviation(scorers.neural[0], texts)
 
 
 def _sharing(scorers: Scorers) -> float | None:

@@ -23,8 +23,8 @@ from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
 from charlm.scoring.rescoring.explain import ExplainRequest
 from charlm.scoring.rescoring.lattices import LatticeLists
+from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import ScoredList
-from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
 from charlm.scoring.rescoring.score_options import SAME_FORMAT, ScoreOptions

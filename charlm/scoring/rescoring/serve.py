@@ -19,8 +19,8 @@ from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
 from charlm.nbest.repairs import Notices
 from charlm.options import keywords
+from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline
-from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
 from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
 from charlm.scoring.rescoring.score_options import SAME_FORMAT

@@ -8,8 +8,8 @@ from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.options import keywords
 from charlm.scoring.rescoring.lattices import LatticeLists
+from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import ScoredList
-from charlm.scoring.rescoring.ranks_at_work import run_with_scorers
 from charlm.scoring.rescoring.result import TuneResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors import cache, search
 from charlm.insight.vectors.inputs import open_vectors
-from charlm.insight.vectors.neighbours import Neighbourhood, neighbours, neighbours_in, vectors_in
+from charlm.insight.vectors.neighbourhood import Neighbourhood
+from charlm.insight.vectors.neighbours import neighbours
 from charlm.insight.vectors.nn_options import VectorsOptions
+from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.model.build import build_model
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms, FormTable

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.vectors.neighbours import vectors_in
+from charlm.insight.vectors.run_neighbours import vectors_in
 from charlm.insight.vectors.similarity import word_similarity
 from charlm.run.stored_weights import load_run
 

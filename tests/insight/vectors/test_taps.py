@@ -7,8 +7,8 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
-from charlm.insight.vectors.neighbours import neighbours_in, vectors_in
 from charlm.insight.vectors.nn_options import VectorsOptions
+from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.insight.vectors.taps import Reader, Vectors
 from charlm.model.build import build_model
 from charlm.run.folder import RunInfo

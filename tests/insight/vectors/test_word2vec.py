@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
-from charlm.insight.vectors.neighbours import vectors_in
+from charlm.insight.vectors.run_neighbours import vectors_in
 from charlm.insight.vectors.word2vec import write_vectors
 from charlm.run.stored_weights import load_run
 

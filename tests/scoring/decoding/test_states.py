@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import charlm
-from charlm.api import LoadedModel
 from charlm.errors import ConfigError, DataError
+from charlm.loaded_models import LoadedModel
 from charlm.scoring.decoding.mixed_model import MixedModel
 from charlm.scoring.decoding.states import State, StatefulModel
 

@@ -9,16 +9,10 @@ import pytest
 import charlm
 from charlm.errors import ConfigError
 
-pytest.importorskip("onnx", reason="onnx is not installed: charlm[onnx]")
-pytest.importorskip("onnxscript", reason="onnxscript is not installed: charlm[onnx]")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: charlm[onnx]")
 
-
-@pytest.fixture(scope="module")
-def folder(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("onnx") / "tiny"
-    charlm.export(tiny_run, onnx=path, threads=1)
-    return path
+@pytest.fixture
+def folder(tiny_onnx: Path) -> Path:
+    return tiny_onnx
 
 
 def test_an_exported_model_has_the_run_s_perplexities(

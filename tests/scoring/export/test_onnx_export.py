@@ -149,17 +149,10 @@ def exported(run: Path, folder: Path) -> OnnxExport:
     return made
 
 
-@pytest.fixture(scope="module")
-def tiny(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("onnx") / "tiny"
-    exported(tiny_run, folder)
-    return folder
-
-
 @pytest.fixture
-def folder(tiny: Path, tmp_path: Path) -> Path:
+def folder(tiny_onnx: Path, tmp_path: Path) -> Path:
     """A copy that a test may change."""
-    return Path(shutil.copytree(tiny, tmp_path / "tiny"))
+    return Path(shutil.copytree(tiny_onnx, tmp_path / "tiny"))
 
 
 def walked(model: OnnxModel, ids: np.ndarray, spellings: list[str]) -> np.ndarray:
@@ -199,36 +192,45 @@ def test_the_parts_of_every_preset_give_the_same_probabilities_without_torch(
         assert walked(model, drawn, spellings) == pytest.approx(np.stack(expected).T, abs=1e-5)
 
 
-def test_the_vocabulary_and_the_state_stand_in_the_folder(tiny: Path, tiny_run: Path) -> None:
-    info, inventory = load_exported(tiny)
+def test_the_vocabulary_and_the_state_stand_in_the_folder(tiny_onnx: Path, tiny_run: Path) -> None:
+    info, inventory = load_exported(tiny_onnx)
     run = load_run(tiny_run)
     assert inventory == run.inventory
     assert (info.weights_sha256, info.oov_input) == (run.weights_sha256, run.oov_input)
     assert [leaf.shape for leaf in info.state] == [(8,)] * 4
-    assert {path.name for path in tiny.iterdir()} == {STEP, ENCODE, VOCABULARY, EXPORT}
+    assert {path.name for path in tiny_onnx.iterdir()} == {STEP, ENCODE, VOCABULARY, EXPORT}
 
 
-def test_the_networks_name_no_file_of_this_machine(tiny: Path) -> None:
+def test_the_networks_name_no_file_of_this_machine(tiny_onnx: Path) -> None:
     for name in (STEP, ENCODE):
-        assert b"charlm/" not in (tiny / name).read_bytes()
+        assert b"charlm/" not in (tiny_onnx / name).read_bytes()
 
 
 def test_eight_bits_leave_neither_a_product_nor_an_lstm_in_fp32(
-    tiny_run: Path, tiny: Path, corpus_dir: Path, tmp_path: Path
+    tiny_int8: Path, tiny_onnx: Path, corpus_dir: Path
 ) -> None:
-    made = charlm.export(tiny_run, onnx=tmp_path / "int8", int8=True, threads=1)
-    assert isinstance(made, OnnxExport)
-    assert made.precision == load_exported(tmp_path / "int8")[0].precision == "int8"
-    network = onnx.load(tmp_path / "int8" / STEP)
+    assert load_exported(tiny_int8)[0].precision == "int8"
+    network = onnx.load(tiny_int8 / STEP)
     kinds = [node.op_type for node in network.graph.node]
     assert kinds.count("DynamicQuantizeLSTM") == 2
     assert "LSTM" not in kinds
     assert "MatMul" not in kinds
-    (plain,) = charlm.evaluate(tiny, data=corpus_dir, state="sentence", threads=1)
-    (small,) = charlm.evaluate(tmp_path / "int8", data=corpus_dir, state="sentence", threads=1)
+    (plain,) = charlm.evaluate(tiny_onnx, data=corpus_dir, state="sentence", threads=1)
+    (small,) = charlm.evaluate(tiny_int8, data=corpus_dir, state="sentence", threads=1)
     expected = pytest.approx(plain.by_state["sentence"].ppl, rel=5e-3)
     assert small.by_state["sentence"].ppl == expected
     assert small.signatures["sentence"].endswith("precision:int8-onnx")
+
+
+def test_in_eight_bits_a_row_does_not_depend_on_its_company(tiny_int8: Path) -> None:
+    model = OnnxModel(tiny_int8, threads=1)
+    forms = ["cat", "misinformed", "zebra", "a"]
+    together = model.encode(forms)
+    log_probs, state = model.step(together, model.initial_state(4))
+    for row, form in enumerate(forms):
+        alone, own = model.step(model.encode([form]), model.initial_state(1))
+        assert (log_probs[row] == alone[0]).all()
+        assert all((a[row] == b[0]).all() for a, b in zip(state, own, strict=True))
 
 
 def test_eight_bits_are_for_networks(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
-from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits
+from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import share, without_marks
 from charlm.text.io.lines import split_words
@@ -170,7 +170,7 @@ def _columns(items: Items, names: str) -> tuple[str, str]:
 
 
 def _judged(
-    model: RunBits | NgramBits,
+    model: TokenModel,
     items: Items,
     *,
     columns: tuple[str, str],

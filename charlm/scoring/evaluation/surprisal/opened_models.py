@@ -6,11 +6,11 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.ngram.load import load_ngram
-from charlm.run.stored_weights import load_run
+from charlm.run.exported_folder import is_exported
+from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
-from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
-from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits
+from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -22,26 +22,28 @@ PACKED = (".gz", ".bz2", ".xz")
 class OpenedModels:
     """All models, runs first, and what they have in common."""
 
-    models: tuple[RunBits | NgramBits, ...]
+    models: tuple[TokenModel, ...]
     is_raw: bool
 
     @property
-    def runs(self) -> list[RunBits]:
-        return [model for model in self.models if isinstance(model, RunBits)]
+    def runs(self) -> list[TokenModel]:
+        """All that have text rules: runs and exported models."""
+        return [model for model in self.models if model.inventory is not None]
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(model.name for model in self.models)
 
-    def rules(self, model: RunBits | NgramBits) -> Normalisation | None:
+    def rules(self, model: TokenModel) -> Normalisation | None:
         """The text rules that a model reads by; an n-gram model's are the first run's."""
         if self.is_raw or not self.runs:
             return None
-        return (model if isinstance(model, RunBits) else self.runs[0]).inventory.normalisation
+        inventory = model.inventory or self.runs[0].inventory
+        return None if inventory is None else inventory.normalisation
 
-    def counts(self, model: RunBits | NgramBits) -> Inventory | None:
+    def counts(self, model: TokenModel) -> Inventory | None:
         """Where the counts of its words stand: of an n-gram model in a run of the same words."""
-        if isinstance(model, RunBits):
+        if model.inventory is not None:
             return model.inventory
         return next((r.inventory for r in self.runs if r.vocabulary == model.vocabulary), None)
 
@@ -60,21 +62,12 @@ def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModel
             device; entropies of KenLM's binary.
         DataError: a run or a file that is not what was expected.
     """
-    set_threads(options.threads)
-    device = pick_device(options.device)
-    precision = pick_precision(options.precision, device)
     paths = [Path(path) for path in options.model]
     if not paths and not options.lm:
         paths = [which_run(None)]
     names = _names(paths, [Path(path) for path in options.lm])
     runs = [
-        RunBits(
-            load_run(path, device=device),
-            name=name,
-            precision=precision,
-            spells=options.open_vocabulary,
-        )
-        for path, name in zip(paths, names, strict=False)
+        _opened(path, name=name, options=options) for path, name in zip(paths, names, strict=False)
     ]
     lms = [
         _opened_lm(path, name=name, options=options, runs=runs, entropy=entropy)
@@ -83,8 +76,23 @@ def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModel
     return OpenedModels((*runs, *lms), options.raw)
 
 
+def _opened(path: Path, *, name: str, options: ItemOptions) -> TokenModel:
+    if is_exported(path):
+        require_no_torch(path, options)
+        return ExportedBits(OnnxModel(path, threads=options.threads), name=name)
+    from charlm.run.stored_weights import load_run
+    from charlm.runtime import pick_device, pick_precision, set_threads
+    from charlm.scoring.evaluation.surprisal.run_bits import RunBits
+
+    set_threads(options.threads)
+    device = pick_device(options.device)
+    precision = pick_precision(options.precision, device)
+    run = load_run(path, device=device)
+    return RunBits(run, name=name, precision=precision, spells=options.open_vocabulary)
+
+
 def _opened_lm(
-    path: str | Path, *, name: str, options: ItemOptions, runs: Sequence[RunBits], entropy: bool
+    path: str | Path, *, name: str, options: ItemOptions, runs: Sequence[TokenModel], entropy: bool
 ) -> NgramBits:
     # Only ours gives whole distributions.
     model = load_ngram(path, engine="charlm" if entropy else "auto", encoding=options.encoding)

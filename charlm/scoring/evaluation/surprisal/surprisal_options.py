@@ -28,8 +28,8 @@ class ItemOptions:
     model: Annotated[
         Sequence[str | Path],
         Opt(
-            "Run directory; may come again. Where there is no --lm either: $CHARLM_MODEL, else "
-            "the newest finished in exp/.",
+            "Run directory or exported folder; may come again. Where there is no --lm either: "
+            "$CHARLM_MODEL, else the newest finished in exp/.",
             metavar="RUN",
             cli_type=list[Path] | None,
         ),

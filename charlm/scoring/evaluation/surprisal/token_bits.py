@@ -1,36 +1,30 @@
 """What models make of sentences of tokens: the bits of each token, and what was expected before it.
 
-Sentences are read in blocks and batches as `charlm eval` reads them, so that the figures are its
-own to the last bit. What expects is the distribution over the vocabulary, `<unk>` and `</s>` in it.
+What expects is the distribution over the vocabulary, `<unk>` and `</s>` in it.
 """
 
-import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from charlm.errors import DataError
-from charlm.model.contract import Output
-from charlm.model.language_model import LanguageModel
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.load import NgramModel
 from charlm.ngram.ngram_states import BackoffSteps, Histories
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
-from charlm.run.stored_weights import LoadedRun
-from charlm.runtime import autocast
-from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
-from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.run.onnx_model import OnnxModel
+from charlm.scoring.likelihood.onnx_steps import OnnxSteps
 from charlm.text.corpus.sentences import blocks
-from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
-from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of
 from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
 BLOCK = 1 << 16  # tokens read together, as eval has it: another block, other last bits
 ROWS_AT_ONCE = 256  # distributions of an n-gram model in memory
@@ -50,7 +44,7 @@ class SentenceBits:
 
 
 class TokenModel(Protocol):
-    """A run or an n-gram model."""
+    """A run, an exported model, or an n-gram model."""
 
     @property
     def name(self) -> str:
@@ -65,6 +59,14 @@ class TokenModel(Protocol):
         """All words that it predicts; empty where nobody knows."""
 
     @property
+    def speller(self) -> "OpenVocabulary | None":
+        """Spells unknown words, where it is to."""
+
+    @property
+    def learned_single_sentences(self) -> bool:
+        """Whether single sentences are what it was made of."""
+
+    @property
     def is_carried(self) -> bool:
         """Whether a state goes on from one sentence to the next, if it is let."""
 
@@ -74,29 +76,21 @@ class TokenModel(Protocol):
         """Of sentences of tokens, each alone or all as one stream."""
 
 
-class RunBits:
-    """A run's model."""
+class ExportedBits:
+    """An exported model, read a token at a time."""
 
     is_carried = True
+    speller = None
 
-    def __init__(self, run: LoadedRun, *, name: str, precision: str, spells: bool) -> None:
+    def __init__(self, model: OnnxModel, *, name: str) -> None:
         self.name = name
-        self.run = run
-        self.inventory = run.inventory
-        self.speller = OpenVocabulary.of_run(run) if spells else None
-        self._precision = precision
-        self._vectors = self._in_precision(
-            lambda: FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        )
+        self.inventory = model.inventory
+        self.learned_single_sentences = model.learned_single_sentences
+        self._steps = OnnxSteps(model)
 
     @property
     def vocabulary(self) -> frozenset[str]:
         return frozenset(self.inventory.words)
-
-    @property
-    def learned_single_sentences(self) -> bool:
-        """Whether single sentences are what it was trained on."""
-        return self.run.learned_single_sentences
 
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
@@ -106,76 +100,36 @@ class RunBits:
         Raises:
             DataError: a model that gives no numbers.
         """
-        models = [self._vectors, *([_expecting(self._vectors)] if entropy else [])]
-        states = [vectors.model.context.initial_state(1) for vectors in models]
-        for block in blocks(map(list, sentences), size=BLOCK):
-            form_ids = FormIds(self.inventory)
-            ids = encode_sentences(block, form_ids)
-            found = []
-            for k, vectors in enumerate(models):
-                with autocast(vectors.device, self._precision):
-                    if is_carried:
-                        nll, states[k] = continued_nll(
-                            vectors,
-                            np.concatenate(ids),
-                            spellings=form_ids.spellings,
-                            state=states[k],
-                        )
-                        found.append(np.split(nll, np.cumsum([len(each) for each in ids])[:-1]))
-                    else:
-                        found.append(sentence_nlls(vectors, ids, spellings=form_ids.spellings))
-            self._require_numbers(found[0])
-            for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
-                n_words = self.inventory.n_words
-                known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
-                surprisals = found[0][k].astype(np.float64) * NATS
-                surprisals += spelling_bits(words, known, speller=self.speller)
-                expected = found[1][k].astype(np.float64) * NATS if entropy else None
-                yield SentenceBits(surprisals, known, expected)
-
-    def _require_numbers(self, nlls: Sequence[Nlls]) -> None:
-        if not all(np.isfinite(nll).all() for nll in nlls):
-            raise DataError(
-                f"{self.run.path}: the model is broken: log probabilities are NaN or infinite; "
-                "expected numbers; train it again"
-            )
-
-    def _in_precision(self, make: Callable[[], FormVectors]) -> FormVectors:
-        with autocast(next(self.run.model.parameters()).device, self._precision):
-            return make()
-
-
-class _ExpectingOutput(Output):
-    """In the place of a word's negative log-probability its mean over all words: the entropy."""
-
-    def __init__(self, output: Output) -> None:
-        super().__init__()
-        self.output = output
-
-    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        log_probs_NV = self.output.log_probs(h_NH)
-        entropy_N = torch.special.entr(log_probs_NV.exp()).sum(-1)
-        return torch.where(words_N >= 0, entropy_N, 0.0)
-
-    def log_probs(self, h_NH: Tensor) -> Tensor:
-        return self.output.log_probs(h_NH)
-
-
-def _expecting(vectors: FormVectors) -> FormVectors:
-    """The same vectors, of a model that is read for its entropies."""
-    model, expecting = vectors.model, copy.copy(vectors)
-    expecting.model = LanguageModel(model.encoder, model.context, _ExpectingOutput(model.output))
-    return expecting
+        row = np.zeros(1, np.int64)
+        start = at = self._steps.start(1)
+        for words in sentences:
+            at = at if is_carried else start
+            ids = self._steps.ids([*words, END_WORD])
+            nats, entropies = np.empty((2, len(ids)))
+            for place, token in enumerate([*words, END_WORD]):
+                log_probs_V = self._steps.distribution(at)[0]
+                nats[place] = -log_probs_V[ids[place]]
+                entropies[place] = -(np.exp(log_probs_V) * log_probs_V).sum()
+                if is_carried or place < len(words):
+                    at = self._steps.read(at, rows=row, tokens=[token], words=ids[[place]])
+            known = tuple((ids[:-1] != UNK).tolist())
+            yield SentenceBits(nats * NATS, known, entropies * NATS if entropy else None)
 
 
 class NgramBits:
     """An n-gram model, which reads every sentence from `<s>`."""
 
     is_carried = False
+    learned_single_sentences = True
     inventory: Inventory | None = None
 
     def __init__(
-        self, model: NgramModel, *, name: str, words: Sequence[str], speller: OpenVocabulary | None
+        self,
+        model: NgramModel,
+        *,
+        name: str,
+        words: Sequence[str],
+        speller: "OpenVocabulary | None",
     ) -> None:
         self.name = name
         self.model = model
@@ -228,7 +182,7 @@ def _entropy(log10s: Log10s) -> Bits:
 
 
 def spelling_bits(
-    tokens: Sequence[str], known: Sequence[bool], *, speller: OpenVocabulary | None
+    tokens: Sequence[str], known: Sequence[bool], *, speller: "OpenVocabulary | None"
 ) -> Bits:
     """−log2 P(spelling | <unk>) of each unknown token and 0 of all others, of the end, too.
 

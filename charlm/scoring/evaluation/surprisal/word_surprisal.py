@@ -21,7 +21,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
     WordUnderModel,
 )
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
-from charlm.scoring.evaluation.surprisal.token_bits import NgramBits, RunBits, SentenceBits
+from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
 from charlm.text.corpus.tokens import END, UNK, share
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -97,7 +97,7 @@ def _groups(items: Items, *, context: str) -> list[list[int]]:
 
 
 def _bits(
-    model: RunBits | NgramBits,
+    model: TokenModel,
     sentences: Sequence[WrittenSentence],
     *,
     groups: Sequence[Sequence[int]],
@@ -184,13 +184,13 @@ def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOpt
         words = list(chain.from_iterable(item.by_model[k].words for item in table.items))
         notes += _notes_on_words(words, name=model.name, is_spelled=options.open_vocabulary)
         is_alone = options.context == NONE
-        if isinstance(model, RunBits) and is_alone and not model.learned_single_sentences:
+        if is_alone and not model.learned_single_sentences:
             notes.append(
                 f"{model.name} was trained with its state carried over sentence ends, and scores "
                 "single sentences worse (12 % on PTB); train with --for sentences, or let "
                 "sentences go on by --context document"
             )
-        if isinstance(model, NgramBits) and not is_alone:
+        if not model.is_carried and not is_alone:
             notes.append(f"{model.name} is an n-gram model: every sentence starts anew")
     return notes
 

@@ -7,6 +7,8 @@ must read the same words. Names are those that weights go by: nn, nn2, … and k
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,24 +18,28 @@ from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer
 from charlm.ngram.load import load_ngram
-from charlm.run.stored_weights import LoadedRun, load_run
-from charlm.runtime import pick_device, pick_precision
+from charlm.run.exported_folder import is_exported
+from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
-from charlm.scoring.likelihood.form_cache import FormCache
-from charlm.scoring.likelihood.open_vocabulary import MOST_REMEMBERED, OpenVocabulary
-from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
-from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.scoring.rescoring.scorers.same_words import SameWords
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT
+from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    from charlm.run.stored_weights import LoadedRun
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+    from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 
 NEURAL, NGRAM = "nn", "kn"
+MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
 
 DividedSearch = Callable[..., Iterator[NbestList]]  # of a LatticeLists and its lattices
 
@@ -44,12 +50,12 @@ class Scorers:
 
     scorers: tuple[Scorer, ...]  # of a list's features; the first is what `charlm` stands for
     parts: tuple[Scorer, ...]  # before they were mixed and given spellers
-    neural: tuple[NeuralScorer, ...]
+    neural: tuple["NeuralScorer", ...]  # those of runs
     normalisation: Normalisation | None
     text_rules: Normalisation  # what the options ask for besides the run's own
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
     named: dict[str, str]  # what each name stands for
-    vocabulary: OpenVocabulary | None  # of unknown words; None: they stay `<unk>`
+    vocabulary: "OpenVocabulary | None"  # of unknown words; None: they stay `<unk>`
     old_lm: Scorer | None = None  # that lists were made with
     search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
@@ -72,20 +78,20 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         DataError: a run or a model that is not what was expected.
     """
     _check(options)
-    runs = [load_run(path, device=pick_device(options.device)) for path in options.model]
-    normalisation = _normalisation(runs, options)
-    neural = tuple(
-        _neural(run, options, name=name)
-        for run, name in zip(runs, _names(NEURAL, len(runs)), strict=True)
-    )
+    models = [
+        _opened(path, options, name=name)
+        for path, name in zip(options.model, _names(NEURAL, len(options.model)), strict=True)
+    ]
+    runs = [each for each in models if not isinstance(each, ExportedScorer)]
+    normalisation = _normalisation(models, options)
     ngrams: list[Scorer] = [
         NgramScorer(load_ngram(path, encoding=options.encoding), name=name)
         for path, name in zip(options.lm, _names(NGRAM, len(options.lm)), strict=True)
     ]
     if _is_mixture(options):
-        ngrams = _guarded(runs, neural, ngrams)
+        ngrams = _guarded(models, ngrams, options=options)
     own = [] if options.scorer is None else [options.scorer]
-    parts: list[Scorer] = [*neural, *ngrams, *own]
+    parts: list[Scorer] = [*models, *ngrams, *own]
     _require_names([each.name for each in parts])
     sources = [str(path) for path in (*options.model, *options.lm)]
     sources += ["a scorer of the caller's"] * len(own)
@@ -94,13 +100,13 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     scorers: list[Scorer] = parts
     if weights:
         scorers = [MixedScorer(parts, weights, name=parts[0].name)]
-    vocabulary = OpenVocabulary.of_run(runs[0]) if options.open_vocabulary else None
+    vocabulary = _vocabulary(options) if options.open_vocabulary else None
     if vocabulary is not None:
         scorers = [OpenScorer(each, vocabulary) for each in scorers]
     return Scorers(
         scorers=tuple(scorers),
         parts=tuple(parts),
-        neural=neural,
+        neural=tuple(runs),
         normalisation=normalisation,
         text_rules=options.text_rules,
         mixture=mixture,
@@ -143,8 +149,9 @@ def _names(stem: str, n: int) -> list[str]:
 
 def known_by(scorer: Scorer) -> Known:
     """Whether a scorer's vocabulary has a word; the caller's own is not asked, and has all."""
-    if isinstance(scorer, NeuralScorer):
-        return scorer.forms.inventory.word_ids.__contains__
+    inventory = getattr(scorer, "inventory", None)  # of a run or an exported model
+    if isinstance(inventory, Inventory):
+        return inventory.word_ids.__contains__
     if isinstance(scorer, NgramScorer):
         remember = lru_cache(MOST_REMEMBERED)
         return remember(lambda word: bool(scorer.score([[word]])[0].known[0]))
@@ -152,21 +159,25 @@ def known_by(scorer: Scorer) -> Known:
 
 
 def _guarded(
-    runs: Sequence[LoadedRun], neural: Sequence[Scorer], ngrams: Sequence[Scorer]
+    models: "Sequence[NeuralScorer | ExportedScorer]",
+    ngrams: Sequence[Scorer],
+    *,
+    options: RescoringOptions,
 ) -> list[Scorer]:
     """The n-gram models of a mixture, held to the words of the first model."""
-    for run in runs[1:]:
-        if run.inventory.words != runs[0].inventory.words:
+    for path, model in zip(options.model, models, strict=True):
+        if model.inventory.words != models[0].inventory.words:
             raise ConfigError(
-                f"--mix: {run.path} has another vocabulary than {runs[0].path}; expected the same "
+                f"--mix: {path} has another vocabulary than {options.model[0]}; expected the same "
                 "words of both; train one with --vocab, or weigh them as features, without --mix"
             )
-    first, *others = [*neural, *ngrams]
+    scorers: list[Scorer] = [*models, *ngrams]
+    first, *others = scorers
     is_known = known_by(first)
     guarded: list[Scorer] = [
         SameWords(each, is_known, other=first.name) for each in others if each in ngrams
     ]
-    return guarded if neural else [first, *guarded]
+    return guarded if models else [first, *guarded]
 
 
 def _require_names(names: Sequence[str]) -> None:
@@ -177,25 +188,46 @@ def _require_names(names: Sequence[str]) -> None:
             )
 
 
-def _normalisation(runs: Sequence[LoadedRun], options: RescoringOptions) -> Normalisation | None:
-    """The runs' rules and those that were asked for; None: words stay as they are."""
-    own = None if options.raw or not runs else _one_normalisation(runs)
+def _normalisation(
+    models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
+) -> Normalisation | None:
+    """The models' rules and those that were asked for; None: words stay as they are."""
+    own = None if options.raw or not models else _one_normalisation(models, options)
     asked = options.text_rules
     return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
 
 
-def _one_normalisation(runs: Sequence[LoadedRun]) -> Normalisation:
-    first = runs[0].inventory.normalisation
-    for run in runs[1:]:
-        if run.inventory.normalisation != first:
+def _one_normalisation(
+    models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
+) -> Normalisation:
+    first = models[0].inventory.normalisation
+    for path, model in zip(options.model, models, strict=True):
+        if model.inventory.normalisation != first:
             raise ConfigError(
-                f"{run.path}: other text rules than {runs[0].path}; expected models that read "
+                f"{path}: other text rules than {options.model[0]}; expected models that read "
                 "the same words; score with one at a time, or --raw"
             )
     return first
 
 
-def _neural(run: LoadedRun, options: RescoringOptions, *, name: str) -> NeuralScorer:
+def _opened(
+    path: str | Path, options: RescoringOptions, *, name: str
+) -> "NeuralScorer | ExportedScorer":
+    if is_exported(path):
+        require_no_torch(path, options)
+        return ExportedScorer(OnnxModel(path, threads=options.threads), name=name)
+    from charlm.run.stored_weights import load_run
+    from charlm.runtime import pick_device
+
+    return _neural(load_run(path, device=pick_device(options.device)), options, name=name)
+
+
+def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "NeuralScorer":
+    from charlm.runtime import pick_precision
+    from charlm.scoring.likelihood.form_cache import FormCache
+    from charlm.scoring.likelihood.walker import Walker
+    from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+
     if options.unnormalised and not run.model.output.has_scores:
         raise ConfigError(
             f"{run.path}: --unnormalised: its output has no scores of its own; expected a softmax; "
@@ -207,6 +239,12 @@ def _neural(run: LoadedRun, options: RescoringOptions, *, name: str) -> NeuralSc
     precision = pick_precision(options.precision, forms.device)
     walker = Walker(forms, unnormalised=options.unnormalised)
     return NeuralScorer(walker, name=name, precision=precision)
+
+
+def _vocabulary(options: RescoringOptions) -> "OpenVocabulary":
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+    return OpenVocabulary.at(options.model[0])
 
 
 def _mixture(

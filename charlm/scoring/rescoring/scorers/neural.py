@@ -17,8 +17,10 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import bounded_slices
 from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
 from charlm.scoring.likelihood.walker import Walker
+from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
+from charlm.text.vocabulary.vocabulary import Inventory
 
 HYPOTHESES_AT_ONCE = 4096
 PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
@@ -52,6 +54,11 @@ class NeuralScorer:
         """Where the vectors come from."""
         return self.walker.forms
 
+    @property
+    def inventory(self) -> Inventory:
+        """The words that it knows, and its text rules."""
+        return self.forms.inventory
+
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
         """The scores of each sentence, from the initial state, or as what follows `memory`."""
         self.forms.forget()
@@ -75,6 +82,11 @@ class NeuralScorer:
             parents = [np.zeros(1, np.int64)] * len(form_ids)
             _, state = self.walker.descend(self._start(memory), parents=parents, form_ids=form_ids)
         return state
+
+    def histories(self, memory: object = None) -> NeuralHistories:
+        """States at the histories of lattices, after `memory`."""
+        state: State | None = memory  # type: ignore[assignment]  # ours, from `remember`
+        return NeuralHistories(self.walker, start=self.walker.begin(state))
 
     def _start(self, memory: object) -> State:
         if memory is None:

@@ -5,6 +5,7 @@ odd word gets what one with a rare and right word gets. The speller tells them a
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from charlm.errors import ConfigError
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.nbest.scorers import LogProbs
-from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.corpus.tokens import UNK_WORD, form_of
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
 Flags = npt.NDArray[np.bool_]
 
@@ -23,7 +26,7 @@ class OpenScorer:
     no spelling and keeps P(<unk>), and so does `<unk>:<unk>`.
     """
 
-    def __init__(self, scorer: Scorer, vocabulary: OpenVocabulary) -> None:
+    def __init__(self, scorer: Scorer, vocabulary: "OpenVocabulary") -> None:
         self.scorer = scorer
         self.vocabulary = vocabulary
         self.name = scorer.name
@@ -49,7 +52,7 @@ class OpenScorer:
 
 
 def spelled(
-    words: Words, known: Sequence[bool] | Flags, *, vocabulary: OpenVocabulary, name: str
+    words: Words, known: Sequence[bool] | Flags, *, vocabulary: "OpenVocabulary", name: str
 ) -> LogProbs:
     """log P(spelling | <unk>) of each word that the scorer `name` does not know, 0 of others, (n,).
 
@@ -66,7 +69,7 @@ def spelled(
     return added
 
 
-def _require_unknown(tokens: Sequence[str], *, vocabulary: OpenVocabulary, name: str) -> None:
+def _require_unknown(tokens: Sequence[str], *, vocabulary: "OpenVocabulary", name: str) -> None:
     known = vocabulary.inventory.word_ids
     for token in tokens:
         form = form_of(token)

@@ -1,0 +1,71 @@
+"""Nearest words under an exported model, by the encoder's last vectors and without torch."""
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError
+from charlm.insight.vectors.neighbourhood import DECIMALS, Neighbour, Neighbourhood
+from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.run.onnx_model import OnnxModel, Vectors
+from charlm.text.corpus.tokens import END, UNK, UNK_WORD, form_of
+from charlm.text.io.lines import split_words
+from charlm.text.vocabulary.encoding import Ids
+
+
+def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
+    """As `charlm.neighbours`.
+
+    Raises:
+        ConfigError: another tap or device; as `charlm.neighbours`.
+    """
+    if options.at is not None or options.device not in ("auto", "cpu"):
+        found = f"--at {options.at}" if options.at is not None else f"--device {options.device}"
+        raise ConfigError(
+            f"{model.path}: is an exported model, which knows no {found}; leave it out, or say a "
+            "run"
+        )
+    words = [options.words] if isinstance(options.words, str) else options.words
+    if not words:
+        raise ConfigError("words: found none; expected at least one")
+    forms = [_read(model, word, options=options) for word in words]
+    n_words = model.inventory.n_words
+    ids: Ids = np.arange(n_words + len(forms), dtype=np.int32)
+    ids[n_words:] = [model.inventory.word_ids.get(f, n_words + k) for k, f in enumerate(forms)]
+    vectors = _units(model.spelled_vectors.of(ids, [form_of(form) for form in forms]))
+    unknown = _units(model.encode([UNK_WORD]))[0]
+    tap = str(model.info.settings["encoder"]["type"])
+    hoods = []
+    for word, form, query in zip(words, forms, vectors[n_words:], strict=True):
+        number = model.inventory.word_ids.get(form, UNK)
+        if number == UNK and form != UNK_WORD and np.allclose(query, unknown):
+            raise ConfigError(
+                f"word {form!r}: not in the vocabulary of {model.path}, which does not read its "
+                f"spelling; expected one of its {n_words:,} words"
+            )
+        cosines = np.round(vectors[:n_words] @ query, DECIMALS) + 0.0  # never -0
+        left_out = (END, UNK, model.inventory.word_ids.get(form_of(form), UNK))
+        ranked = np.argsort(-cosines, kind="stable").tolist()
+        order = [k for k in ranked if k not in left_out][: options.k]
+        nearest = tuple(Neighbour(model.inventory.words[k], float(cosines[k])) for k in order)
+        is_known = form in model.inventory.word_ids
+        hoods.append(Neighbourhood(word, form_of(form), is_known, tap, nearest))
+    return tuple(hoods)
+
+
+def _read(model: OnnxModel, word: str, *, options: NeighboursOptions) -> str:
+    line = word.replace("\n", " ")
+    line = line.lower() if options.lower else line
+    tokens = split_words(line if options.raw else model.inventory.normalisation(line))
+    if len(tokens) != 1:
+        found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
+        raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
+    return tokens[0]
+
+
+def _units(vectors_NE: Vectors) -> npt.NDArray[np.float64]:
+    """Of length 1, in fp64; a zero vector stays zero."""
+    exact = vectors_NE.astype(np.float64)
+    units: npt.NDArray[np.float64] = exact / np.maximum(
+        np.linalg.norm(exact, axis=1, keepdims=True), 1e-300
+    )
+    return units

@@ -1,0 +1,33 @@
+"""The answer to a question for near words, whoever finds it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
+
+
+class Neighbour(NamedTuple):
+    """A word of the vocabulary, and the cosine of the angle between its vector and the asked."""
+
+    word: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The words nearest to one form at one tap, the most similar first."""
+
+    word: str  # as asked
+    form: str  # as read: normalised
+    is_known: bool  # whether the form is a word of the vocabulary
+    tap: str
+    nearest: tuple[Neighbour, ...]  # none where the tap cannot read the form
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "word": self.word,
+            "form": self.form,
+            "known": self.is_known,
+            "at": self.tap,
+            "nearest": [near._asdict() for near in self.nearest],
+        }

@@ -1,0 +1,89 @@
+"""Nearest words by cosine similarity, at any tap of a run's model, for words known or never seen.
+
+What is compared are vectors of *forms*: a word outside the vocabulary is read by its spelling,
+whatever `oov_input` a model was trained with. What comes out are words of the vocabulary alone.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError
+from charlm.insight.vectors.inputs import OpenVectors, open_vectors
+from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
+from charlm.insight.vectors.nn_options import VectorsOptions
+from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.run.stored_weights import LoadedRun
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+def neighbours_in(
+    opened: OpenVectors, words: str | Sequence[str], *, k: int = 10
+) -> tuple[Neighbourhood, ...]:
+    """As `neighbours`, in vectors that are open already."""
+    vectors = opened.vectors
+    readings = read_words(opened.reader, words)
+    found = {tap: _at_tap(opened, readings, tap=tap, k=k) for tap in opened.taps}
+    for row, reading in enumerate(readings):
+        if all(hood[row] is None for hood in found.values()):
+            raise ConfigError(vectors.refusal(reading, opened.taps[0]))
+    return tuple(
+        Neighbourhood(each.word, each.form, each.is_known, tap, nearest or ())
+        for tap, hood in found.items()
+        for each, nearest in zip(readings, hood, strict=True)
+    )
+
+
+def vectors_in(
+    run: LoadedRun, words: Sequence[str], *, at: str | None = None
+) -> npt.NDArray[np.float32]:
+    """The vectors of `words` at a tap of the run's model, a row each.
+
+    Where a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
+
+    Raises:
+        ConfigError: as `neighbours`.
+    """
+    opened = open_vectors(VectorsOptions(at=at), run=run, directed=False)
+    readings = read_words(opened.reader, words)
+    (tap,) = opened.taps
+    return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()
+
+
+def read_words(reader: Reader, words: str | Sequence[str]) -> list[ReadWord]:
+    """One or more words as forms.
+
+    Raises:
+        ConfigError: none, what is not one word, or what cannot be read.
+    """
+    asked = [words] if isinstance(words, str) else words
+    if not asked:
+        raise ConfigError("words: found none; expected at least one")
+    return [reader.read(word) for word in asked]
+
+
+def no_answers(readings: Sequence[ReadWord], inventory: Inventory) -> set[int]:
+    """The ids of words that are no neighbours of these forms: they themselves, `</s>`, `<unk>`."""
+    return {END, UNK, *(inventory.word_ids.get(each.form, UNK) for each in readings)}
+
+
+def _at_tap(
+    opened: OpenVectors, readings: list[ReadWord], *, tap: str, k: int
+) -> list[tuple[Neighbour, ...] | None]:
+    """The neighbours of each form at a tap, and None for a form that it cannot read."""
+    vectors, inventory = opened.vectors, opened.vectors.run.inventory
+    rows = [row for row, each in enumerate(readings) if vectors.reads(each, tap=tap)]
+    result: list[tuple[Neighbour, ...] | None] = [None] * len(readings)
+    if not rows:
+        return result
+    asked = [readings[row] for row in rows]
+    nearest = opened.search(tap).nearest(
+        vectors.encoded(asked, taps=[tap])[tap],
+        k=k,
+        left_out=[no_answers([each], inventory) for each in asked],
+    )
+    for row, found in zip(rows, nearest, strict=True):
+        result[row] = found
+    return result

@@ -1,0 +1,195 @@
+"""What `charlm.load` gives, but for runs: sentences in, scores out; none of it imports torch.
+
+Here a sentence is one string and stands on its own: it starts from the initial state, and its end
+is predicted like every word. What `charlm eval` carries over from line to line is not carried here.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.arguments import checked_call
+from charlm.errors import DataError
+from charlm.insight.vectors.exported_neighbours import exported_neighbours
+from charlm.insight.vectors.neighbourhood import Neighbourhood
+from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.nbest.scorers import NgramScorer
+from charlm.ngram.backoff import BackoffModel
+from charlm.options import check_ranges
+from charlm.run.onnx_model import OnnxModel
+from charlm.scoring.decoding.ngram_steps import NgramSteps
+from charlm.scoring.decoding.states import Flags, StatefulModel
+from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
+from charlm.settings import Settings
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import UNK, without_marks
+from charlm.text.io.lines import split_words
+
+if TYPE_CHECKING:
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+
+@dataclass(frozen=True)
+class SentenceScore:
+    """What a model makes of one sentence."""
+
+    words: tuple[str, ...]  # after normalisation
+    known: tuple[bool, ...]  # whether a word is another than `<unk>` at the output
+    log10_probs: tuple[float, ...]  # of each word, then of `</s>`
+
+    @property
+    def log10_prob(self) -> float:
+        """Of the whole sentence, its end included."""
+        return math.fsum(self.log10_probs)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "words": list(self.words),
+            "known": list(self.known),
+            "log10_probs": list(self.log10_probs),
+            "log10_prob": self.log10_prob,
+        }
+
+
+class LoadedModel(StatefulModel):
+    """What runs and n-gram models share: sentences in, scores out, and states."""
+
+    @property
+    @abstractmethod
+    def _normalisation(self) -> Normalisation | None:
+        """The text rules of the sentences that come in."""
+
+    @abstractmethod
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences, each from the start of its own."""
+
+    @checked_call
+    def score(self, sentence: str) -> SentenceScore:
+        """The log10 probabilities of a sentence, as `score_many` gives them."""
+        return self.score_many([sentence])[0]
+
+    @checked_call
+    def tokens(self, sentence: str) -> list[str]:
+        """The words of a sentence as the model reads them: what `step` takes.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within it.
+        """
+        if "\n" in sentence:
+            raise DataError(
+                f"sentence {sentence[:40]!r}: found a line end; expected one sentence; "
+                "give several to score_many"
+            )
+        rules = self._normalisation
+        words = split_words(sentence if rules is None else rules(sentence))
+        return without_marks(words, where=f"sentence {sentence[:40]!r}")
+
+    def _scores(
+        self,
+        sentences: Sequence[list[str]],
+        *,
+        known: Sequence[Flags],
+        log_probs: Sequence[npt.NDArray[np.float64]],
+    ) -> list[SentenceScore]:
+        """The scores of sentences of tokens, from nats; a speller spells unknown words."""
+        found = []
+        for words, own_known, nats in zip(sentences, known, log_probs, strict=True):
+            log10s = (nats + np.append(self.spelled(words, own_known), 0.0)) / math.log(10)
+            found.append(
+                SentenceScore(tuple(words), tuple(own_known.tolist()), tuple(log10s.tolist()))
+            )
+        return found
+
+
+class NgramLanguageModel(LoadedModel):
+    """An n-gram model in a file; `charlm.load` makes it. It has no text rules and no vectors."""
+
+    def __init__(self, model: BackoffModel, *, speller: "OpenVocabulary | None" = None) -> None:
+        super().__init__(NgramSteps(model), speller=speller)
+        self._model = model
+
+    def __repr__(self) -> str:
+        return f"<charlm n-gram model {self._model.source!r}, {len(self.words)} words>"
+
+    @property
+    def order(self) -> int:
+        """The length of its longest n-grams."""
+        return self._model.order
+
+    @checked_call
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences (a string is one), each from `<s>`.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within a sentence.
+        """
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self.tokens(sentence) for sentence in several]
+        scores = NgramScorer(self._model).score(split)
+        return self._scores(
+            split,
+            known=[each.known for each in scores],
+            log_probs=[each.log_probs for each in scores],
+        )
+
+    @property
+    def _normalisation(self) -> Normalisation | None:
+        return None
+
+
+class ExportedModel(LoadedModel):
+    """A model that `charlm export --onnx` wrote; `charlm.load` makes it, without torch."""
+
+    def __init__(self, model: OnnxModel, *, speller: "OpenVocabulary | None" = None) -> None:
+        steps = OnnxSteps(model)
+        super().__init__(steps, speller=speller)
+        self._exported, self._onnx_steps = model, steps
+
+    def __repr__(self) -> str:
+        return f"<charlm exported model {str(self.path)!r}, {len(self.words)} words>"
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._exported.path
+
+    @property
+    def settings(self) -> Settings:
+        """Parts and recipe with all their options, as the run had them."""
+        return self._exported.info.settings
+
+    @checked_call
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences (a string is one), each from the initial state.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
+        """
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self.tokens(sentence) for sentence in several]
+        return self._scores(
+            split,
+            known=[self._onnx_steps.ids(words) != UNK for words in split],
+            log_probs=list(sentence_log_probs(self._onnx_steps, split)),
+        )
+
+    @checked_call
+    def neighbours(self, word: str, *, k: int = 10) -> Neighbourhood:
+        """The `k` words of the vocabulary nearest to a word, known or not.
+
+        Raises:
+            ConfigError: as `charlm.neighbours`.
+        """
+        options = NeighboursOptions(word, k=k)
+        check_ranges(options)
+        return exported_neighbours(self._exported, options)[0]
+
+    @property
+    def _normalisation(self) -> Normalisation:
+        return self._exported.inventory.normalisation

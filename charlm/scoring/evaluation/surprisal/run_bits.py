@@ -1,0 +1,124 @@
+"""What a run makes of sentences of tokens, by torch.
+
+Sentences are read in blocks and batches as `charlm eval` reads them, so that the figures are its
+own to the last bit.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charlm.errors import DataError
+from charlm.model.contract import Output
+from charlm.model.language_model import LanguageModel
+from charlm.run.stored_weights import LoadedRun
+from charlm.runtime import autocast
+from charlm.scoring.evaluation.surprisal.token_bits import (
+    BLOCK,
+    NATS,
+    SentenceBits,
+    Sentences,
+    spelling_bits,
+)
+from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+
+
+class RunBits:
+    """A run's model."""
+
+    is_carried = True
+
+    def __init__(self, run: LoadedRun, *, name: str, precision: str, spells: bool) -> None:
+        self.name = name
+        self.run = run
+        self.inventory = run.inventory
+        self.speller = OpenVocabulary.of_run(run) if spells else None
+        self._precision = precision
+        self._vectors = self._in_precision(
+            lambda: FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+        )
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        return frozenset(self.inventory.words)
+
+    @property
+    def learned_single_sentences(self) -> bool:
+        """Whether single sentences are what it was trained on."""
+        return self.run.learned_single_sentences
+
+    def bits(
+        self, sentences: Sentences, *, is_carried: bool, entropy: bool
+    ) -> Iterator[SentenceBits]:
+        """As the protocol has it.
+
+        Raises:
+            DataError: a model that gives no numbers.
+        """
+        models = [self._vectors, *([_expecting(self._vectors)] if entropy else [])]
+        states = [vectors.model.context.initial_state(1) for vectors in models]
+        for block in blocks(map(list, sentences), size=BLOCK):
+            form_ids = FormIds(self.inventory)
+            ids = encode_sentences(block, form_ids)
+            found = []
+            for k, vectors in enumerate(models):
+                with autocast(vectors.device, self._precision):
+                    if is_carried:
+                        nll, states[k] = continued_nll(
+                            vectors,
+                            np.concatenate(ids),
+                            spellings=form_ids.spellings,
+                            state=states[k],
+                        )
+                        found.append(np.split(nll, np.cumsum([len(each) for each in ids])[:-1]))
+                    else:
+                        found.append(sentence_nlls(vectors, ids, spellings=form_ids.spellings))
+            self._require_numbers(found[0])
+            for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
+                n_words = self.inventory.n_words
+                known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
+                surprisals = found[0][k].astype(np.float64) * NATS
+                surprisals += spelling_bits(words, known, speller=self.speller)
+                expected = found[1][k].astype(np.float64) * NATS if entropy else None
+                yield SentenceBits(surprisals, known, expected)
+
+    def _require_numbers(self, nlls: Sequence[Nlls]) -> None:
+        if not all(np.isfinite(nll).all() for nll in nlls):
+            raise DataError(
+                f"{self.run.path}: the model is broken: log probabilities are NaN or infinite; "
+                "expected numbers; train it again"
+            )
+
+    def _in_precision(self, make: Callable[[], FormVectors]) -> FormVectors:
+        with autocast(next(self.run.model.parameters()).device, self._precision):
+            return make()
+
+
+class _ExpectingOutput(Output):
+    """In the place of a word's negative log-probability its mean over all words: the entropy."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__()
+        self.output = output
+
+    def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
+        log_probs_NV = self.output.log_probs(h_NH)
+        entropy_N = torch.special.entr(log_probs_NV.exp()).sum(-1)
+        return torch.where(words_N >= 0, entropy_N, 0.0)
+
+    def log_probs(self, h_NH: Tensor) -> Tensor:
+        return self.output.log_probs(h_NH)
+
+
+def _expecting(vectors: FormVectors) -> FormVectors:
+    """The same vectors, of a model that is read for its entropies."""
+    model, expecting = vectors.model, copy.copy(vectors)
+    expecting.model = LanguageModel(model.encoder, model.context, _ExpectingOutput(model.output))
+    return expecting

@@ -1,0 +1,140 @@
+"""The object that Python users load of a run: it scores sentences, looks at words, and draws."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.arguments import checked_call
+from charlm.errors import ConfigError, DataError
+from charlm.insight.vectors.inputs import open_vectors
+from charlm.insight.vectors.neighbourhood import Neighbourhood
+from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
+from charlm.loaded_models import LoadedModel, SentenceScore
+from charlm.options import check_ranges, require_seed
+from charlm.run.stored_weights import LoadedRun
+from charlm.scoring.decoding.run_steps import RunSteps
+from charlm.scoring.likelihood.draw import Shape
+from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
+from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.likelihood.sample_rows import SentencePlan
+from charlm.scoring.likelihood.sampling import (
+    SampledSentence,
+    prefix_words,
+    sampled_sentences,
+)
+from charlm.settings import Settings
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import UNK
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+
+
+class Model(LoadedModel):
+    """A trained model; `charlm.load` makes it."""
+
+    def __init__(self, run: LoadedRun, *, speller: OpenVocabulary | None = None) -> None:
+        steps = RunSteps(run.model, run.inventory, oov_input=run.oov_input, source=run.path)
+        super().__init__(steps, speller=speller)
+        self._run = run
+
+    def __repr__(self) -> str:
+        return f"<charlm model {str(self.path)!r}, {len(self.words)} words>"
+
+    @property
+    def path(self) -> Path:
+        """The run directory."""
+        return self._run.path
+
+    @property
+    def settings(self) -> Settings:
+        """Parts and recipe with all their options, as run.json holds them."""
+        return self._run.settings
+
+    @checked_call
+    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
+        """The log10 probabilities of sentences (a string is one), each from the initial state.
+
+        Words stand between blanks; the run's text normalisation is applied.
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
+        """
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self.tokens(sentence) for sentence in several]
+        form_ids = FormIds(self._run.inventory)
+        ids = encode_sentences(split, form_ids)
+        nlls = sentence_nlls(self._vectors, ids, spellings=form_ids.spellings)
+        if not all(np.isfinite(nll).all() for nll in nlls):
+            raise DataError(
+                f"{self.path}: the model is broken: log probabilities are NaN or infinite; "
+                "expected numbers; train it again"
+            )
+        n_words = self._run.inventory.n_words
+        known = [(each[:-1] < n_words) & (each[:-1] != UNK) for each in ids]
+        log_probs = [0.0 - nll.astype(np.float64) for nll in nlls]  # never -0
+        return self._scores(split, known=known, log_probs=log_probs)
+
+    @checked_call
+    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
+        """The `k` words of the vocabulary nearest to a word, known or not.
+
+        Raises:
+            ConfigError: as `charlm.neighbours`.
+        """
+        options = NeighboursOptions(word, k=k, at=at)
+        check_ranges(options)
+        return neighbours_in(open_vectors(options, run=self._run), word, k=k)[0]
+
+    @checked_call
+    def vectors(
+        self, words: str | Sequence[str], *, at: str | None = None
+    ) -> npt.NDArray[np.float32]:
+        """The vectors of words at a tap of the encoder, the last if not given, shape (N, dim).
+
+        Raises:
+            ConfigError: as `charlm.neighbours`.
+        """
+        return vectors_in(self._run, [words] if isinstance(words, str) else words, at=at)
+
+    @checked_call
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        no_unk: bool = False,
+        prefix: str = "",
+        max_length: int = 200,
+        seed: int = 1,
+    ) -> list[SampledSentence]:
+        """`n` sentences drawn from the model, as `charlm.sample` draws them.
+
+        Raises:
+            ConfigError: as `charlm.sample`.
+        """
+        if n < 1:
+            raise ConfigError(f"n {n}: expected 1 or more")
+        require_seed(seed)
+        plan = SentencePlan(
+            seed=seed,
+            shape=Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),
+            prefix=prefix_words(prefix, run=self._run, max_length=max_length),
+            max_length=max_length,
+            spell=None,
+        )
+        drawn = sampled_sentences(self._vectors, plan, n=n, batch_size=n, source=self.path)
+        return list(drawn)
+
+    @cached_property
+    def _vectors(self) -> FormVectors:
+        run = self._run
+        return FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+
+    @property
+    def _normalisation(self) -> Normalisation:
+        return self._run.inventory.normalisation

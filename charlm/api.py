@@ -32,6 +32,10 @@ def load(
     of `<unk>` times that of their spelling, by the run's speller, or by that of the run that is
     named there: others than runs have none of their own.
 
+    >>> model = charlm.load("exp/first", device="cpu")
+    >>> "cat" in model.words
+    True
+
     Raises:
         ConfigError: no run is found, or no such device; no speller; one of other words.
         DataError: a run or a file that is not what was expected.

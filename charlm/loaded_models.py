@@ -21,6 +21,7 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
+from charlm.notebook import bits_of, coloured_html, table_html
 from charlm.options import check_ranges
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.decoding.ngram_steps import NgramSteps
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentenceScore:
-    """What a model makes of one sentence."""
+    """What a model makes of one sentence.
+
+    >>> score = charlm.load("exp/first").score("the cat sat")
+    >>> score.words
+    ('the', 'cat', 'sat')
+    >>> len(score.bits)  # one of each word, and one of the sentence's end
+    4
+    """
 
     words: tuple[str, ...]  # after normalisation
     known: tuple[bool, ...]  # whether a word is another than `<unk>` at the output
@@ -47,6 +55,14 @@ class SentenceScore:
     def log10_prob(self) -> float:
         """Of the whole sentence, its end included."""
         return math.fsum(self.log10_probs)
+
+    @property
+    def bits(self) -> tuple[float, ...]:
+        """The surprisal of each word, then of `</s>`: 10 bits are a chance of one in 1,024."""
+        return bits_of(self.log10_probs)
+
+    def _repr_html_(self) -> str:
+        return coloured_html([(self.words, self.bits)])
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -71,12 +87,21 @@ class LoadedModel(StatefulModel):
 
     @checked_call
     def score(self, sentence: str) -> SentenceScore:
-        """The log10 probabilities of a sentence, as `score_many` gives them."""
+        """The log10 probabilities of a sentence, as `score_many` gives them.
+
+        >>> model = charlm.load("exp/first")
+        >>> score = model.score("the cat sat")
+        >>> score.log10_prob == sum(score.log10_probs)
+        True
+        """
         return self.score_many([sentence])[0]
 
     @checked_call
     def tokens(self, sentence: str) -> list[str]:
         """The words of a sentence as the model reads them: what `step` takes.
+
+        >>> charlm.load("exp/first").tokens("the  cat")
+        ['the', 'cat']
 
         Raises:
             DataError: a line end, `<s>` or `</s>` within it.
@@ -117,6 +142,10 @@ class NgramLanguageModel(LoadedModel):
     def __repr__(self) -> str:
         return f"<charlm n-gram model {self._model.source!r}, {len(self.words)} words>"
 
+    def _repr_html_(self) -> str:
+        rows = {"file": str(self._model.source), "order": str(self.order)}
+        return table_html((), {**rows, "words": f"{len(self.words):,}"}.items())
+
     @property
     def order(self) -> int:
         """The length of its longest n-grams."""
@@ -153,6 +182,10 @@ class ExportedModel(LoadedModel):
 
     def __repr__(self) -> str:
         return f"<charlm exported model {str(self.path)!r}, {len(self.words)} words>"
+
+    def _repr_html_(self) -> str:
+        rows = {"exported model": str(self.path), "words": f"{len(self.words):,}"}
+        return table_html((), rows.items())
 
     @property
     def path(self) -> Path:

@@ -14,6 +14,7 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.loaded_models import LoadedModel, SentenceScore
+from charlm.notebook import table_html
 from charlm.options import check_ranges, require_seed
 from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.run_steps import RunSteps
@@ -28,12 +29,16 @@ from charlm.scoring.likelihood.sampling import (
 )
 from charlm.settings import Settings
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import UNK
+from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 
 
 class Model(LoadedModel):
-    """A trained model; `charlm.load` makes it."""
+    """A trained model; `charlm.load` makes it.
+
+    >>> charlm.load("exp/first")
+    <charlm model 'exp/first', ... words>
+    """
 
     def __init__(self, run: LoadedRun, *, speller: OpenVocabulary | None = None) -> None:
         steps = RunSteps(run.model, run.inventory, oov_input=run.oov_input, source=run.path)
@@ -42,6 +47,18 @@ class Model(LoadedModel):
 
     def __repr__(self) -> str:
         return f"<charlm model {str(self.path)!r}, {len(self.words)} words>"
+
+    def _repr_html_(self) -> str:
+        run = self._run
+        rows = {
+            "run": str(self.path),
+            "preset": run.info.arch,
+            "corpus": str(run.info.corpus.get("name", "")),
+            "words": f"{len(self.words):,}",
+            "parameters": f"{sum(each.numel() for each in run.model.parameters()):,}",
+            "unknown words": "read by spelling" if run.oov_input == "spelling" else UNK_WORD,
+        }
+        return table_html((), rows.items())
 
     @property
     def path(self) -> Path:
@@ -58,6 +75,10 @@ class Model(LoadedModel):
         """The log10 probabilities of sentences (a string is one), each from the initial state.
 
         Words stand between blanks; the run's text normalisation is applied.
+
+        >>> scores = charlm.load("exp/first").score_many(["the cat sat", "a dog looked"])
+        >>> [len(score.words) for score in scores]
+        [3, 3]
 
         Raises:
             DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
@@ -81,6 +102,10 @@ class Model(LoadedModel):
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
         """The `k` words of the vocabulary nearest to a word, known or not.
 
+        >>> hood = charlm.load("exp/first").neighbours("catz", k=3)
+        >>> hood.is_known, len(hood.nearest)
+        (False, 3)
+
         Raises:
             ConfigError: as `charlm.neighbours`.
         """
@@ -93,6 +118,9 @@ class Model(LoadedModel):
         self, words: str | Sequence[str], *, at: str | None = None
     ) -> npt.NDArray[np.float32]:
         """The vectors of words at a tap of the encoder, the last if not given, shape (N, dim).
+
+        >>> charlm.load("exp/first").vectors(["cat", "dog"]).shape
+        (2, 16)
 
         Raises:
             ConfigError: as `charlm.neighbours`.
@@ -113,6 +141,10 @@ class Model(LoadedModel):
         seed: int = 1,
     ) -> list[SampledSentence]:
         """`n` sentences drawn from the model, as `charlm.sample` draws them.
+
+        >>> drawn = charlm.load("exp/first").sample(2, prefix="the cat", seed=3)
+        >>> [sentence.words[:2] for sentence in drawn]
+        [('the', 'cat'), ('the', 'cat')]
 
         Raises:
             ConfigError: as `charlm.sample`.

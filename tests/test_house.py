@@ -18,7 +18,17 @@ ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ROOT / "charlm"
 
 FLOORS = [
-    *("version", "errors", "options", "settings", "arguments", "presets", "runtime", "text"),
+    *(
+        "version",
+        "errors",
+        "options",
+        "settings",
+        "arguments",
+        "presets",
+        "runtime",
+        "text",
+        "notebook",
+    ),
     *(
         "ngram",
         "nbest",

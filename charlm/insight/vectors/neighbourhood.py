@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from charlm.notebook import table_html
+
 DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
 
 
@@ -22,6 +24,11 @@ class Neighbourhood:
     is_known: bool  # whether the form is a word of the vocabulary
     tap: str
     nearest: tuple[Neighbour, ...]  # none where the tap cannot read the form
+
+    def _repr_html_(self) -> str:
+        known = "" if self.is_known else ", outside the vocabulary"
+        rows = [(near.word, f"{near.similarity:.3f}") for near in self.nearest]
+        return table_html(("nearest", "cosine"), rows, told=[f"{self.form}{known}, at {self.tap}"])
 
     def to_dict(self) -> dict[str, object]:
         return {

@@ -17,6 +17,10 @@ def neighbours(options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
     in a list or between commas; the answers come tap by tap, each in the order of the words. An
     exported model has the encoder's last vectors alone.
 
+    >>> cat, dog = charlm.neighbours(["cat", "dog"], model="exp/first", k=3)
+    >>> len(cat.nearest)
+    3
+
     Raises:
         ConfigError: no such tap, `k` < 1, what is not one word, or a word outside the vocabulary
             that cannot be read by its spelling: at no tap, or all its characters are unknown.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.notebook import bits_of, coloured_html
 from charlm.options import keywords
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
@@ -39,6 +40,14 @@ class SampledSentence:
         """Of all words, and of the end if it was drawn."""
         return math.fsum(self.log10_probs)
 
+    @property
+    def bits(self) -> tuple[float, ...]:
+        """The surprisal of each word, then of `</s>` if it was drawn."""
+        return bits_of(self.log10_probs)
+
+    def _repr_html_(self) -> str:
+        return coloured_html([(self.words, self.bits)])
+
     def to_dict(self) -> dict[str, object]:
         return {
             "words": list(self.words),
@@ -61,6 +70,9 @@ class Sample:
         """Sentences without an end."""
         return sum(not each.is_finished for each in self.sentences)
 
+    def _repr_html_(self) -> str:
+        return coloured_html((each.words, each.bits) for each in self.sentences)
+
     def to_dict(self) -> dict[str, object]:
         return {
             "model": str(self.model),
@@ -77,6 +89,10 @@ def sample(options: SampleOptions) -> Sample:
     Log-probabilities are divided by `temperature`; then the `top_k` likeliest words are kept, and
     of those as few of the likeliest as hold a share of `top_p`. With `open_vocabulary` the log10
     probability of what is spelled is that of `<unk>` all the same.
+
+    >>> drawn = charlm.sample(model="exp/first", n=2, max_length=5)
+    >>> len(drawn.sentences)
+    2
 
     Raises:
         ConfigError: a number out of its range; a prefix that the model cannot read; an open

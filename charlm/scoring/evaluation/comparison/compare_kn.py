@@ -33,6 +33,10 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     `<unk>`, while `ngram_baseline` keeps them all, so that the two do not compare. Weights of
     mixtures are fitted on valid.txt.
 
+    >>> found = charlm.compare_kn(data="corpus", model="exp/first", order=3)
+    >>> [system.name for system in found.groups[0].systems]
+    ['KN-3', 'first', 'first+KN-3']
+
     Raises:
         ConfigError: an option that does not exist or a number out of range; one run twice; runs
             and a vocabulary.

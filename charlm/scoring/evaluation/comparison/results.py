@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from charlm.ngram.source import parse_pruning
+from charlm.notebook import table_html
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
@@ -128,6 +129,18 @@ class Comparison:
     groups: tuple[Group, ...]
     notes: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        states = self.options.states
+        header = ("", *(f"perplexity, {state}" for state in states))
+        return "".join(
+            table_html(
+                header,
+                [(each.name, *(_ppl(each.by_state[s]) for s in states)) for each in group.systems],
+                told=group.verdict,
+            )
+            for group in self.groups
+        )
+
     def to_dict(self) -> dict[str, object]:
         asked = self.options
         return {
@@ -144,3 +157,8 @@ class Comparison:
             "groups": [group.to_dict() for group in self.groups],
             "notes": list(self.notes),
         }
+
+
+def _ppl(figures: Figures) -> str:
+    ppl = figures.perplexity.ppl
+    return "undefined" if ppl is None else f"{ppl:,.2f}"

@@ -1,0 +1,51 @@
+"""How results look in a notebook: tables, and sentences whose words are coloured by surprisal.
+
+Colours lie over whatever ground the notebook has, light or dark; every text is shown as text.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from charlm.text.corpus.tokens import END_WORD
+
+BITS = math.log2(10)  # in a log10
+MOST_BITS = 16.0  # with the strongest colour: a chance of one in 65,536
+COLOUR = "213, 94, 0"  # Okabe and Ito's vermilion, as in the report
+
+
+def bits_of(log10_probs: Sequence[float]) -> tuple[float, ...]:
+    """Surprisals in bits: 1 is a chance of one in two, 10 of one in 1,024."""
+    return tuple(0.0 - value * BITS for value in log10_probs)
+
+
+def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) -> str:
+    """Paragraphs of words with their bits; a number beyond the words' is that of the end."""
+    return "".join(f"<p>{_line(words, bits)}</p>" for words, bits in sentences)
+
+
+def _line(words: Sequence[str], bits: Sequence[float]) -> str:
+    shown = [*words, END_WORD][: len(bits)]
+    return " ".join(map(_word, shown, bits))
+
+
+def _word(word: str, bits: float) -> str:
+    strength = 0.7 * min(max(bits, 0.0) / MOST_BITS, 1.0)
+    style = f"background: rgba({COLOUR}, {strength:.2f}); border-radius: .25em; padding: 0 .2em"
+    return f'<span style="{style}" title="{bits:.2f} bits"><bdi>{escape(word)}</bdi></span>'
+
+
+def table_html(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, told: Iterable[str] = ()
+) -> str:
+    """A table of texts below sentences that are told of it; the first column names the rows."""
+    paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in told)
+    head = "".join(f"<th>{escape(each)}</th>" for each in header)
+    body = "".join(_row(row) for row in rows)
+    top = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
+    return f"{paragraphs}<table>{top}<tbody>{body}</tbody></table>"
+
+
+def _row(cells: Sequence[str]) -> str:
+    first, *others = (f"<bdi>{escape(cell)}</bdi>" for cell in cells)
+    return f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in others)}</tr>"

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from charlm.options import MAX_SEED, Device, Model, Opt, Order, Precision, Prune, Threads
+from charlm.options import MAX_SEED, Device, Model, Opt, Order, Precision, Prune, Seed, Threads
 
 BenchData = Annotated[
     str | Path | None,
@@ -71,6 +71,21 @@ class ScoreBenchOptions:
     repetitions: Repetitions = 3
     device: Device = "auto"
     threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepBenchOptions:
+    """Of `charlm bench step`."""
+
+    arch: Annotated[str, Opt("Preset of LSTM and softmax, untrained.", metavar="NAME")] = (
+        "char-small"
+    )
+    rows: Annotated[int, Opt("Rows of a beam.", least=1)] = 64
+    steps: Annotated[int, Opt("Steps of a repetition.", least=1)] = 20
+    repetitions: Repetitions = 5
+    seed: Seed = 1
+    threads: Threads = None
+    device: Device = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from charlm.bench.flops import forward_flops
 from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel
 from charlm.bench.text import corpus
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.bench.train import MADE_TOKENS, NAIVE, OURS, trainer_on
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
@@ -33,8 +33,8 @@ from charlm.text.vocabulary.vocabulary import Inventory
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once
 
 
-@dataclass(frozen=True)
-class EvalBench:
+@dataclass(frozen=True, kw_only=True)
+class EvalBench(Measured):
     """What was measured of one text."""
 
     model: str
@@ -47,7 +47,7 @@ class EvalBench:
     ppl: float
     log10_prob_difference: float  # between the paths, on the tokens of both, a token
     flops: int  # that the whole text needs
-    timings: dict[str, Timing]
+    followings = ("speed_up", "peak_flops")
 
     @property
     def speed_up(self) -> float:
@@ -65,14 +65,12 @@ class EvalBench:
         """Operations needed a second by ours, over those of a plain matrix product."""
         return self.flops / self.timings[OURS].median / self.peak_flops
 
-    def to_dict(self) -> dict[str, object]:
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
+    def paths(self) -> dict[str, dict[str, object]]:
         ours = self.timings[OURS].to_dict(self.n_tokens)
-        paths = {
+        return {
             OURS: {**ours, "share_of_peak": self.share_of_peak},
             NAIVE: self.timings[NAIVE].to_dict(self.n_naive_tokens),
         }
-        return {**own, "paths": paths, "speed_up": self.speed_up, "peak_flops": self.peak_flops}
 
 
 @dataclass(frozen=True)

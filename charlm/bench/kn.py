@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from charlm.bench.bench_options import KnBenchOptions
 from charlm.bench.text import corpus
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import has_kenlm
@@ -26,8 +26,8 @@ ESTIMATE, LMPLZ = "estimate", "lmplz"
 QUERY, KENLM = "query", "query, kenlm"
 
 
-@dataclass(frozen=True)
-class KnBench:
+@dataclass(frozen=True, kw_only=True)
+class KnBench(Measured):
     """What was measured of one text."""
 
     data: str  # `made` if none was given
@@ -35,7 +35,7 @@ class KnBench:
     n_tokens: int  # of the training text, </s> counted
     n_queries: int  # tokens of the test text
     n_ngrams: int
-    timings: dict[str, Timing]
+    followings = ("ratio_to_lmplz",)
 
     def n_tokens_of(self, path: str) -> int:
         """How many a path went over."""
@@ -48,10 +48,8 @@ class KnBench:
             return None
         return self.timings[ESTIMATE].median / self.timings[LMPLZ].median
 
-    def to_dict(self) -> dict[str, object]:
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
-        paths = {k: v.to_dict(self.n_tokens_of(k)) for k, v in self.timings.items()}
-        return {**own, "paths": paths, "ratio_to_lmplz": self.ratio_to_lmplz}
+    def paths(self) -> dict[str, dict[str, object]]:
+        return {k: v.to_dict(self.n_tokens_of(k)) for k, v in self.timings.items()}
 
 
 @keywords(KnBenchOptions)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from charlm.bench.bench_options import PrepBenchOptions
 from charlm.bench.text import corpus
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.options import keywords
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import split_path
@@ -22,18 +22,16 @@ from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"
 
 
-@dataclass(frozen=True)
-class PrepBench:
+@dataclass(frozen=True, kw_only=True)
+class PrepBench(Measured):
     """What was measured of one text."""
 
     data: str  # `made` if none was given
     n_tokens: int  # of train.txt, </s> counted
     n_words: int
-    timings: dict[str, Timing]
 
-    def to_dict(self) -> dict[str, object]:
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
-        return {**own, "paths": {k: v.to_dict(self.n_tokens) for k, v in self.timings.items()}}
+    def paths(self) -> dict[str, dict[str, object]]:
+        return {k: v.to_dict(self.n_tokens) for k, v in self.timings.items()}
 
 
 @keywords(PrepBenchOptions)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.bench.bench_options import ScoreBenchOptions
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
@@ -33,8 +33,8 @@ Floats = npt.NDArray[np.float64]
 SHARED, APART, BF16 = "prefix tree", "batches by length", "prefix tree, bf16"
 
 
-@dataclass(frozen=True)
-class ScoreBench:
+@dataclass(frozen=True, kw_only=True)
+class ScoreBench(Measured):
     """What was measured of one list."""
 
     source: str
@@ -45,10 +45,10 @@ class ScoreBench:
     sharing: float  # tokens over distinct prefixes
     sharing_of_distinct: float  # the same, each text of a list counted once
     threads: int
-    timings: dict[str, Timing]
     largest_difference: float  # of a sentence's score between the two ways, in nats
     bf16_deviation: float  # largest of a sentence's score from fp32, in nats
     bf16_mean_deviation: float
+    followings = ("speed_up",)
 
     @property
     def speed_up(self) -> float:
@@ -59,10 +59,8 @@ class ScoreBench:
         """Of the list's tokens, shared or not."""
         return self.n_tokens / self.timings[path].median
 
-    def to_dict(self) -> dict[str, object]:
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
-        paths = {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
-        return {**own, "paths": paths, "speed_up": self.speed_up}
+    def paths(self) -> dict[str, dict[str, object]]:
+        return {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
 
 
 @keywords(ScoreBenchOptions)

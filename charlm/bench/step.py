@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from charlm.bench.bench_options import StepBenchOptions
 from charlm.bench.machine import description, finished
-from charlm.bench.step_options import StepBenchOptions
 from charlm.bench.text import corpus
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.errors import ConfigError
 from charlm.model.build import build_model
 from charlm.model.contexts.lstm import LSTM
@@ -35,8 +35,8 @@ MADE_TOKENS = 200_000  # enough for all words of the vocabulary
 WORDS_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class StepBench:
+@dataclass(frozen=True, kw_only=True)
+class StepBench(Measured):
     """What was measured."""
 
     arch: str
@@ -44,7 +44,7 @@ class StepBench:
     n_rows: int
     n_steps: int  # of a repetition
     machine: str
-    timings: dict[str, Timing]
+    followings = ("ratio", "seconds_per_row")
 
     @property
     def ratio(self) -> float:
@@ -57,17 +57,9 @@ class StepBench:
         """Of one step, by the median."""
         return self.timings[STEPS].median / self.n_steps / self.n_rows
 
-    def to_dict(self) -> dict[str, object]:
-        """As JSON."""
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
+    def paths(self) -> dict[str, dict[str, object]]:
         n_tokens = self.n_rows * self.n_steps
-        paths = {name: each.to_dict(n_tokens) for name, each in self.timings.items()}
-        return {
-            **own,
-            "paths": paths,
-            "ratio": self.ratio,
-            "seconds_per_row": self.seconds_per_row,
-        }
+        return {name: each.to_dict(n_tokens) for name, each in self.timings.items()}
 
 
 @keywords(StepBenchOptions)

@@ -1,15 +1,15 @@
-"""Running paths in turns, their medians, and the memory that each needs at its peak."""
+"""Running paths in turns, their medians, the memory that each needs at its peak, and as JSON."""
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import ClassVar
 
 from charlm.runtime import return_freed_memory
+from charlm.training.loop.estimate import peak_memory
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 RESET_PEAK = "5"  # Linux: the peak of resident memory begins anew
@@ -44,6 +44,23 @@ class Timing:
             "tokens_per_second": n_tokens / self.median,
             "peak_bytes": self.peak_bytes,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a benchmark gives: what it was of, its paths' timings, and what follows of them."""
+
+    timings: dict[str, Timing]
+    followings: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
+
+    def paths(self) -> dict[str, dict[str, object]]:
+        """The timings as JSON, by the tokens that each path went over."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, object]:
+        own = {name: value for name, value in vars(self).items() if name != "timings"}
+        following = {name: getattr(self, name) for name in self.followings}
+        return {**own, "paths": self.paths(), **following}
 
 
 def in_turns(
@@ -86,5 +103,4 @@ def peak_bytes() -> int:
         for line in STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) << 10
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak << 10
+    return peak_memory()

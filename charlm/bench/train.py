@@ -15,7 +15,7 @@ from charlm.bench.flops import TRAINING, forward_flops
 from charlm.bench.machine import FLOPS, LIMIT, description, finished, product
 from charlm.bench.naive import NaiveModel, States
 from charlm.bench.text import corpus
-from charlm.bench.timing import Timing, in_turns
+from charlm.bench.timing import Measured, in_turns
 from charlm.errors import DataError
 from charlm.model.build import build_model
 from charlm.options import keywords
@@ -34,8 +34,8 @@ MADE_TOKENS = 400_000  # so that steps end before the words that stand at its en
 MAX_TOKENS = 400_000  # of a text that is given: more chunks than a benchmark makes steps
 
 
-@dataclass(frozen=True)
-class TrainBench:
+@dataclass(frozen=True, kw_only=True)
+class TrainBench(Measured):
     """What was measured of one preset."""
 
     arch: str
@@ -49,7 +49,7 @@ class TrainBench:
     forms_per_step: float
     n_parameters: int
     flops_per_token: float  # that are needed
-    timings: dict[str, Timing]
+    followings = ("speed_up", "undisturbed_speed_up", "peak_flops")
 
     @property
     def speed_up(self) -> float:
@@ -71,21 +71,13 @@ class TrainBench:
         needed = self.flops_per_token * self.n_tokens / self.timings[path].median
         return needed / self.peak_flops
 
-    def to_dict(self) -> dict[str, object]:
-        own = {k: v for k, v in vars(self).items() if k != "timings"}
-        paths = {
+    def paths(self) -> dict[str, dict[str, object]]:
+        return {
             name: {
                 **self.timings[name].to_dict(self.n_tokens),
                 "share_of_peak": self.share_of_peak(name),
             }
             for name in (OURS, NAIVE)
-        }
-        return {
-            **own,
-            "paths": paths,
-            "speed_up": self.speed_up,
-            "undisturbed_speed_up": self.undisturbed_speed_up,
-            "peak_flops": self.peak_flops,
         }
 
 

@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from charlm.bench.bench_options import (
+    CostBenchOptions,
     EvalBenchOptions,
     KnBenchOptions,
     PrepBenchOptions,
     ScoreBenchOptions,
+    StepBenchOptions,
     TrainBenchOptions,
 )
 from charlm.cli import boundary, output
-from charlm.cli.bench_cost import cost
-from charlm.cli.bench_step import step
 from charlm.cli.command import command
 
 if TYPE_CHECKING:
     from charlm.bench.timing import Timing
 
 HEADER = ("path", "tokens/s", "median s", "fastest s", "processor s", "peak MB")
+STEP_HEADER = ("path", "ms a step", "fastest ms", "processor ms")
+COST_HEADER = ("tokens/s", "ms a step", "peak MB", "parameters")
 
 
 @command(TrainBenchOptions)
@@ -122,6 +124,39 @@ def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
     )
 
 
+@command(StepBenchOptions)
+def step(options: StepBenchOptions, *, as_json: bool) -> None:
+    """Measure the steps of a decoder's beam against their bare matrix products.
+
+    The model is untrained, its vocabulary that of a made text. The ratio is of processor time.
+
+    \b
+    charlm bench step --rows 64 --threads 1
+    """
+    from charlm.bench.step import bench_step
+
+    result = bench_step(options)
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(f"{result.arch}, untrained; {result.n_words:,} words; {result.machine}")
+    rows = [
+        (
+            name,
+            *(
+                f"{seconds / result.n_steps * 1e3:.2f}"
+                for seconds in (timing.median, timing.fastest, timing.median_processor)
+            ),
+        )
+        for name, timing in result.timings.items()
+    ]
+    output.table(rows, header=STEP_HEADER)
+    output.write(
+        f"{result.n_rows} rows: {result.ratio:.2f} times their matrix products, "
+        f"{result.seconds_per_row * 1e3:.2f} ms a row"
+    )
+
+
 @command(KnBenchOptions)
 def kn(options: KnBenchOptions, *, as_json: bool) -> None:
     """Measure Kneser-Ney: from a text to an ARPA file, and queries; lmplz and KenLM where found.
@@ -156,6 +191,38 @@ def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
         return
     output.write(f"{result.n_tokens:,} tokens, V {result.n_words:,}; text: {result.data}")
     _table({name: (timing, result.n_tokens) for name, timing in result.timings.items()})
+
+
+@command(CostBenchOptions)
+def cost(options: CostBenchOptions, *, as_json: bool) -> None:
+    """Measure training as a vocabulary, a model, a batch or a text grows.
+
+    The text is made. Shares are those of a step's time, each part forward and backward by itself;
+    the update is clipping and optimiser. Memory is that of the whole process.
+
+    \b
+    charlm bench cost words=10000,100000 --set output.type=hierarchical
+    """
+    from charlm.bench.cost import PARTS, bench_cost
+
+    result = bench_cost(options)
+    if as_json:
+        output.write_json(result.to_dict())
+        return
+    output.write(f"{' '.join((result.arch, *result.settings))}; {result.precision}")
+    output.write(result.machine)
+    rows = [
+        (
+            row.value,
+            f"{row.tokens_per_second:,.0f}",
+            f"{row.seconds_per_step * 1e3:,.0f}",
+            f"{row.peak_bytes / 1e6:,.0f}",
+            f"{row.n_parameters:,}",
+            *(f"{row.shares[part]:.0%}" for part in PARTS),
+        )
+        for row in result.costs
+    ]
+    output.table(rows, header=(result.quantity, *COST_HEADER, *PARTS))
 
 
 def _table(paths: Mapping[str, tuple["Timing", int]]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import LOG10_ZERO
@@ -193,22 +194,17 @@ class _Reader:
                 expected = f"a log10 probability, {n} words and perhaps a back-off"
                 raise self.wrong(expected, number=first + row, line=block[row])
         log10_probs = self._numbers([each[0] for each in fields], block, first=first)
-        if (log10_probs > 0).any():
-            row = int(np.argmax(log10_probs > 0))
-            raise self.wrong("a log10 probability, 0 or less", number=first + row, line=block[row])
+        self._refuse(log10_probs > 0, "a log10 probability, 0 or less", block, first=first)
         backoffs = [each[n + 1] if len(each) > n + 1 else b"0" for each in fields]
         log10_backoffs = self._numbers(backoffs, block, first=first)
-        if n == highest and log10_backoffs.any():
-            row = int(np.argmax(log10_backoffs != 0))
-            raise self.wrong("no back-off in the last order", number=first + row, line=block[row])
+        if n == highest:
+            self._refuse(log10_backoffs != 0, "no back-off in the last order", block, first=first)
         if n == 1:
             self._add_words(fields, section, block=block, first=first)
         known = self.word_ids
         flat = [known.get(word, -1) for each in fields for word in each[1 : n + 1]]
         ids = np.array(flat, np.int32).reshape(len(fields), n)
-        if ids.min(initial=0) < 0:
-            row = int(np.argmax((ids < 0).any(1)))
-            raise self.wrong("words of the 1-grams", number=first + row, line=block[row])
+        self._refuse(ids.min(axis=1, initial=0) < 0, "words of the 1-grams", block, first=first)
         section.ids.append(ids)
         section.log10_probs.append(log10_probs)
         section.log10_backoffs.append(log10_backoffs)
@@ -218,11 +214,17 @@ class _Reader:
         numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
         if b"_" in b"".join(texts):  # Python reads -1_0 as -10
             numbers[[b"_" in text for text in texts]] = np.nan
-        if np.isnan(numbers).any():
-            row = int(np.argmax(np.isnan(numbers)))
-            raise self.wrong("log10 numbers", number=first + row, line=block[row])
+        self._refuse(np.isnan(numbers), "log10 numbers", block, first=first)
         numbers[numbers <= LOG10_ZERO] = -np.inf
         return numbers
+
+    def _refuse(
+        self, is_wrong: npt.NDArray[np.bool_], expected: str, block: list[bytes], *, first: int
+    ) -> None:
+        """Raises DataError for the first line of a block that is wrong."""
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
+            raise self.wrong(expected, number=first + row, line=block[row])
 
     def _add_words(
         self, fields: list[list[bytes]], section: _Section, *, block: list[bytes], first: int

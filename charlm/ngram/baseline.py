@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import convert_to_binary
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
@@ -23,7 +24,6 @@ from charlm.ngram.source import (
     estimated,
     lmplz_estimated,
     loaded,
-    loaded_for_arpa,
     parse_pruning,
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
@@ -173,7 +173,8 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
         )
     if reader == "kenlm":
         raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
-    model, info = loaded_for_arpa(path, encoding=options.encoding)
+    model, info = loaded(path, engine="charlm", encoding=options.encoding)
+    assert isinstance(model, BackoffModel)  # as ours are
     out.save(model)
     return model, info
 

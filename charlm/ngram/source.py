@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.estimation import NO_PRUNING, estimate, thresholds_of
@@ -133,30 +132,15 @@ def loaded(
     began, digest = time.perf_counter(), hashlib.sha256()
     model = load_ngram(path, engine=engine, encoding=encoding, digest=digest)
     sha256 = digest.hexdigest() if is_pipe(path) else sha256_of(path)
-    return model, _info_of(model, path, seconds=time.perf_counter() - began, sha256=sha256)
-
-
-def loaded_for_arpa(path: str | Path, *, encoding: str = UTF8) -> tuple[BackoffModel, ModelInfo]:
-    """The model in a file, read by us, so that it can be written again.
-
-    Raises:
-        DataError: as `read_arpa`.
-    """
-    began, digest = time.perf_counter(), hashlib.sha256()
-    model = read_arpa(path, encoding=encoding, digest=digest)
-    seconds = time.perf_counter() - began
-    return model, _info_of(model, path, seconds=seconds, sha256=digest.hexdigest())
-
-
-def _info_of(model: NgramModel, path: str | Path, *, seconds: float, sha256: str) -> ModelInfo:
-    return ModelInfo(
+    info = ModelInfo(
         source=display_name(path),
         order=model.order,
         sizes=model.sizes,
         fallback_orders=(),
-        seconds=seconds,
+        seconds=time.perf_counter() - began,
         in_signature={"lm": f"{model.order}gram", "model": sha256[:HASH_DIGITS]},
     )
+    return model, info
 
 
 def lmplz_estimated(

@@ -28,7 +28,6 @@ class PresetFacts:
     state: str  # carried, or by sentence: the two kinds of perplexity do not compare
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
         return {**vars(self), "time": self.time or None}
 
 

@@ -6,12 +6,13 @@ The lock is the system's (flock): it goes with the process, so a killed training
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from charlm.errors import DataError, TrainingError
 from charlm.settings import Settings
@@ -19,6 +20,7 @@ from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
 
 FORMAT = 1
+IN_JSON = {tuple: list, Literal: str}  # types of fields, where JSON has another
 RUNS = Path("exp")  # where runs lie that nobody named a place for
 MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
@@ -56,26 +58,18 @@ class RunInfo:
         write_json(folder / RUN, asdict(self))
 
 
-_KINDS: dict[str, type] = {
-    "arch": str,
-    "settings": dict,
-    "corpus": dict,
-    "vocabulary_sha256": str,
-    "seed": int,
-    "threads": int,
-    "device": str,
-    "precision": str,
-    "versions": dict,
-    "command": list,
-    "charlm": str,
-}
-# Older runs lack these.
-_LATER_KINDS: dict[str, type] = {
-    "init": dict,
-    "speller": dict,
-    "counts_sha256": str,
-    "weights_sha256": str,
-}
+def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
+    """The first field of a dataclass that a JSON object does not have, or of another type.
+
+    What may be None in the dataclass may be missing in the object: files of older versions lack it.
+    """
+    hints = get_type_hints(kind)
+    for name in (field.name for field in fields(kind)):
+        alternatives = get_args(hints[name]) if get_origin(hints[name]) is UnionType else ()
+        types = [get_origin(each) or each for each in alternatives or (hints[name],)]
+        if type(value.get(name)) not in [IN_JSON.get(each, each) for each in types]:
+            return name
+    return None
 
 
 def load_info(folder: str | Path) -> RunInfo:
@@ -97,14 +91,11 @@ def load_info(folder: str | Path) -> RunInfo:
             f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
             "use the charlm that wrote it, or a newer one"
         )
-    for key, kind in _KINDS.items():
-        if type(value.get(key)) is not kind:
-            raise DataError(f"{path}: {key!r} is missing or of a wrong type; the run is damaged")
-    later = {key: value.get(key) for key in _LATER_KINDS}
-    for key, entry in later.items():
-        if entry is not None and type(entry) is not _LATER_KINDS[key]:
-            raise DataError(f"{path}: {key!r} is of a wrong type; the run is damaged")
-    return RunInfo(**{**{key: value[key] for key in _KINDS}, **later})
+    if name := wrong_field(RunInfo, value):
+        found = "of a wrong type" if name in value else "missing"
+        raise DataError(f"{path}: {name!r} is {found}; the run is damaged")
+    known: dict[str, Any] = {each.name: value.get(each.name) for each in fields(RunInfo)}
+    return RunInfo(**known)
 
 
 def load_resumable(folder: str | Path) -> RunInfo:

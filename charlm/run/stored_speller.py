@@ -4,14 +4,14 @@ run.json holds its settings, the weights' file the share of the known words: the
 training if they name the same spellings, and a run that lacks the file has no speller yet.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import without_memory
 from charlm.model.speller import SPELLER, Speller
-from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
+from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo, wrong_field
 from charlm.run.stored_weights import load_weights, write_tensors
 from charlm.settings import Settings, build_part
 from charlm.text.io.files import sha256_of
@@ -49,9 +49,8 @@ def speller_info(folder: Path, info: RunInfo) -> SpellerInfo | None:
     """
     if info.speller is None:
         return None
-    kinds = {"settings": dict, "text": str, "n_types": int, "types_sha256": str}
-    value = info.speller
-    if value.keys() != kinds.keys() or any(type(value[k]) is not t for k, t in kinds.items()):
+    value, names = info.speller, {each.name for each in fields(SpellerInfo)}
+    if value.keys() != names or wrong_field(SpellerInfo, value):
         raise DataError(f"{folder / RUN}: says of its speller what charlm does not; it is damaged")
     return SpellerInfo(**value)
 

@@ -30,7 +30,7 @@ from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
-from charlm.text.vocabulary.encoding import EncodedText, reopen_text
+from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
@@ -191,7 +191,7 @@ def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[s
     """The training and validation text of a run, encoded into it where they are not yet.
 
     Raises:
-        DataError: something else stands in their place, or as `reopen_text`.
+        DataError: something else stands in their place, or as `encode_text`.
     """
     folder = plan.folder / ENCODED
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -199,13 +199,14 @@ def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[s
         raise DataError(f"{folder}: is a link or a file; expected charlm's own folder; remove it")
     folder.mkdir(exist_ok=True)
     return {
-        split: reopen_text(
+        split: encode_text(
             split_path(plan.data, split),
             inventory,
             stem=folder / split,
             max_tokens=plan.max_tokens if split == "train" else 0,
             oov_input=oov_input,
             threads=plan.threads,
+            reopen=True,
         )
         for split in ("train", "valid")
     }

@@ -5,6 +5,7 @@ search knows nothing of its states. The word `</s>` stands for the end.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -63,15 +64,14 @@ class Histories(Protocol):
         """Only these, and what begins with them, will be asked for again; roots always may be."""
 
 
+@dataclass
 class ScorerHistories:
     """Any scorer of sentences, asked for one whole sentence a history and word."""
 
-    def __init__(self, scorer: Scorer, *, memory: object = None) -> None:
-        self.scorer = scorer
-        self.memory = memory
+    scorer: Scorer
+    memory: object = None
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol says."""
         distinct = list(dict.fromkeys(requests))
         sentences = [
             history.words if word == END_WORD else [*history.words, word]
@@ -85,18 +85,17 @@ class ScorerHistories:
         return np.array([found[request] for request in requests], np.float64)
 
     def keep(self, histories: Iterable[History]) -> None:
-        """Nothing is kept."""
+        """No state is kept."""
 
 
+@dataclass
 class MixedHistories:
     """A mixture of models, word by word."""
 
-    def __init__(self, parts: Sequence[Histories], weights: Sequence[float]) -> None:
-        self.parts = parts
-        self.weights = weights
+    parts: Sequence[Histories]
+    weights: Sequence[float]
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol says."""
         answers = [part.log_probs(requests) for part in self.parts]
         weighted = [
             answer + np.log(weight)
@@ -106,7 +105,6 @@ class MixedHistories:
         return np.asarray(np.logaddexp.reduce(weighted, axis=0), np.float64)
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As the protocol says."""
         kept = list(histories)
         for part in self.parts:
             part.keep(kept)
@@ -121,7 +119,7 @@ class ReadHistories:
         self._own: dict[History, History] = {}
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
-        """As the protocol says; of a label the sum over its words."""
+        """Of a label the sum over its words."""
         wanted: list[Request] = []
         of: list[int] = []  # which request each is a part of
         for number, (history, label) in enumerate(requests):
@@ -136,7 +134,6 @@ class ReadHistories:
         return sums
 
     def keep(self, histories: Iterable[History]) -> None:
-        """As the protocol says."""
         live: list[History] = []
         kept: dict[History, History] = {}
         for history in histories:

@@ -218,7 +218,7 @@ class _Search:
         for step in range(max((len(self.tokens[move.arc]) for move in moves), default=1)):
             asking = [move for move in asking if len(self.tokens[move.arc]) > step]
             wanted = [(move.history, self.tokens[move.arc][step]) for move in asking]
-            found = yield from _answers([*wanted, *ending], live)
+            found = yield from answers_to([*wanted, *ending], live)
             for move, (history, token), answers in zip(asking, wanted, found, strict=False):
                 move.answers = _sum(move.answers, answers)
                 move.history = history.then(token)
@@ -262,7 +262,7 @@ class _Search:
         )
 
 
-def _answers(
+def answers_to(
     requests: list[Request], live: list[History]
 ) -> Generator[RequestBatch, LogProbs, list[Answers]]:
     """The answers to requests, each asked once."""

@@ -18,12 +18,11 @@ from charlm.nbest.lattices.histories import (
     History,
     LogProbs,
     ReadHistories,
-    Request,
     log_probs_of,
 )
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
-from charlm.nbest.lattices.lattice_search import RequestBatch, expand
+from charlm.nbest.lattices.lattice_search import RequestBatch, answers_to, expand
 
 LATTICES_AT_ONCE = 64
 ARCS_AT_ONCE = 50_000  # of lattices that are searched together
@@ -145,11 +144,7 @@ def _asked_again(
     for position in range(max(map(len, sentences))):
         going = [i for i, sentence in enumerate(sentences) if position < len(sentence)]
         wanted = [(histories[i], sentences[i][position]) for i in going]
-        rows: dict[Request, int] = {
-            request: row for row, request in enumerate(dict.fromkeys(wanted))
-        }
-        answers = yield RequestBatch(list(rows), [histories[i] for i in going])
-        sums[going] += answers[[rows[request] for request in wanted]]
+        sums[going] += yield from answers_to(wanted, [histories[i] for i in going])
         for i in going:
             histories[i] = histories[i].then(sentences[i][position])
     weights = expanded.weighing.models

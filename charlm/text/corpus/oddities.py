@@ -66,7 +66,6 @@ class Finding:
             self.words.append(word)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {"kind": self.kind, "n_tokens": self.n_tokens, "words": self.words}
 
 

@@ -39,7 +39,6 @@ class SplitCounts:
     sha256: str
 
     def to_dict(self) -> dict[str, int]:
-        """The counts as JSON."""
         return {"lines": self.lines, "words": self.words, "characters": self.characters}
 
 

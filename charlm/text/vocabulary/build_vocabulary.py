@@ -5,7 +5,7 @@ word like any other, though both are `<unk>` at the output; so they are counted 
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from operator import mul
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
 from charlm.text.io.paths import require_place, stream_of
-from charlm.text.vocabulary.counts import TextCounts, count_file
+from charlm.text.vocabulary.counts import CountedText, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocab_options import VocabOptions
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
@@ -24,7 +24,7 @@ N_LONGEST = 5
 
 
 @dataclass(frozen=True)
-class SplitCounts:
+class Coverage:
     """What a vocabulary makes of one text."""
 
     n_sentences: int
@@ -52,19 +52,8 @@ class SplitCounts:
         return share(self.n_oov_types, self.n_types)
 
     def to_dict(self) -> dict[str, int | float]:
-        return {
-            "n_sentences": self.n_sentences,
-            "n_words": self.n_words,
-            "n_types": self.n_types,
-            "n_literal_unk": self.n_literal_unk,
-            "n_oov": self.n_oov,
-            "n_oov_types": self.n_oov_types,
-            "oov_share": self.oov_share,
-            "oov_type_share": self.oov_type_share,
-            "unk_share": self.unk_share,
-            "n_unknown_characters": self.n_unknown_characters,
-            "n_unknown_character_types": self.n_unknown_character_types,
-        }
+        shares = ("oov_share", "oov_type_share", "unk_share")
+        return {**asdict(self), **{name: getattr(self, name) for name in shares}}
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ class VocabularyResult:
     """A vocabulary, and what it makes of the splits that exist."""
 
     inventory: Inventory
-    splits: dict[str, SplitCounts]  # train first
+    splits: dict[str, Coverage]  # train first
 
     @property
     def n_words(self) -> int:
@@ -162,12 +151,12 @@ def vocab(options: VocabOptions) -> VocabularyResult:
     )
     if segmenter is not None:
         inventory = with_morphs(inventory, segmenter)
-    splits = {"train": _split_counts(train, inventory)}
+    splits = {"train": _coverage(train, inventory)}
     for split in SPLITS[1:]:
         path = Path(data) / f"{split}.txt"
         if path.exists():
             text = count_file(path, normalisation=normalisation, threads=threads)
-            splits[split] = _split_counts(text, inventory)
+            splits[split] = _coverage(text, inventory)
     if out is not None:
         inventory.save(out, through_links=True)
     return VocabularyResult(inventory, splits)
@@ -191,7 +180,7 @@ def _require_vocabulary_or_new(path: Path) -> None:
         ) from None
 
 
-def _split_counts(text: TextCounts, inventory: Inventory) -> SplitCounts:
+def _coverage(text: CountedText, inventory: Inventory) -> Coverage:
     known, letters = inventory.word_ids, frozenset(inventory.characters)
     n_types = n_literal = n_oov = n_oov_types = 0
     unknown: Counter[str] = Counter()
@@ -207,7 +196,7 @@ def _split_counts(text: TextCounts, inventory: Inventory) -> SplitCounts:
             for letter in form_of(token)[: inventory.max_word_length]:
                 if letter not in letters:
                     unknown[letter] += count
-    return SplitCounts(
+    return Coverage(
         n_sentences=text.n_sentences,
         n_words=text.n_words,
         n_types=n_types + bool(n_literal),

@@ -39,7 +39,7 @@ class TokenCounts(Protocol):
 
 
 @dataclass(frozen=True)
-class TextCounts:
+class CountedText:
     """How often each token stands in a text; whoever reads it may rely on no order."""
 
     tokens: TokenCounts
@@ -54,14 +54,14 @@ class TextCounts:
         return (token for token, _ in self.tokens.items())
 
 
-def count_text(sentences: Iterable[list[str]]) -> TextCounts:
+def count_text(sentences: Iterable[list[str]]) -> CountedText:
     """The counts of a text that is read once."""
     tokens: Counter[str] = Counter()
     n_sentences = 0
     for words in sentences:
         tokens.update(words)
         n_sentences += 1
-    return TextCounts(tokens, n_sentences)
+    return CountedText(tokens, n_sentences)
 
 
 def count_letters(counts: Iterable[tuple[str, int]]) -> Counter[str]:
@@ -176,7 +176,7 @@ def count_file(
     normalisation: Normalisation | None = None,
     max_tokens: int = 0,
     threads: int | None = None,
-) -> TextCounts:
+) -> CountedText:
     """The counts of the sentences that `read_sentences` gives.
 
     A process holds `counts.MOST_TYPES` types; what is more lies in files without a name, which go
@@ -197,14 +197,14 @@ def count_file(
         tally = Tally(normalisation, files=files)
         for block in read_blocks(path):
             tally.add(block)
-        return TextCounts(tally.counts(), tally.n_sentences)
+        return CountedText(tally.counts(), tally.n_sentences)
 
 
-def _count_together(n: int, path: str | Path, normalisation: Normalisation | None) -> TextCounts:
+def _count_together(n: int, path: str | Path, normalisation: Normalisation | None) -> CountedText:
     with Readers(n, path, job={"job": COUNT}, normalisation=normalisation) as readers:
         n_sentences: int = sum(answer["n_sentences"] for answer, _ in readers.over_ranges())
         parts = (readers.answers(number) for number in range(N_PARTS))
-        return TextCounts(merged(parts), n_sentences)
+        return CountedText(merged(parts), n_sentences)
 
 
 class Tally:

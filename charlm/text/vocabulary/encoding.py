@@ -188,37 +188,26 @@ def encode_text(
     max_tokens: int = 0,
     oov_input: str = "spelling",
     threads: int | None = None,
+    reopen: bool = False,
 ) -> EncodedText:
     """Encode a text once into `stem`.ids (little-endian int32) and `stem`.json, memory-mapped.
 
     Where `oov_input` is `unk` nobody will ask how a token outside the vocabulary is spelled: its
     id is `<unk>`'s, and no spelling is kept. Several processes, as many as `threads`, give what one
-    gives; a text that is small, packed or not to be read to its end has one.
+    gives; a text that is small, packed or not to be read to its end has one. To `reopen` is to take
+    what lies there, and to encode where it is missing, damaged or of other text.
 
     Raises:
         DataError: as `read_sentences`, or no sentence at all.
         ProcessError: a process ended before its time.
     """
-    wanted = _wanted(path, inventory, max_tokens=max_tokens, oov_input=oov_input)
-    return _encode(path, inventory, stem=stem, wanted=wanted, threads=threads)
-
-
-def reopen_text(
-    path: str | Path,
-    inventory: Inventory,
-    *,
-    stem: Path,
-    max_tokens: int = 0,
-    oov_input: str = "spelling",
-    threads: int | None = None,
-) -> EncodedText:
-    """What `encode_text` left at `stem`, made again where it is missing, damaged or of other text.
-
-    Raises:
-        DataError, ProcessError: as `encode_text`.
-    """
-    wanted = _wanted(path, inventory, max_tokens=max_tokens, oov_input=oov_input)
-    value = _description(stem)
+    wanted: dict[str, str | int] = {  # all that decides the ids
+        "sha256": sha256_of(path),
+        "vocabulary": inventory.sha256,
+        "max_tokens": max_tokens,
+        "oov_input": oov_input,
+    }
+    value = _description(stem) if reopen else {}
     if _describes(value, wanted) and _is_sound(stem, value, n_words=inventory.n_words):
         return _mapped(stem, value)
     return _encode(path, inventory, stem=stem, wanted=wanted, threads=threads)
@@ -254,18 +243,6 @@ def _encode(
 
 def _limit_note(max_tokens: int) -> str:
     return f", the first of at most {max_tokens} tokens" if max_tokens else ""
-
-
-def _wanted(
-    path: str | Path, inventory: Inventory, *, max_tokens: int, oov_input: str
-) -> dict[str, str | int]:
-    """What decides the ids of a text."""
-    return {
-        "sha256": sha256_of(path),
-        "vocabulary": inventory.sha256,
-        "max_tokens": max_tokens,
-        "oov_input": oov_input,
-    }
 
 
 def _description(stem: Path) -> dict[str, object]:

@@ -6,8 +6,11 @@ stands in some word of the vocabulary, and a model has had occasion to learn its
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from charlm.errors import DataError
 
@@ -98,13 +101,7 @@ class MorphModel:
         """
         if not isinstance(value, dict):
             raise DataError(f"{name}: morphs; expected an object, as `charlm vocab` writes")
-        morphs, costs = value.get("morphs"), value.get("costs")
-        if (
-            not isinstance(morphs, list)
-            or not all(isinstance(morph, str) and morph for morph in morphs)
-            or len(set(morphs)) != len(morphs)
-        ):
-            raise DataError(f"{name}: morphs; expected a list of morphs, each once")
+        morphs, costs = strings_in(value, "morphs", path=name), value.get("costs")
         if (
             not isinstance(costs, list)
             or len(costs) != len(morphs)
@@ -114,11 +111,25 @@ class MorphModel:
                 f"{name}: costs of morphs; expected {len(morphs)} numbers of at most {MAX_COST:g}"
             )
         segmentations = _segmentations(value.get("segmentations"), name)
-        try:
-            "".join(morphs).encode()
-        except UnicodeEncodeError:  # JSON can spell what no text holds
-            raise DataError(f"{name}: morphs; expected text, found half a surrogate pair") from None
-        return cls(tuple(morphs), tuple(map(float, costs)), segmentations)
+        return cls(morphs, tuple(map(float, costs)), segmentations)
+
+
+def strings_in(value: Mapping[str, Any], name: str, *, path: str | Path) -> tuple[str, ...]:
+    """The strings of a JSON object's list, each once and of a text.
+
+    Raises:
+        DataError: anything else.
+    """
+    found = value.get(name)
+    if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
+        raise DataError(f"{path}: {name}; expected a list of {name}")
+    if len(set(found)) != len(found):
+        raise DataError(f"{path}: {name}; expected each once")
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:  # JSON can spell what no text holds
+        raise DataError(f"{path}: {name}; expected text, found half a surrogate pair") from None
+    return tuple(found)
 
 
 def _segmentations(value: object, name: str) -> dict[str, tuple[str, ...]]:

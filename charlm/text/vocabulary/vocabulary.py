@@ -18,8 +18,8 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import read_json, write_json
-from charlm.text.vocabulary.counts import TextCounts, count_letters, count_text
-from charlm.text.vocabulary.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel
+from charlm.text.vocabulary.counts import CountedText, count_letters, count_text
+from charlm.text.vocabulary.morphs import END_MORPH, UNKNOWN_MORPH, MorphModel, strings_in
 from charlm.text.vocabulary.vocab_options import LONGEST_SPELLING, MAX_WORD_LENGTH
 
 VOCABULARY = "vocab.json"  # in a run directory
@@ -157,8 +157,8 @@ def load_inventory(path: str | Path) -> Inventory:
             f"{path}: format {value['format']!r:.60}; this charlm reads formats {FORMAT} and "
             f"{FORMAT_WITH_MORPHS}; use the charlm that wrote it, or a newer one"
         )
-    words = _strings(value.get("words"), "words", path)
-    characters = _strings(value.get("characters"), "characters", path)
+    words = strings_in(value, "words", path=path)
+    characters = strings_in(value, "characters", path=path)
     counts, length = _counts(value.get("counts"), words, path), value.get("max_word_length")
     if words[:2] != (END_WORD, UNK_WORD):
         raise DataError(
@@ -191,20 +191,8 @@ def _counts(value: Any, words: Sequence[str], path: str | Path) -> tuple[int, ..
     return tuple(value)
 
 
-def _strings(value: Any, name: str, path: str | Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-        raise DataError(f"{path}: {name}; expected a list of words")
-    if len(set(value)) != len(value):
-        raise DataError(f"{path}: {name}; expected each once")
-    try:
-        "".join(value).encode()
-    except UnicodeEncodeError:  # JSON can spell what no text holds
-        raise DataError(f"{path}: {name}; expected text, found half a surrogate pair") from None
-    return tuple(value)
-
-
 def inventory_of(
-    text: Iterable[list[str]] | TextCounts,
+    text: Iterable[list[str]] | CountedText,
     *,
     size: int = 0,
     min_count: int = 0,
@@ -227,7 +215,7 @@ def inventory_of(
             f"size: found {size}; expected {LEAST_SIZE} or more ({END_WORD} and {UNK_WORD} count), "
             "or 0 for no limit"
         )
-    text = text if isinstance(text, TextCounts) else count_text(text)
+    text = text if isinstance(text, CountedText) else count_text(text)
     if not text.n_words:
         raise DataError(
             "train.txt: no word in it; expected text, one sentence a line, words between blanks"
@@ -251,7 +239,7 @@ def inventory_of(
     )
 
 
-def extended(known: Inventory, text: TextCounts) -> Inventory:
+def extended(known: Inventory, text: CountedText) -> Inventory:
     """`known` with the words and characters that a vocabulary of the text alone would have, too.
 
     Counts are those of the text, 0 for a word that is not in it. Morphs, text rules and the longest
@@ -280,7 +268,7 @@ def extended(known: Inventory, text: TextCounts) -> Inventory:
     )
 
 
-def _words(text: TextCounts) -> Iterator[tuple[str, int]]:
+def _words(text: CountedText) -> Iterator[tuple[str, int]]:
     return (item for item in text.tokens.items() if not is_literal_unk(item[0]))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary.build_vocabulary import SplitCounts, vocab
+from charlm.text.vocabulary.build_vocabulary import Coverage, vocab
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
 # a 3, b 2, the rest once: the vocabulary is a and b. Letters: a 3, b 2, c 2, d 2, e 1, f 1.
@@ -37,7 +37,7 @@ def test_the_table_of_kim_et_al_counts_markers_and_ends_of_sentences(data: Path)
 
 def test_what_is_out_of_vocabulary_is_told_apart_from_a_literal_unk(data: Path) -> None:
     result = vocab(data=data)
-    assert result.splits["valid"] == SplitCounts(
+    assert result.splits["valid"] == Coverage(
         n_sentences=2,
         n_words=8,
         n_types=5,  # a, cd, <unk>, zz, b

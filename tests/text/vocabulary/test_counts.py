@@ -14,8 +14,8 @@ import pytest
 from charlm.text.corpus import line_blocks
 from charlm.text.vocabulary import counts
 from charlm.text.vocabulary.counts import (
+    CountedText,
     CountFiles,
-    TextCounts,
     count_file,
     count_letters,
     count_text,
@@ -118,6 +118,6 @@ def test_letters_count_as_often_as_their_words(monkeypatch: pytest.MonkeyPatch) 
 def test_the_order_of_counts_decides_nothing(size: int, words: tuple[str, ...]) -> None:
     tokens = {"a": 2, "d": 1, "c": 3, "b": 3}
     backwards = dict(reversed(tokens.items()))
-    inventories = [inventory_of(TextCounts(t, 1), size=size) for t in (tokens, backwards)]
+    inventories = [inventory_of(CountedText(t, 1), size=size) for t in (tokens, backwards)]
     assert inventories[0] == inventories[1]
     assert inventories[0].words[2:] == words

@@ -1,6 +1,7 @@
 """Encoded text that lies on the disk: taken as it is, or made anew where it is not whole."""
 
 import json
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
@@ -8,8 +9,10 @@ import numpy as np
 import pytest
 
 from charlm.text.vocabulary import encoding
-from charlm.text.vocabulary.encoding import encode_text, reopen_text
+from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
+
+reopen_text = partial(encode_text, reopen=True)
 
 INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
 

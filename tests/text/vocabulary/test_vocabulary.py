@@ -256,7 +256,7 @@ def write(path: Path, **changes: Any) -> Path:
         ({"counts": [1, 2, 3, 4, 10**400]}, "counts; expected those of at most 1e+15 tokens"),
         ({"characters": ["ab"]}, "characters; expected one code point each"),
         ({"format": 2}, "morphs; expected an object, as `charlm vocab` writes"),
-        ({"characters": [1]}, "characters; expected a list of words"),
+        ({"characters": [1]}, "characters; expected a list of characters"),
         ({"max_word_length": 10**9}, "max_word_length 1000000000; expected 1 to 10000"),
         ({"max_word_length": None}, "max_word_length None; expected 1 to 10000"),
         (

@@ -67,7 +67,7 @@ class ReportOptions:
         str | None,
         Opt(
             "One picture in the place of the page: ngrams, words, filter, transform, gate, "
-            "curves, bands or positions.",
+            "curves, bands, positions or sentences.",
             "Pictures",
             metavar="NAME",
         ),

@@ -12,6 +12,7 @@ from charlm.insight.pictures import (
     filter,
     gate,
     ngrams,
+    sentences,
     transform,
     words,
 )
@@ -27,8 +28,9 @@ PICTURES: dict[str, Callable[[Subject], Drawn]] = {
     "curves": curves.draw,
     "bands": bands.draw_by_frequency,
     "positions": bands.draw_by_position,
+    "sentences": sentences.draw,
 }
-OF_A_TEXT = ("bands", "positions")  # the others look into the run alone
+OF_A_TEXT = ("bands", "positions", "sentences")  # the others look into the run alone
 
 
 def draw(name: str, subject: Subject) -> Drawn:

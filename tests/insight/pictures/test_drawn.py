@@ -12,10 +12,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.cm import ScalarMappable
 
+import charlm
 from charlm.errors import ConfigError
 from charlm.insight.filters import FilterMatches
-from charlm.insight.pictures import PICTURES, draw, filter, words
+from charlm.insight.pictures import PICTURES, draw, filter, sentences, words
 from charlm.insight.pictures.bands import change
 from charlm.insight.pictures.canvas import DOTS_PER_INCH, Drawn, require_format, save, save_rows
 from charlm.insight.pictures.gate import by_rank
@@ -43,6 +45,7 @@ HEADERS = {
     "curves": ["run", "epoch", "train_ppl", "valid_ppl"],
     "bands": ["band", "n_tokens", "share", "tiny", "KN-5"],
     "positions": ["band", "n_tokens", "share", "tiny", "tiny, by sentence", "KN-5"],
+    "sentences": ["kind", "line", "place", "word", "bits"],
 }
 
 
@@ -87,6 +90,9 @@ def rows_of(path: Path) -> list[list[str]]:
 def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn, name: str) -> None:
     first, *others = drawn.figure.axes
     assert first.get_title()
+    if name == "sentences":  # which has no axes but its scale
+        assert others[0].get_xlabel().startswith("surprisal in bits")
+        return
     labelled = [first, *others] if name in ("gate", "bands", "positions") else [first]
     assert all(axes.get_ylabel() for axes in labelled)
     assert labelled[-1].get_xlabel()
@@ -270,7 +276,7 @@ def test_an_unknown_picture_is_told_with_those_that_there_are(subject: Subject) 
         draw("ngram", subject)
     assert str(caught.value) == (
         "--picture 'ngram': expected one of ngrams, words, filter, transform, gate, curves, "
-        "bands, positions"
+        "bands, positions, sentences"
     )
 
 
@@ -287,3 +293,30 @@ def test_matplotlib_is_loaded_only_where_something_is_drawn() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_the_words_of_a_sentence_are_drawn_with_the_bits_of_evaluate(
+    subject: Subject, tiny_run: Path, corpus_dir: Path
+) -> None:
+    rows = draw("sentences", subject).rows
+    bits = [row[4] for row in rows if row[1] == 1]
+    (found,) = charlm.evaluate(
+        tiny_run, data=corpus_dir, split="test", device="cpu", threads=1, state="carried"
+    )
+    first = (corpus_dir / "test.txt").read_text().splitlines()[0].split()
+    assert [row[3] for row in rows if row[1] == 1] == [*first, "</s>"]
+    both = [row[4] for row in rows]
+    assert len(both) == found.counts.n_tokens
+    assert np.mean(both) == pytest.approx(np.log2(found.by_state["carried"].ppl))
+    assert min(bits) > 0
+
+
+def test_a_long_sentence_goes_on_in_the_next_line_within_the_picture(subject: Subject) -> None:
+    figure = draw("sentences", subject).figure
+    axes = figure.axes[0]
+    tokens = [("a-rather-long-word", 1.0)] * 12
+    below = sentences._write(axes, tokens, y=0.0, scale=ScalarMappable())
+    written = axes.texts[-12:]
+    assert max(text.get_position()[0] for text in written) < sentences.WIDTH - 60
+    heights = sorted({text.get_position()[1] for text in written})
+    assert len(heights) > 1 and heights[-1] < below

@@ -166,7 +166,7 @@ def test_all_pictures_go_to_a_folder_and_those_that_cannot_be_are_named(
     assert {path.name for path in (tmp_path / "p").iterdir()} == expected
     assert {path.name for path in result.files} == expected
     missing = [each.partition(":")[0] for each in result.missing]
-    assert missing == ["picture gate", "picture bands, picture positions"]
+    assert missing == ["picture gate", "picture bands, picture positions, picture sentences"]
 
 
 def test_the_page_is_small_however_many_and_long_the_words_are(
@@ -201,7 +201,7 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
         (
             {"picture": "curve"},
             "--picture 'curve': expected one of ngrams, words, filter, transform, gate, curves, "
-            "bands, positions",
+            "bands, positions, sentences",
         ),
         (
             {"picture": "curves", "out": "a.jpg"},

@@ -1,0 +1,97 @@
+"""A text's hardest and easiest sentences for the first run, words coloured by surprisal.
+
+As a page would set them: words stand behind one another and are never cut, lines are as long as
+the picture is wide.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from charlm.insight.pictures.canvas import Drawn, set_title
+from charlm.insight.pictures.subject import Subject
+from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.notebook import MOST_BITS, bits_of
+from charlm.run.curve import drawable
+from charlm.text.corpus.tokens import END_WORD
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+
+N_SENTENCES = 3  # hardest, and as many easiest
+WIDTH, INCHES = 504.0, 7.0  # of the picture: points of print, and the same in inches
+SIZE, LINE, GAP = 10.0, 17.0, 6.0  # points: letters, from line to line, between sentences
+SPACE = 7.0  # between words
+FURNITURE = 110.0  # points of height for the title and the scale
+LIGHT, DARK = "#ffffff", "#e8965a"  # the strongest still lets black letters be read
+
+
+def draw(subject: Subject) -> Drawn:
+    """Both kinds, under headings of their own."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.figure import Figure
+
+    reading = subject.reading
+    kinds = dict(
+        zip(
+            ("least expected", "most expected"),
+            extreme_sentences(reading.sentences, reading.scores[0][STATES[0]], n=N_SENTENCES),
+            strict=True,
+        )
+    )
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    colours = LinearSegmentedColormap.from_list("surprisal", [LIGHT, DARK])
+    scale = ScalarMappable(Normalize(0, MOST_BITS), colours)
+    y = 0.0
+    for kind, lines in kinds.items():
+        y = _write(axes, [(kind, None)], y=y, scale=scale) if lines else y
+        for line in lines:
+            y = _write(axes, _tokens(line), y=y, scale=scale)
+    axes.set(xlim=(0, WIDTH), ylim=(y, -LINE))
+    axes.axis("off")
+    text = f"{Path(reading.question.data).resolve().name} {reading.question.split}"
+    set_title(axes, f"Sentences of {text} as {subject.name} read them")
+    figure.set_size_inches(INCHES, max(INCHES * 0.65, (y + FURNITURE) * INCHES / WIDTH))
+    label = "surprisal in bits: 1 is a chance of one in 2, 10 of one in 1,024"
+    figure.colorbar(scale, ax=axes, label=label, orientation="horizontal", shrink=0.6, aspect=40)
+    rows = [
+        (kind, line.line, place, word, bits)
+        for kind, lines in kinds.items()
+        for line in lines
+        for place, (word, bits) in enumerate(_tokens(line), 1)
+    ]
+    return Drawn(figure, ("kind", "line", "place", "word", "bits"), rows)
+
+
+def _tokens(line: ScoredLine) -> list[tuple[str, float]]:
+    return list(zip((*line.words, END_WORD), bits_of(line.log10_probs), strict=True))
+
+
+def _write(
+    axes: "Axes", tokens: Sequence[tuple[str, float | None]], *, y: float, scale: "ScalarMappable"
+) -> float:
+    """Words from the left at the height `y`, in as many lines as they need; the next free height.
+
+    A heading is a word without a number.
+    """
+    from matplotlib.textpath import TextPath
+
+    x = 0.0
+    for word, bits in tokens:
+        shown = drawable(word)
+        width = float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
+        if x and x + width > WIDTH:
+            x, y = 0.0, y + LINE
+        box = None
+        if bits is not None:
+            (colour,) = scale.to_rgba(np.array([bits]))
+            box = {"facecolor": colour, "linewidth": 0, "boxstyle": "round,pad=0.2"}
+        weight = "bold" if bits is None else "normal"
+        axes.text(x, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
+        x += width + SPACE
+    return y + LINE + GAP

@@ -6,7 +6,7 @@ The page is the result; what could not be put into it goes to stderr, each with 
 import webbrowser
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from charlm.cli import output
 from charlm.cli.command import command
@@ -34,6 +34,7 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
     charlm report exp/first exp/second --data corpus --out report.html
     charlm report exp/first --open
     charlm report exp/first --picture words --out words.svg --data-out words.tsv
+    charlm report exp/gated --picture gate
     """
     from charlm.insight.report.make import report as make_report
     from charlm.run.which import which_run
@@ -55,6 +56,8 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
         output.say(f"note: {note}")
     for missing in result.missing:
         output.say(f"not there: {missing}")
+    if result.gate is not None:
+        output.say(_gate(result.gate))
     for path in result.files:
         output.write(str(path))
 
@@ -63,3 +66,16 @@ def _show(page: Path) -> None:
     """The page comes last of what is written."""
     if not webbrowser.open(page.resolve().as_uri()):
         output.say(f"--open: found no browser; open {page} in one")
+
+
+def _gate(figures: dict[str, Any]) -> str:
+    """What Miyamoto and Cho tell of a gate between words and characters, beside the picture."""
+    rho, frequent = (
+        "undefined" if value is None else f"{value:+.3f}"
+        for value in (figures["gate_rank_spearman"], figures["gate_rank_spearman_frequent"])
+    )
+    return (
+        f"gate: Spearman's rho with the frequency rank {rho} over {figures['n_words']} words, "
+        f"{frequent} over the 1,000 most frequent; mean {figures['gate_mean']:.3g}; <unk> "
+        f"{figures['unk_gate']:.3g}, above {figures['unk_percentile']:.0f} % of the words"
+    )

@@ -7,11 +7,16 @@ import webbrowser
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
 from charlm.cli.report import report
 from charlm.insight.pictures import PICTURES
+from charlm.model.build import build_model
+from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.stored_weights import write_tensors
+from charlm.text.vocabulary.vocabulary import Inventory
 
 
 def invoke(*arguments: object) -> Result:
@@ -47,11 +52,52 @@ def test_the_examples_run(
     examples = [shlex.split(line) for line in docstring.splitlines() if "charlm report" in line]
     assert len(examples) == 3
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
+    gated(tmp_path / "exp" / "gated")
     for _, _, *arguments in examples:
         result = invoke(*(each for each in arguments if each != "exp/second"))
         assert result.exit_code == 0, result.stderr
-    made = {"report.html", "words.svg", "words.tsv"}
+    made = {"report.html", "words.svg", "words.tsv", "gate.png"}
     assert made <= {path.name for path in tmp_path.iterdir()}
+
+
+def gated(folder: Path) -> Path:
+    """A run with gates of sigmoid(-1), sigmoid(0), sigmoid(2) for its words, sigmoid(1) for <unk>.
+
+    Spelling counts the more, the rarer the word.
+    """
+    folder.mkdir(parents=True)
+    inventory = Inventory(("</s>", "<unk>", "ab", "ba", "aa"), (9, 4, 3, 2, 1), ("a", "b"))
+    char = {"type": "char-ngram", "dim": 2, "min_n": 1, "max_n": 1, "buckets": 50}
+    parts = {
+        "encoder": {"type": "gate", "word": {"type": "word", "dim": 2}, "char": char},
+        "context": {"type": "lstm", "dim": 2, "layers": 1},
+        "output": {"type": "softmax"},
+    }
+    model, settings = build_model(parts, inventory)
+    weights = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+    weights["encoder.gate.weight"][0, 0] = 1
+    weights["encoder.sides.word.table.weight"][1:, 0] = torch.tensor([1.0, -1.0, 0.0, 2.0])
+    settings = {**settings, "recipe": {"oov_input": "unk", "epochs": 1}}
+    inventory.save(folder / VOCABULARY)
+    RunInfo("toy", settings, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0").save(folder)
+    write_tensors(folder / MODEL, weights, meta={"epoch": 1})
+    return folder
+
+
+def test_the_picture_of_a_gate_tells_how_it_goes_with_the_rank(tmp_path: Path) -> None:
+    run, numbers = gated(tmp_path / "gated"), tmp_path / "gate.tsv"
+    out = tmp_path / "gate.svg"
+    result = invoke(run, "--picture", "gate", "--out", out, "--data-out", numbers)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == (
+        "gate: Spearman's rho with the frequency rank +1.000 over 3 words, +1.000 over the 1,000 "
+        "most frequent; mean 0.55; <unk> 0.731, above 67 % of the words\n"
+    )
+    _, *rows = [line.split("\t") for line in numbers.read_text().splitlines()]
+    gates = {row[1]: float(row[2]) for row in rows}
+    by_hand = {"<unk>": 0.731059, "ab": 0.268941, "ba": 0.5, "aa": 0.880797}
+    assert gates == pytest.approx(by_hand, abs=1e-6)
+    assert result.stdout == f"{out}\n{numbers}\n"
 
 
 def test_json_tells_what_was_written_and_what_was_not(tiny_run: Path, tmp_path: Path) -> None:

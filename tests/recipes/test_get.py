@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import re
 import subprocess
 import tarfile
@@ -246,6 +247,41 @@ def test_captions_come_with_their_entities_decoded(
     done = tree.run("multi30k/get.sh", str(tmp_path), "en", CHARLM_MIRROR=host)
     assert done.returncode == 0, done.stderr
     assert texts_in(tmp_path / "en") == dict.fromkeys(SPLITS, "a man 's hat & \u00e9\n")
+
+
+def hyporadise(n: int, **more: object) -> bytes:
+    """Two hypotheses an utterance."""
+    each = {"id": "x", "am_score": [-0.25, -1.5], **more}
+    lists = [{"input": [f"Say  {i}", "say"], "output": f"SAY {i} "} | each for i in range(n)]
+    return json.dumps(lists).encode()
+
+
+def test_whispers_lists_come_with_references_and_text_to_train_on(
+    tree: Tree, host: str, files: dict[str, bytes], tmp_path: Path
+) -> None:
+    publish(tree, files, {"test_atis.json": hyporadise(1), "train_atis.json": hyporadise(10)})
+    done = tree.run("rescoring/get.sh", str(tmp_path), CHARLM_MIRROR=host)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "atis.nbest.tsv").read_text() == (
+        "atis-00000\t1\t-0.250000\tsay 0\natis-00000\t2\t-1.500000\tsay\n"
+    )
+    assert (tmp_path / "atis.ref.txt").read_text() == "atis-00000\tsay 0\n"
+    train = "".join(f"say {n}\n" for n in range(10) if n != 6)
+    assert texts_in(tmp_path / "atis") == {"train": train, "valid": "say 6\n", "test": "say 0\n"}
+    files.clear()
+    again = tree.run("rescoring/get.sh", str(tmp_path), CHARLM_MIRROR=host)
+    assert (again.returncode, files) == (0, {})
+
+
+@pytest.mark.parametrize("content", [b"<html>", hyporadise(1, am_score=[1]), b'{"a": 1}'])
+def test_lists_that_are_none_are_one_line(
+    tree: Tree, host: str, files: dict[str, bytes], tmp_path: Path, content: bytes
+) -> None:
+    publish(tree, files, {"test_atis.json": content, "train_atis.json": hyporadise(1)})
+    line = last_line(tree.run("rescoring/get.sh", str(tmp_path), CHARLM_MIRROR=host))
+    assert line.startswith(f"get: {tmp_path}/downloads/test_atis.json: not HyPoradise's lists (")
+    assert line.endswith("); remove it and run this again")
+    assert not (tmp_path / "atis.ref.txt").exists()
 
 
 def test_a_download_that_broke_off_goes_on_where_it_was(

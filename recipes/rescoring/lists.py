@@ -1,0 +1,58 @@
+"""HyPoradise's lists as run.sh takes them, and the references of its training part as a text.
+
+    python recipes/rescoring/lists.py TEST.json TRAIN.json FOLDER
+
+writes FOLDER/atis.nbest.tsv (id, rank, score, hypothesis), FOLDER/atis.ref.txt (id, reference) and
+the corpus FOLDER/atis: of ten sentences of the training part one is for valid, and test.txt has the
+references of the lists.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from fetch import die, say
+from texts import write_lines
+
+VALID = 6  # n % 10, of the split that README.md's figures are of
+
+
+def plain(text: str) -> str:
+    """In lower case, the blanks as one."""
+    return " ".join(text.lower().split())
+
+
+def utterances(path: str) -> list[dict[str, Any]]:
+    """Of each its hypotheses (`input`), their scores and its reference (`output`)."""
+    try:
+        found = json.loads(Path(path).read_bytes())
+        for each in found:
+            pairs = list(zip(each["input"], each["am_score"], strict=True))
+            each["lists"] = [(plain(text), float(score)) for text, score in pairs]
+            each["reference"] = plain(each["output"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        die(f"{path}: not HyPoradise's lists ({error!r}); remove it and run this again")
+    return list(found)
+
+
+def main(test: str, train: str, folder: str) -> None:
+    lists, sentences = utterances(test), [each["reference"] for each in utterances(train)]
+    where = Path(folder)
+    rows, references = [], []
+    for number, each in enumerate(lists):
+        name = f"atis-{number:05}"
+        references.append(f"{name}\t{each['reference']}\n")
+        for rank, (text, score) in enumerate(each["lists"], 1):
+            rows.append(f"{name}\t{rank}\t{score:.6f}\t{text}\n")
+    lines: dict[str, list[str]] = {"test": [each["reference"] for each in lists]}
+    lines["valid"] = sentences[VALID::10]
+    lines["train"] = [each for n, each in enumerate(sentences) if n % 10 != VALID]
+    write_lines(where / "atis", lines)
+    (where / "atis.nbest.tsv").write_text("".join(rows), encoding="utf-8")
+    (where / "atis.ref.txt").write_text("".join(references), encoding="utf-8")
+    say(f"{where}/atis.nbest.tsv: {len(rows)} hypotheses of {len(lists)} utterances")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

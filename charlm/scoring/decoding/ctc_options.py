@@ -27,10 +27,18 @@ class CTCOptions:
     unk_offset: Annotated[
         float | None,
         Opt(
-            "Added to the log-probability of each unknown word, and more in proportion beyond six "
-            "letters; -10 if not given, and nothing where the model spells it."
+            "Added to the log-probability of each unknown word, and more in proportion beyond "
+            "typical_length; -10 if not given, and nothing where the model spells it."
         ),
     ] = None
+    typical_length: Annotated[
+        float,
+        Opt(
+            "Letters beyond which an unknown word costs more in proportion; inf: none does, as in "
+            "pyctcdecode's totals.",
+            least=1,
+        ),
+    ] = 6.0
     beam_width: Annotated[int, Opt("Beginnings kept after each frame.", least=1)] = 64
     beam_margin: Annotated[
         float, Opt("Beginnings worse than the best by more are dropped.", least=0)

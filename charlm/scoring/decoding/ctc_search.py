@@ -22,9 +22,6 @@ from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
-# Letters of a word: a longer unknown one costs more, as in pyctcdecode's lookahead. Else one long
-# word of all that was not understood would cost less than the words that it is made of.
-TYPICAL_LENGTH = 6
 LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
 
 
@@ -241,8 +238,12 @@ class _Search:
                 each.words.worths[each.letters] = worth if is_begun else 0.0
 
     def _offset(self, each: _Beginning) -> float:
-        """What is added for an unknown word, or one that is begun."""
-        return self.unk_offset * max(1.0, len(each.letters) / TYPICAL_LENGTH)
+        """What is added for an unknown word, or one that is begun: more if it is long.
+
+        Else one long word of all that was not understood would cost less than the words that it is
+        made of.
+        """
+        return self.unk_offset * max(1.0, len(each.letters) / self.options.typical_length)
 
     def _score(self, each: _Beginning) -> float:
         words = each.words

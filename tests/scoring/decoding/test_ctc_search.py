@@ -92,18 +92,25 @@ def test_what_the_model_prefers_wins_over_the_letters(load: Load) -> None:
     assert other.text == "a"
 
 
-def test_long_unknown_words_cost_more(load: Load) -> None:
+@pytest.mark.parametrize(("typical_length", "times"), [(6.0, 8 / 6), (math.inf, 1.0)])
+def test_long_unknown_words_cost_more(load: Load, typical_length: float, times: float) -> None:
     path = [1, 3, 1, 3, 1, 3, 1, 3]  # abababab, or with blanks between the letters
     log_probs = np.full((len(path), 4), -30.0)
     log_probs[np.arange(len(path)), path] = -0.1
     (found,) = ctc_beam_search(
-        log_probs, alphabet=ALPHABET, model=load("run"), alpha=1.0, beta=0.0, unk_offset=-3.0
+        log_probs,
+        alphabet=ALPHABET,
+        model=load("run"),
+        alpha=1.0,
+        beta=0.0,
+        unk_offset=-3.0,
+        typical_length=typical_length,
     )
     state = load("run").start()
     step = load("run").step(state, ["abababab"])
     end = load("run").finish(step.state)[0]
     assert found.text == "abababab"
-    assert found.score == pytest.approx(-0.8 + step.log_probs[0] - 3.0 * 8 / 6 + end)
+    assert found.score == pytest.approx(-0.8 + step.log_probs[0] - 3.0 * times + end)
 
 
 def test_no_frames_are_no_words(load: Load) -> None:

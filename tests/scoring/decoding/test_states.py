@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.loaded_models import LoadedModel
 from charlm.scoring.decoding.mixed_model import MixedModel
 from charlm.scoring.decoding.states import State, StatefulModel
+from charlm.scoring.likelihood.nll import continued_nll
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+from charlm.trained_model import Model
 
 KINDS = ("run", "spelling run", "n-gram model", "spelling n-gram model", "mixture")
 LOADED = KINDS[:-1]
@@ -50,6 +54,26 @@ def test_chained_steps_are_the_scores_of_the_sentence(
     assert isinstance(model, LoadedModel)
     log10s = model.score(" ".join(sentence)).log10_probs
     assert chained(model, sentence) == pytest.approx([x * math.log(10) for x in log10s], abs=1e-6)
+
+
+@pytest.mark.parametrize("words", [["a", "zz", "b", "h", "c", "ab"], []])
+def test_in_fp64_chained_steps_and_a_whole_sentence_agree_to_1e_9(
+    load: Load, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    model = load("run")
+    assert isinstance(model, Model)
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # what outputs end in
+    model._run.model.double()
+    form_ids = FormIds(model._run.inventory)
+    (ids,) = encode_sentences([words], form_ids)
+    nll, _ = continued_nll(
+        model._vectors,
+        ids,
+        spellings=form_ids.spellings,
+        state=model._run.model.context.initial_state(1),
+    )
+    assert nll.dtype == np.float64
+    assert chained(model, words) == pytest.approx((-nll).tolist(), abs=1e-9)
 
 
 @few

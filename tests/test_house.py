@@ -49,7 +49,7 @@ FLOORS = [
 TORCHLESS = {*FLOORS[: FLOORS.index("processes")], "cli"}
 ROOMS = {  # in the order in which a thing goes through them
     "text": ("io", "corpus", "vocabulary", "perplexity"),
-    "scoring": ("likelihood", "evaluation", "rescoring", "decoding", "export"),
+    "scoring": ("likelihood", "adaptation", "evaluation", "rescoring", "decoding", "export"),
     "training": ("recipe", "loop"),
 }
 TOP_LEVEL = {"pyproject.toml", "README.md", "charlm", "tests", "recipes", "LICENSE"}

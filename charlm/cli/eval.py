@@ -23,8 +23,12 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     denominators, and a signature of all that they depend on. --debug and the other formats print
     the scores of sentences and words, in the carried state unless --state sentence.
 
+    With --adapt the model follows each text as it reads it, from its trained weights on; the run's
+    own files stay as they are.
+
     \b
     charlm eval --model exp/first --data corpus --split test
+    charlm eval --model exp/first --data corpus --adapt dynamic --state carried
     """
     from charlm.run.which import which_run
     from charlm.scoring.evaluation.evaluate import evaluate
@@ -39,7 +43,15 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
             output.say("note: one stream is read by one process; --state sentence is divided")
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(options)
     with errors_from_rank_0():
-        results = evaluate(replace(options, model=model, on_sentence=on_sentence, on_text=on_text))
+        results = evaluate(
+            replace(
+                options,
+                model=model,
+                on_sentence=on_sentence,
+                on_text=on_text,
+                on_stage=output.say,
+            )
+        )
     if as_json and is_rank_0():
         texts = [result.to_dict() for result in results]
         output.write_json({"model": str(model), "texts": texts})

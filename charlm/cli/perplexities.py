@@ -169,6 +169,11 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
             f"normalised: {counts.n_changed} of {counts.n_words} words "
             f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
         )
+    if result.adaptation:
+        remarks.append(
+            f"adapted to the text as it was read, {result.adaptation}: the figures depend on the "
+            "order of its sentences"
+        )
     if result.log_z_mean is not None:
         remarks.append(
             f"log Z, in nats: mean {result.log_z_mean:.4f}, variance {result.log_z_variance:.4f}; "

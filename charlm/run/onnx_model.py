@@ -140,6 +140,7 @@ def require_no_torch(path: str | Path, options: Any) -> None:
         f"--{name.replace('_', '-')}": getattr(options, name, None)
         for name in ("open_vocabulary", "unnormalised", "gpus", "processes")
     }
+    given["--adapt"] = getattr(options, "adapt", "none") != "none"
     device, precision = options.device, getattr(options, "precision", "auto")
     given[f"--device {device}"] = device not in ("auto", "cpu")
     given[f"--precision {precision}"] = precision == "bf16"

@@ -200,11 +200,25 @@ def test_without_a_model_the_newest_run_is_taken_and_named(here: Path) -> None:
     assert result.stderr == "model: exp/first\n"
 
 
-def test_the_example_in_the_help_works(here: Path) -> None:
-    (example,) = re.findall(r"^ *charlm eval (.*)$", eval_command.__doc__ or "", re.M)
+@pytest.mark.parametrize(
+    "example", re.findall(r"^ *charlm eval (.*)$", eval_command.__doc__ or "", re.M)
+)
+def test_the_examples_in_the_help_work(here: Path, example: str) -> None:
     result = run_eval(*shlex.split(example), "--device", "cpu")
     assert result.exit_code == 0
     assert "|split:test|" in result.stdout
+
+
+def test_adaptation_is_told_with_its_rates_and_what_the_figures_depend_on(here: Path) -> None:
+    result = run_eval(*SAID, "--adapt", "both", "--adapt-rates", "theta=0")
+    shown = "both(segment=20,rate=0.3,decay=0.001,size=500,theta=0,lambda=0.1,squares=none)"
+    told = f"\nadapted to the text as it was read, {shown}: the figures depend on the order of its "
+    assert f"{told}sentences\nsignature: " in result.stdout
+    assert result.stdout.count(f"|adapt:{shown}\n") == 2
+    assert result.stderr == (
+        "exp/first: no mean squared gradients (mean-squares.safetensors): plain gradient steps; "
+        "charlm eval --adapt dynamic --data DIR makes them once, of the train.txt of the training\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_the_examples_run(
     monkeypatch.chdir(tmp_path)
     docstring = inspect.getdoc(report) or ""
     examples = [shlex.split(line) for line in docstring.splitlines() if "charlm report" in line]
-    assert len(examples) == 3
+    assert len(examples) == 4
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     gated(tmp_path / "exp" / "gated")
     for _, _, *arguments in examples:

@@ -18,6 +18,7 @@ from charlm.options import (
     StateChoice,
     Threads,
 )
+from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 State = Literal["carried", "sentence"]
@@ -46,6 +47,8 @@ class EvaluateOptions:
             "<unk>; the layouts keep <unk>'s probabilities."
         ),
     ] = False
+    adapt: AdaptChoice = "none"
+    adapt_rates: AdaptRates = ""
     encoding: Encoding = "utf-8"
     device: Device = "auto"
     precision: Precision = "fp32"
@@ -59,6 +62,11 @@ class EvaluateOptions:
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
         Opt("Hears of each text when it is finished.", is_for_python=True),
+    ] = None
+
+    on_stage: Annotated[
+        Callable[[str], object] | None,
+        Opt("Hears of what is made for --adapt, and of what is missing.", is_for_python=True),
     ] = None
 
     @property

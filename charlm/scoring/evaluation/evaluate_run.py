@@ -13,6 +13,8 @@ from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision
+from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
+from charlm.scoring.evaluation.adaptive_blocks import AdaptiveBlocks
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.evaluated_text import evaluated_text
 from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
@@ -34,17 +36,31 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
         asked = replace(options, precision=pick_precision(options.precision, device))
         run = load_run(which_run(options.model), device=device)
         speller = OpenVocabulary.of_run(run) if options.open_vocabulary else None
+        adaptation = opened_adaptation(
+            run,
+            mode=options.adapt,
+            rates=options.adapt_rates,
+            data=options.data,
+            tell=options.on_stage,
+        )
         group = first.start_others()
         group.from_first(lambda: (run.path, asked.precision))
-        pool = WorkerPool(group, _reader(run, asked.precision))
+        own = _reader(run, asked.precision, is_metered=adaptation is None)
+        pool = WorkerPool(group, own)
         results = []
         for path in paths:
-            reader = Blocks(pool, options.states)
-            result = evaluated_text(path, reader, model=run, options=asked, speller=speller)
-            if reader.log_z.n_tokens:
-                log_z = reader.log_z
-                result = replace(result, log_z_mean=log_z.mean, log_z_variance=log_z.variance)
-            results.append(result)
+            reader: Blocks | AdaptiveBlocks = Blocks(pool, options.states)
+            if adaptation is not None:
+                reader = AdaptiveBlocks(run, adaptation, options=asked)
+            result = evaluated_text(
+                path,
+                reader,
+                model=run,
+                options=asked,
+                speller=speller,
+                adaptation="" if adaptation is None else adaptation.shown,
+            )
+            results.append(_with_log_z(result, reader))
             if options.on_text is not None:
                 options.on_text(results[-1])
         pool.dismiss()
@@ -54,6 +70,13 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
 
 
+def _with_log_z(result: Evaluation, reader: Blocks | AdaptiveBlocks) -> Evaluation:
+    """With what was metered, if anything was."""
+    if isinstance(reader, AdaptiveBlocks) or not reader.log_z.n_tokens:
+        return result
+    return replace(result, log_z_mean=reader.log_z.mean, log_z_variance=reader.log_z.variance)
+
+
 def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> None:
     """Help the first process with sentences until it ends."""
     path, number_format = told
@@ -61,11 +84,11 @@ def _follow(group: Group, told: tuple[Path, str], *, device: torch.device) -> No
     WorkerPool(group, _reader(run, number_format)).follow()
 
 
-def _reader(run: LoadedRun, precision: str) -> BlockReader:
+def _reader(run: LoadedRun, precision: str, *, is_metered: bool = True) -> BlockReader:
     """A reader by a run's model, which meters how far its scores are from probabilities."""
     criterion = run.settings["recipe"].get("criterion", {})
     # Trained to be read without normalising its scores.
-    if criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
+    if is_metered and criterion.get("type") in SELF_NORMALISED and run.model.output.has_scores:
         run.model.output = MeteredOutput(run.model.output)
     with autocast(next(run.model.parameters()).device, precision):
         vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)

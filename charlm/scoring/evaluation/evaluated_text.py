@@ -73,8 +73,11 @@ def evaluated_text(
     model: Described,
     options: EvaluateOptions,
     speller: Spells | None = None,
+    adaptation: str = "",
 ) -> Evaluation:
     """The perplexities of a text; `options` name its rules, its states and who hears of it.
+
+    `adaptation` is how the reader follows the text, for the signature.
 
     Raises:
         DataError: a text without a sentence, or a model that gives no numbers.
@@ -108,8 +111,12 @@ def evaluated_text(
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     counts = replace(counts, n_changed=text.n_changed)
     by_state: dict[str, Perplexity] = {state: Perplexity(counts, sums[state]) for state in states}
-    signatures = _signatures(text, model=model, options=options, speller=speller)
-    return Evaluation(str(text.path), counts, by_state, signatures, spelling=spelling)
+    signatures = _signatures(
+        text, model=model, options=options, speller=speller, adaptation=adaptation
+    )
+    return Evaluation(
+        str(text.path), counts, by_state, signatures, spelling=spelling, adaptation=adaptation
+    )
 
 
 def _log10_probs(nlls: Nlls) -> Log10s:
@@ -139,7 +146,12 @@ def _sentences(
 
 
 def _signatures(
-    text: ReadText, *, model: Described, options: EvaluateOptions, speller: Spells | None
+    text: ReadText,
+    *,
+    model: Described,
+    options: EvaluateOptions,
+    speller: Spells | None,
+    adaptation: str,
 ) -> dict[str, str]:
     return {
         state: signature(
@@ -152,5 +164,6 @@ def _signatures(
             precision=options.precision,
             speller_sha256=speller.sha256 if speller else "",
         )
+        + (f"|adapt:{adaptation}" if adaptation else "")
         for state in options.states
     }

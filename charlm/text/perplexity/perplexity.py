@@ -217,6 +217,7 @@ class Evaluation:
     # Words that are `<unk>` to the vocabulary alone: the n-gram model knows them. The most frequent
     # come first.
     hidden_words: Mapping[str, int] = field(default_factory=dict)
+    adaptation: str = ""  # how the model followed the text; empty: not at all
 
     @property
     def open_by_state(self) -> dict[str, Perplexity]:
@@ -248,6 +249,8 @@ class Evaluation:
             told["open_vocabulary"] = {**said, **opened}
         if self.hidden_words:
             told["hidden_words"] = dict(self.hidden_words)
+        if self.adaptation:
+            told["adaptation"] = self.adaptation
         return {
             "name": self.name,
             **{each.name: getattr(counts, each.name) for each in fields(counts)},

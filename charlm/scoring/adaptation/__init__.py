@@ -1,0 +1,1 @@
+"""Models that follow the text that they read: its weights moved, its words remembered."""

@@ -1,0 +1,106 @@
+"""How a model adapts to what it has read: the options, and the rates behind them.
+
+Rates come from the command line, else from what was chosen on a valid.txt and is kept with the run,
+else they are those here, which were chosen so on PTB with char-small.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Literal
+
+from charlm.errors import ConfigError
+from charlm.options import Opt
+
+Adapt = Literal["none", "dynamic", "cache", "both"]
+
+CHOOSE = "choose"  # in the place of rates
+GROUP = "Adaptation"
+LAMBDA = "lambda"  # no name for a field
+MOST_REMEMBERED = 100_000  # positions: each costs as many numbers as the context is wide
+
+AdaptChoice = Annotated[
+    Adapt,
+    Opt(
+        "Follow what was read: by gradient steps (dynamic, Krause et al., 2018), by words seen "
+        "after a like context (cache, Grave et al., 2017), or both.",
+        GROUP,
+    ),
+]
+AdaptRates = Annotated[
+    str,
+    Opt(
+        "Rates of --adapt, for those kept with the run: segment, rate and decay of dynamic; "
+        "size, theta and lambda of cache, which counts words alone at theta=0.",
+        GROUP,
+        metavar="NAME=NUMBER,…",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How fast a model follows."""
+
+    segment: int = 20  # tokens between two steps
+    rate: float = 0.0001  # of a step, where it is divided by the root of the mean squared gradient
+    decay: float = 0.01  # how much of the way back to the trained weights a step goes
+    size: int = 500  # positions that the cache holds
+    theta: float = 1.0  # how much contexts must be alike; 0: a unigram cache
+    share: float = 0.1  # λ, of the cache in the mixture
+
+    def to_dict(self) -> dict[str, float]:
+        return {LAMBDA if name == "share" else name: v for name, v in asdict(self).items()}
+
+
+PLAIN = Rates(rate=0.3, decay=0.001)  # without mean squared gradients
+OF_DYNAMIC, OF_CACHE = ("segment", "rate", "decay"), ("size", "theta", LAMBDA)
+OF_MODE = {"dynamic": OF_DYNAMIC, "cache": OF_CACHE, "both": (*OF_DYNAMIC, *OF_CACHE)}
+
+
+def shown_rates(mode: Adapt, rates: Rates) -> str:
+    """Those that the mode goes by, as `--adapt-rates` takes them."""
+    values = rates.to_dict()
+    return ",".join(f"{name}={values[name]:.6g}" for name in OF_MODE[mode])
+
+
+def parsed_rates(text: str, base: Rates) -> Rates:
+    """`base` with what `text` says.
+
+    Raises:
+        ConfigError: not NAME=NUMBER, or a number out of its range.
+    """
+    said: dict[str, Any] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, digits = part.partition("=")
+        try:
+            said[name.strip()] = float(digits)
+        except ValueError:
+            raise ConfigError(
+                f"--adapt-rates {part!r:.60}: expected NAME=NUMBER, as "
+                f"{shown_rates('both', base)}, or {CHOOSE}"
+            ) from None
+    return rates_of(said, base=base, where="--adapt-rates")
+
+
+def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:
+    """`base` with what is said in numbers; they may come from a stranger's file.
+
+    Raises:
+        ConfigError: a name that is none, or a number out of its range.
+    """
+    known = base.to_dict()
+    changes: dict[str, Any] = {}
+    for name, value in said.items():
+        if name not in known:
+            raise ConfigError(f"{where}: found {name!r:.60}; expected {', '.join(known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ConfigError(f"{where}: {name}: found {value!r:.60}; expected a number")
+        is_count = name in ("segment", "size")
+        least, most = (1, MOST_REMEMBERED) if is_count else (0, 1e6)
+        if name in ("decay", LAMBDA):
+            most = 1
+        if not least <= value <= most or (is_count and value != int(value)):
+            kind = "a whole number" if is_count else "a number"
+            raise ConfigError(f"{where}: {name}={value:g}; expected {kind} of {least} to {most:g}")
+        changes["share" if name == LAMBDA else name] = int(value) if is_count else float(value)
+    return replace(base, **changes)

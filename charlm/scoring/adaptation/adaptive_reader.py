@@ -1,0 +1,153 @@
+"""A model that reads a stream and adapts to it, a segment at a time.
+
+A token is scored before anything is learned of it. The model given is changed: who needs it as it
+was trained hands over a copy, or restores it.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.errors import ConfigError
+from charlm.model.contract import State, detached
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
+from charlm.scoring.adaptation.changing_vectors import ChangingVectors
+from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
+from charlm.scoring.adaptation.neural_cache import Positions, with_cache
+from charlm.scoring.likelihood.nll import CHUNK_POSITIONS, CHUNK_SCORES, FormVectors, Nlls
+from charlm.scoring.likelihood.streams import as_words
+from charlm.text.corpus.tokens import END
+from charlm.text.perplexity.signature import HASH_DIGITS
+from charlm.text.vocabulary.encoding import Ids
+from charlm.text.vocabulary.vocabulary import Inventory
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """How a model follows what it reads."""
+
+    mode: Adapt
+    rates: Rates
+    squares: Squares | None = None  # None: plain gradient steps
+    squares_sha256: str = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether weights are moved: at a rate of 0 nothing is, and no text need be cut."""
+        return self.mode in ("dynamic", "both") and self.rates.rate > 0
+
+    @property
+    def remembers(self) -> bool:
+        """Whether there is a cache."""
+        return self.mode in ("cache", "both")
+
+    @property
+    def shown(self) -> str:
+        """The mode and its rates, as a signature has them."""
+        steps = ""
+        if self.mode != "cache":
+            steps = f",squares={self.squares_sha256[:HASH_DIGITS] or 'none'}"
+        return f"{self.mode}({shown_rates(self.mode, self.rates)}{steps})"
+
+
+class Vectors(Protocol):
+    """Where the vectors of forms come from, as `FormVectors` has it."""
+
+    def rows(
+        self, form_ids: Ids, spellings: Sequence[str]
+    ) -> tuple[Tensor, npt.NDArray[np.int64]]: ...
+
+
+class AdaptiveReader:
+    """Reads streams by a model, which it changes."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        inventory: Inventory,
+        *,
+        adaptation: Adaptation,
+        oov_input: str = "unk",
+        vectors: Vectors | None = None,
+    ) -> None:
+        """With `vectors` the encoder stays as it is, and so do they."""
+        self.model, self.inventory, self.adaptation = model.eval(), inventory, adaptation
+        self.weights: DynamicWeights | None = None
+        self.remembered: Positions | None = None
+        is_changing = vectors is None and adaptation.moves
+        if adaptation.moves:
+            moved = {
+                name: parameter
+                for name, parameter in model.named_parameters()
+                if is_changing or not name.startswith("encoder.")
+            }
+            rates, squares = adaptation.rates, adaptation.squares
+            self.weights = DynamicWeights(moved, rates=rates, squares=squares)
+        if vectors is None:
+            kind = ChangingVectors if is_changing else FormVectors
+            vectors = kind(model, inventory, oov_input=oov_input)
+        self.vectors = vectors
+        self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))
+        if self.weights is not None:
+            self._at_once = adaptation.rates.segment
+
+    def restart(self) -> None:
+        """Forget all that was read."""
+        if self.weights is not None:
+            self.weights.restore(None)
+        self.remembered = None
+
+    def continued_nll(
+        self, ids: Ids, *, spellings: Sequence[str], state: State, before: int = END
+    ) -> tuple[Nlls, State]:
+        """nll in nats of each token of `ids` as one stream that goes on from `state`.
+
+        Raises:
+            ConfigError: steps so large that no numbers are left.
+        """
+        inputs = np.concatenate([np.array([before], np.int32), ids[:-1]])
+        pieces = []
+        for first in range(0, len(ids), self._at_once):
+            part = slice(first, first + self._at_once)
+            nll_N, state = self._chunk(inputs[part], ids[part], spellings=spellings, state=state)
+            pieces.append(nll_N)
+        nlls: Nlls = torch.cat(pieces).float().cpu().numpy()
+        if self.weights is not None and not np.isfinite(nlls).all():
+            rates = self.adaptation.rates
+            raise ConfigError(
+                f"--adapt: steps of rate {rates.rate:g} leave no numbers after some text; "
+                "expected a smaller one; give --adapt-rates rate=NUMBER"
+            )
+        return nlls, state
+
+    def _chunk(
+        self, inputs: Ids, targets: Ids, *, spellings: Sequence[str], state: State
+    ) -> tuple[Tensor, State]:
+        model, device = self.model, next(self.model.parameters()).device
+        words = torch.from_numpy(as_words(targets, self.inventory.n_words)).to(device)
+        # cuDNN has no gradients of a recurrence in evaluation mode.
+        plain = torch.backends.cudnn.flags(enabled=False) if self.weights else nullcontext()
+        with torch.set_grad_enabled(self.weights is not None), plain:
+            rows_NE, where_N = self.vectors.rows(inputs[:, None], spellings)
+            x_TBE = rows_NE[torch.from_numpy(where_N).to(device)]
+            h_TBH, state = model.context(x_TBE, state)
+            h_NH = h_TBH.flatten(0, 1)
+            nll_N = model.output.nll(h_NH, words)
+            if self.weights is not None:
+                self.weights.step(nll_N.mean())
+        h_NH, nll_N = h_NH.detach(), nll_N.detach()
+        if self.adaptation.remembers:
+            nll_N, self.remembered = with_cache(
+                nll_N,
+                Positions(h_NH, words),
+                before=self.remembered,
+                rates=self.adaptation.rates,
+            )
+        return nll_N, detached(state)

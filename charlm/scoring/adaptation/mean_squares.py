@@ -1,0 +1,101 @@
+"""The mean squared gradient of every weight over the training text, kept with the run.
+
+The file stands beside the model under the hashes of model and text: a run that was trained on is
+never adapted by older squares, and no other text's are taken for those of its training.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charlm.errors import DataError
+from charlm.model.contract import detached
+from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
+from charlm.scoring.adaptation.changing_vectors import ChangingVectors
+from charlm.scoring.likelihood.streams import Streams, as_words
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.encoding import Encoding
+
+FILE = "mean-squares.safetensors"
+MOST_READ = 1 << 24  # tokens of a text, whose ids are in memory
+# Krause et al. read 100 streams in chunks as long as their segments, to the end; here 25 chunks are
+# enough, the beginnings of 100 pieces of the text.
+N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 25
+
+
+@dataclass(frozen=True)
+class MeanSquares:
+    """Those of a run's model over its training text."""
+
+    tensors: dict[str, Tensor]  # by a parameter's name
+    train_sha256: str
+
+
+def mean_squares(
+    run: LoadedRun, *, train: Path | None, tell: Callable[[str], object]
+) -> MeanSquares | None:
+    """Those kept with the run, else made of `train` if it was trained on it; None: neither."""
+    kept = _kept(run)
+    if kept is not None or train is None or not train.is_file():
+        return kept
+    sha256 = sha256_of(train)
+    about = run.info.corpus.get("train")
+    if not isinstance(about, dict) or about.get("sha256") != sha256:
+        return None
+    path = run.path / FILE
+    tell(f"{path}: mean squared gradients, made once, of {train}")
+    made = MeanSquares(_made(run, train), sha256)
+    try:
+        write_tensors(path, made.tensors, meta={"model": run.weights_sha256, "train": sha256})
+    except (OSError, DataError) as error:
+        tell(f"{path}: not written ({error})")
+    return made
+
+
+def _kept(run: LoadedRun) -> MeanSquares | None:
+    """What is kept; None where it is missing, stale or damaged."""
+    if not (run.path / FILE).is_file():
+        return None
+    try:
+        tensors, meta = read_tensors(run.path / FILE)
+    except DataError:
+        return None
+    shapes = {name: each.shape for name, each in run.model.named_parameters()}
+    is_ours = (
+        meta.get("model") == run.weights_sha256
+        and isinstance(meta.get("train"), str)
+        and {name: each.shape for name, each in tensors.items()} == shapes
+        and all(
+            each.dtype == torch.float32 and bool((each >= 0).all()) for each in tensors.values()
+        )
+    )
+    return MeanSquares(tensors, meta["train"]) if is_ours else None
+
+
+def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
+    """Squares of the gradient of a chunk's mean nll, their mean over chunks all over a text."""
+    encoding = Encoding(run.inventory, oov_input=run.oov_input)
+    pieces = [ids for ids, _ in encoding.pieces(train, max_tokens=MOST_READ)]
+    streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
+    model, vectors = run.model, ChangingVectors(run.model, run.inventory, oov_input=run.oov_input)
+    named = dict(model.named_parameters())
+    sums = {name: torch.zeros_like(each, dtype=torch.float32) for name, each in named.items()}
+    state = model.context.initial_state(len(streams.starts))
+    firsts = range(0, streams.length, STEPS)[:MOST_CHUNKS]
+    for first in firsts:
+        inputs, targets = streams.chunk(first, first + STEPS)
+        words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words)).to(vectors.device)
+        with torch.backends.cudnn.flags(enabled=False):  # which has no gradients in evaluation
+            rows_NE, where = vectors.rows(inputs, encoding.spellings)
+            x_TBE = rows_NE[torch.from_numpy(where).to(vectors.device)]
+            nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=detached(state))
+            loss = nll_TB.sum() / (words_TB >= 0).sum()
+        gradients = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+        for name, gradient in zip(sums, gradients, strict=True):
+            if gradient is not None:
+                sums[name] += gradient.float() ** 2
+    return {name: square / len(firsts) for name, square in sums.items()}

@@ -1,0 +1,97 @@
+"""Dynamic evaluation against weights that are cloned and moved by hand, in float64."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from charlm.errors import ConfigError
+from charlm.model.build import build_model
+from charlm.model.contract import detached
+from charlm.model.forms import FormTable
+from charlm.model.language_model import LanguageModel
+from charlm.scoring.adaptation.adapt_options import Rates
+from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
+from charlm.scoring.adaptation.dynamic import EPSILON
+from charlm.scoring.likelihood.streams import as_words
+from charlm.text.corpus.tokens import END, UNK
+from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
+from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+
+SENTENCES = [["a", "b", "c"], ["b", "b", "zz", "a"], ["c"]]
+SEGMENT = 4
+SETTINGS = {
+    "encoder": {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]},
+    "context": {"type": "lstm", "dim": 4, "layers": 1},
+    "output": {"type": "softmax"},
+}
+
+
+def toy() -> tuple[LanguageModel, Inventory]:
+    inventory = inventory_of([["a", "b", "c"], ["<unk>"]], min_char_count=1)
+    model, _ = build_model(SETTINGS, inventory)
+    torch.manual_seed(1)
+    for parameter in model.parameters():
+        torch.nn.init.uniform_(parameter, -1.0, 1.0)
+    return model.double().eval(), inventory
+
+
+def encoded(inventory: Inventory) -> tuple[Ids, list[str]]:
+    form_ids = FormIds(inventory)
+    return np.concatenate(encode_sentences(SENTENCES, form_ids)), form_ids.spellings
+
+
+@pytest.mark.parametrize("has_squares", [True, False], ids=["RMS", "plain"])
+def test_the_weights_move_as_the_papers_equation_says(has_squares: bool) -> None:
+    model, inventory = toy()
+    rates = Rates(segment=SEGMENT, rate=1e-3 if has_squares else 0.2, decay=0.1)
+    trained = {name: p.detach().clone() for name, p in model.named_parameters()}
+    squares = {name: torch.rand_like(each) * 1e-3 for name, each in trained.items()}
+    roots = {name: each.sqrt() for name, each in squares.items()}
+    mean = sum(float(each.mean()) for each in roots.values()) / len(roots)
+    ids, spellings = encoded(inventory)
+
+    now, expected, inputs = dict(trained), [], np.concatenate([[END], ids[:-1]])
+    state = model.context.initial_state(1)
+    for first in range(0, len(ids), SEGMENT):
+        part = slice(first, first + SEGMENT)
+        clone = copy.deepcopy(model)
+        clone.load_state_dict(now)
+        forms = FormTable(inventory, inventory.words).forms(
+            np.where(inputs[part] < inventory.n_words, inputs[part], UNK)
+        )
+        words = torch.from_numpy(as_words(ids[part], inventory.n_words))
+        nll_TB, state = clone.continue_from(
+            clone.encoder(forms)[:, None], words_TB=words[:, None], state=detached(state)
+        )
+        nll_TB.mean().backward()
+        expected += nll_TB[:, 0].tolist()
+        for name, parameter in clone.named_parameters():
+            assert parameter.grad is not None
+            back, move = rates.decay * (trained[name] - now[name]), rates.rate * parameter.grad
+            if has_squares:
+                share = (rates.decay * roots[name] / mean).clamp(max=1)
+                back = share * (trained[name] - now[name])
+                move = move / (roots[name] + EPSILON)
+            now[name] = now[name] + back - move
+
+    adaptation = Adaptation("dynamic", rates, squares if has_squares else None)
+    reader = AdaptiveReader(model, inventory, adaptation=adaptation)
+    found, _ = reader.continued_nll(ids, spellings=spellings, state=model.context.initial_state(1))
+    assert found.tolist() == pytest.approx(expected, rel=1e-6)
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(parameter.detach(), now[name], rtol=1e-6, atol=1e-7)
+        assert not torch.equal(parameter.detach(), trained[name])
+    reader.restart()
+    assert all(torch.equal(p.detach(), trained[name]) for name, p in model.named_parameters())
+
+
+def test_steps_that_leave_no_numbers_are_refused_by_the_rate() -> None:
+    model, inventory = toy()
+    adaptation = Adaptation("dynamic", Rates(segment=1, rate=1e38))
+    reader = AdaptiveReader(model.float(), inventory, adaptation=adaptation)
+    ids, spellings = encoded(inventory)
+    state = model.context.initial_state(1)
+    with pytest.raises(ConfigError, match="steps of rate 1e.38 leave no numbers.*rate=NUMBER"):
+        reader.continued_nll(ids, spellings=spellings, state=state)

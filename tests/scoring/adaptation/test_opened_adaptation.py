@@ -1,0 +1,160 @@
+"""What is kept with a run for its adaptation, and what is said where nothing is."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from charlm import ConfigError
+from charlm.run.folder import MODEL
+from charlm.run.stored_weights import LoadedRun, load_run, read_tensors
+from charlm.scoring.adaptation import mean_squares, opened_adaptation
+from charlm.scoring.adaptation.adapt_options import PLAIN, Rates, parsed_rates
+from charlm.scoring.adaptation.opened_adaptation import climbed
+from charlm.scoring.adaptation.opened_adaptation import opened_adaptation as opened
+from charlm.scoring.likelihood.streams import Streams, as_words
+from charlm.text.vocabulary.encoding import Encoding
+
+
+@pytest.fixture
+def run(tiny_run: Path, tmp_path: Path) -> LoadedRun:
+    return load_run(shutil.copytree(tiny_run, tmp_path / "run"))
+
+
+def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
+    run: LoadedRun, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mean_squares, "N_STREAMS", 2)
+    monkeypatch.setattr(mean_squares, "STEPS", 9)
+    found = mean_squares.mean_squares(run, train=corpus_dir / "train.txt", tell=print)
+    assert found is not None
+
+    encoding = Encoding(run.inventory, oov_input=run.oov_input)
+    ((ids, _),) = encoding.pieces(corpus_dir / "train.txt")
+    streams = Streams(ids, n_streams=2)
+    model = run.model
+    expected = {name: torch.zeros_like(p) for name, p in model.named_parameters()}
+    state, firsts = model.context.initial_state(2), range(0, streams.length, 9)
+    for first in firsts:
+        vectors = mean_squares.ChangingVectors(model, run.inventory, oov_input=run.oov_input)
+        inputs, targets = streams.chunk(first, first + 9)
+        rows_NE, where = vectors.rows(inputs, encoding.spellings)
+        words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words))
+        nll_TB, state = model.continue_from(
+            rows_NE[torch.from_numpy(where)], words_TB=words_TB, state=mean_squares.detached(state)
+        )
+        model.zero_grad()
+        (nll_TB.sum() / (words_TB >= 0).sum()).backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None
+            expected[name] += parameter.grad**2 / len(firsts)
+    for name, square in found.tensors.items():
+        torch.testing.assert_close(square, expected[name])
+
+
+def test_mean_squares_are_made_once_of_the_training_text_and_the_run_is_not_changed(
+    run: LoadedRun, corpus_dir: Path
+) -> None:
+    before = {path.name: path.read_bytes() for path in run.path.iterdir() if path.is_file()}
+    told: list[str] = []
+    first = opened(run, mode="dynamic", rates="", data=corpus_dir, tell=told.append)
+    assert [line.rpartition(", of ")[0] for line in told] == [
+        f"{run.path / mean_squares.FILE}: mean squared gradients, made once"
+    ]
+    again = opened(run, mode="both", rates="", tell=told.append)
+    assert len(told) == 1
+    assert first and again and first.squares and again.squares
+    assert all(torch.equal(first.squares[name], square) for name, square in again.squares.items())
+    assert first.shown == again.shown.replace("both", "dynamic").replace(
+        ",size=500,theta=1,lambda=0.1", ""
+    )
+    assert {name: (run.path / name).read_bytes() for name in before} == before
+    assert all(
+        torch.equal(p, load_run(run.path).model.get_parameter(name))
+        for name, p in run.model.named_parameters()
+    )
+
+
+@pytest.mark.parametrize("damage", ["other weights", "cut", "other text"])
+def test_squares_that_are_not_of_this_model_and_its_training_are_not_used(
+    run: LoadedRun, corpus_dir: Path, tmp_path: Path, damage: str
+) -> None:
+    opened(run, mode="dynamic", rates="", data=corpus_dir)
+    path = run.path / mean_squares.FILE
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    elif damage == "other weights":
+        tensors, meta = read_tensors(path)
+        mean_squares.write_tensors(path, tensors, meta={**meta, "model": "0" * 64})
+    else:
+        path.unlink()
+    other = shutil.copytree(corpus_dir, tmp_path / "other")
+    (other / "train.txt").write_text("a cat\n")
+    told: list[str] = []
+    found = opened(run, mode="dynamic", rates="", data=other, tell=told.append)
+    assert found and found.squares is None and found.rates == PLAIN
+    assert "plain gradient steps" in told[0] and "squares=none" in found.shown
+
+
+def test_chosen_rates_are_kept_with_the_run_for_their_mode(
+    run: LoadedRun, corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_step(start: Rates, names: list[str], *, measure: Callable[[Rates], float]) -> Rates:
+        assert names == ["size", "theta", "lambda"] and 1 < measure(start) < 100
+        return parsed_rates("theta=0.25,size=7", start)
+
+    monkeypatch.setattr(opened_adaptation, "climbed", one_step)
+    told: list[str] = []
+    chosen = opened(run, mode="cache", rates="choose", data=corpus_dir, tell=told.append)
+    assert "valid.txt, 14 tokens: ppl " in told[0]
+    kept = opened(run, mode="cache", rates="lambda=0.5")
+    assert chosen and kept and kept.rates == parsed_rates("lambda=0.5", chosen.rates)
+    assert kept.shown == "cache(size=7,theta=0.25,lambda=0.5)"
+    other = opened(run, mode="both", rates="")
+    assert other and other.rates == PLAIN
+    value = json.loads((run.path / opened_adaptation.FILE).read_text())
+    for broken in ("{", json.dumps({**value, "model": "0"}), json.dumps({**value, "rates": [1]})):
+        (run.path / opened_adaptation.FILE).write_text(broken)
+        found = opened(run, mode="cache", rates="")
+        assert found and found.rates == PLAIN
+
+
+def test_climbing_doubles_or_halves_as_long_as_it_helps() -> None:
+    tried = []
+
+    def measure(rates: Rates) -> float:
+        tried.append(rates)
+        return abs(rates.theta - 8) + abs(rates.share - 0.025)
+
+    start = Rates(theta=1.0, share=0.1)
+    found = climbed(start, ["theta", "lambda"], measure=measure)
+    assert (found.theta, found.share) == (8.0, 0.025)
+    assert len(tried) == 1 + 4 + 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rat=1", "--adapt-rates: found 'rat'; expected segment, rate, decay, size, theta, lambda"),
+        ("rate", "--adapt-rates 'rate': expected NAME=NUMBER, as segment=20,.*, or choose"),
+        ("lambda=2", "--adapt-rates: lambda=2; expected a number of 0 to 1"),
+        ("size=0.5", "--adapt-rates: size=0.5; expected a whole number of 1 to 100000"),
+        ("rate=nan", "--adapt-rates: rate=nan; expected a number of 0 to 1e.06"),
+    ],
+)
+def test_rates_that_are_none_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parsed_rates(text, Rates())
+
+
+def test_rates_without_what_they_are_of_are_refused(run: LoadedRun) -> None:
+    with pytest.raises(
+        ConfigError, match="--adapt-rates 'rate=1': nothing adapts; expected --adapt"
+    ):
+        opened(run, mode="none", rates="rate=1")
+    with pytest.raises(ConfigError, match="chosen on a valid.txt; expected --data DIR"):
+        opened(run, mode="cache", rates="choose")
+    assert (run.path / MODEL).is_file()

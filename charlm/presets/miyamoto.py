@@ -39,31 +39,20 @@ WORD: Settings = {
     "recipe": MIYAMOTO_RECIPE,
 }
 # Their code widens Xavier's range for the gates by four, in all LSTMs of the character model.
+_XAVIER: Settings = {"type": "xavier", "where": "encoder-cells", "gates": 4.0, "range": 0.1}
 CHAR = merged(
     WORD,
     {
         "encoder": _LETTERS,
         "recipe": {
             "epochs": 30,
-            "initialisation": {"type": "xavier", "where": "cells", "gates": 4.0, "range": 0.1},
+            "initialisation": {**_XAVIER, "where": "cells"},
             "optimiser": {"lr": 0.2},
             "schedule": {"type": "constant"},
         },
     },
 )
-_BOTH = merged(
-    WORD,
-    {
-        "recipe": {
-            "initialisation": {
-                "type": "xavier",
-                "where": "encoder-cells",
-                "gates": 4.0,
-                "range": 0.1,
-            }
-        }
-    },
-)
+_BOTH = merged(WORD, {"recipe": {"initialisation": _XAVIER}})
 GATED = merged(_BOTH, {"encoder": {"type": "gate", "kind": "adaptive", **_SIDES}})
 _PRETRAINED: Settings = {"type": "pretraining", "epochs": 2, "divisor": 2.1, "first_epoch": 7}
 _CONCAT_DIVISION: Settings = {"divisor": 1.4, "first_epoch": 4}  # pre-trained, too

@@ -29,7 +29,7 @@ def history_of(run: Path) -> list[dict[str, Any]]:
     records = []
     for number, line in read_lines(path):
         record = parse_json(line, f"{path}:{number}")
-        if not _is_record(record):
+        if not is_record(record):
             raise DataError(
                 f"{path}:{number}: no record of an epoch; expected {', '.join(FIELDS)}; the run is "
                 "damaged"
@@ -53,13 +53,13 @@ def recorded_history(checkpoint: Path) -> list[object]:
     return history
 
 
-def _is_record(record: object) -> bool:
-    """Whether a log's line has what is read, in numbers that can be drawn."""
+def is_record(record: object) -> bool:
+    """Whether a record has what is read, in numbers that can be drawn."""
     return (
         isinstance(record, dict)
         and all(type(record.get(key)) in (int, kind) for key, kind in FIELDS.items())
         and all(0 <= record[key] <= sys.float_info.max for key in FIELDS)
-        and record["train_ppl"] > 0 < record["valid_ppl"]
+        and min(record["train_ppl"], record["valid_ppl"]) > 0
     )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError, TrainingError
 from charlm.model.contract import State, state_leaves, with_leaves
 from charlm.run.folder import LOG, RESUME
-from charlm.run.history import WARNING
+from charlm.run.history import WARNING, is_record
 from charlm.run.stored_weights import (
     check_header,
     check_values,
@@ -30,7 +30,7 @@ from charlm.training.loop.trainer import Trainer
 MAX_COUNT = (1 << 63) - 1
 MAX_FLOAT = sys.float_info.max
 MAX_RATE = 1e6  # as of every optimiser's option
-RECORD = {"epoch", "rate", "train_ppl", "valid_ppl", "n_tokens", "clipped", "seconds"}
+WRITTEN = {"rate", "clipped"}  # in a record, besides what is read of a log
 
 
 def save_position(trainer: Trainer, folder: Path) -> None:
@@ -149,15 +149,12 @@ def _position(value: dict[str, Any], *, n_steps: int) -> Position:
 
 
 def _is_record(record: Any) -> bool:
-    """Whether this is a record of an epoch, with these numbers and perhaps further ones."""
-    if not isinstance(record, dict) or type(record.get(WARNING, "")) is not str:
+    """Whether this is a record of an epoch as it is written, perhaps with further numbers."""
+    if not is_record(record) or type(record.get(WARNING, "")) is not str:
         return False
     numbers = [value for key, value in record.items() if key != WARNING]
-    return (
-        record.keys() >= RECORD
-        and all(type(v) in (int, float) and 0 <= v <= MAX_FLOAT for v in numbers)
-        and type(record["epoch"]) is type(record["n_tokens"]) is int
-        and record["train_ppl"] > 0 < record["valid_ppl"]
+    return record.keys() >= WRITTEN and all(
+        type(value) in (int, float) and 0 <= value <= MAX_FLOAT for value in numbers
     )
 
 

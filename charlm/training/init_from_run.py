@@ -26,7 +26,7 @@ Pairs = dict[str, tuple[Tensor, Tensor]]  # of words and characters: rows here, 
 
 
 @dataclass(frozen=True)
-class Beginning:
+class TakenOver:
     """What was taken over."""
 
     n_words: int  # of the vocabulary
@@ -34,7 +34,6 @@ class Beginning:
     is_output_new: bool  # its clusters were those of the other vocabulary
 
     def __str__(self) -> str:
-        """In words."""
         drawn = "; the output is drawn anew: its clusters are of the other vocabulary"
         return (
             f"{self.n_known:,} of {self.n_words:,} words have the weights that they had there"
@@ -43,7 +42,7 @@ class Beginning:
 
 
 @torch.no_grad()
-def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> Beginning:
+def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> TakenOver:
     """Set a model over this vocabulary to a run's weights, as far as the run has them.
 
     Of a model on the meta device nothing is set: so it can be asked first whether they fit.
@@ -76,7 +75,7 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
             tensor.index_copy_(0, here.to(tensor.device), known)
         else:
             tensor.copy_(theirs[name])
-    return Beginning(inventory.n_words, len(pairs[WORDS][0]), is_output_new)
+    return TakenOver(inventory.n_words, len(pairs[WORDS][0]), is_output_new)
 
 
 def _pairs(inventory: Inventory, other: Inventory) -> Pairs:

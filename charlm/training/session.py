@@ -162,7 +162,7 @@ def train_on(
         if ranks.is_first:
             save_log(trainer.position, folder)
             if trainer.position.history:  # a crash after the last checkpoint leaves these behind
-                _draw(trainer, begun)
+                _save_card_and_curve(trainer, begun)
     ranks.spread(
         t for module in trainer.objective.modules.values() for t in module.state_dict().values()
     )
@@ -324,7 +324,7 @@ def _run_epochs(
         save_epoch(trainer, folder)
         saved = time.monotonic()
         if ranks.is_first:
-            _draw(trainer, begun)
+            _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
         if any(ranks.decided(saved > deadline)):
@@ -333,11 +333,11 @@ def _run_epochs(
         is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
         check_lock()
         if is_set:
-            _draw(trainer, begun)
+            _save_card_and_curve(trainer, begun)
         remove_encoded(folder, watcher)
 
 
-def _draw(trainer: Trainer, begun: Begun) -> None:
+def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:
     """The curve and the card of all epochs so far."""
     folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
     assert info is not None

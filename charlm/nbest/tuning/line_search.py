@@ -158,7 +158,7 @@ def profile(problem: Problem, origin_F: Floats, *, direction_F: Floats, space: S
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """Where a search ended."""
 
     weights_F: Floats
@@ -173,7 +173,7 @@ def minimise(
     space: Space,
     restarts: int,
     generator: np.random.Generator,
-) -> Found:
+) -> SearchResult:
     """The best of the descents from `start` and from `restarts` further points around it."""
     found = [_descend(problem, start_F, space=space, generator=generator)]
     for _ in range(restarts if space.scales_F.any() else 0):
@@ -182,12 +182,12 @@ def minimise(
         point_F = np.where(space.scales_F > 0, np.clip(drawn_F, space.low_F, space.high_F), start_F)
         found.append(_descend(problem, point_F, space=space, generator=generator))
     best = min(found, key=lambda each: each.error)  # of equals the first
-    return Found(best.weights_F, best.error, sum(each.n_searches for each in found))
+    return SearchResult(best.weights_F, best.error, sum(each.n_searches for each in found))
 
 
 def _descend(
     problem: Problem, start_F: Floats, *, space: Space, generator: np.random.Generator
-) -> Found:
+) -> SearchResult:
     """Along every feature and as many random directions, until a round of them gains nothing."""
     weights_F, error = start_F, problem.error(start_F)
     axes_DF = np.diag(space.scales_F)[space.scales_F > 0]
@@ -208,7 +208,7 @@ def _descend(
             break
     for direction_F in axes_DF:
         weights_F = _centred(problem, weights_F, direction_F=direction_F, space=space)
-    return Found(weights_F, problem.error(weights_F), n_searches + len(axes_DF))
+    return SearchResult(weights_F, problem.error(weights_F), n_searches + len(axes_DF))
 
 
 def _centred(problem: Problem, weights_F: Floats, *, direction_F: Floats, space: Space) -> Floats:

@@ -30,7 +30,7 @@ LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about t
 
 
 @dataclass(frozen=True)
-class Source:
+class RawSource:
     """Where text came from: `role` is raw, valid or test.
 
     `sha256` is that of the file as it stands, packed or not; None where reading stopped before its
@@ -72,7 +72,7 @@ class Cleaner:
         self.into = into
         self._options = options
         self._normalise = normalisation_of(options)
-        self.sources: list[Source] = []
+        self.sources: list[RawSource] = []
         self.drops = dict.fromkeys(REASONS, 0)
         self.n_kept = 0
         self.n_words = 0
@@ -115,7 +115,7 @@ class Cleaner:
                     if self.is_full:
                         break
         sha256 = None if self.is_full else digest.hexdigest()
-        self.sources.append(Source(path, role, number, sha256))
+        self.sources.append(RawSource(path, role, number, sha256))
 
     def read_corpus(self, sentences: Iterable[str], *, name: str) -> None:
         """Take the sentences of an embedded corpus, as `read_file` takes lines."""
@@ -128,7 +128,7 @@ class Cleaner:
             if self.is_full:
                 break
         sha256 = None if self.is_full else digest.hexdigest()
-        self.sources.append(Source(name, "raw", n_lines, sha256))
+        self.sources.append(RawSource(name, "raw", n_lines, sha256))
 
     def _take_bytes(self, raw: bytes, *, where: str) -> None:
         if isinstance(raw, CutLine):

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
-from charlm.text.corpus.cleaning import REASONS, Cleaner, Source, normalisation_of
+from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
@@ -62,7 +62,7 @@ class PrepResult:
     """
 
     options: PrepOptions
-    sources: tuple[Source, ...]
+    sources: tuple[RawSource, ...]
     drops: dict[str, int]
     replaced: int
     unwanted: dict[str, int]

@@ -133,7 +133,7 @@ class BlockEncoder:
         return tokens[::-1]
 
 
-class Encoding:
+class TextEncoder:
     """The ids of one text, and the spellings that they ask for beyond the vocabulary."""
 
     def __init__(self, inventory: Inventory, *, oov_input: str) -> None:
@@ -221,9 +221,9 @@ def _encode(
     wanted: dict[str, str | int],
     threads: int | None,
 ) -> EncodedText:
-    encoding = Encoding(inventory, oov_input=str(wanted["oov_input"]))
+    encoder = TextEncoder(inventory, oov_input=str(wanted["oov_input"]))
     max_tokens = int(wanted["max_tokens"])
-    pieces = encoding.pieces(path, max_tokens=max_tokens, threads=threads)
+    pieces = encoder.pieces(path, max_tokens=max_tokens, threads=threads)
     n_ids = n_sentences = checksum = 0
     stem.with_suffix(".json").unlink(missing_ok=True)  # else a crash could pair it with new ids
     with atomic_write(stem.with_suffix(".ids")) as out:
@@ -236,7 +236,7 @@ def _encode(
     if not n_sentences:
         raise DataError(f"{path}: no sentence; expected one a line" + _limit_note(max_tokens))
     counts = {"n_sentences": n_sentences, "n_ids": n_ids, "crc32": checksum}
-    value: dict[str, object] = {**wanted, **counts, "spellings": encoding.spellings}
+    value: dict[str, object] = {**wanted, **counts, "spellings": encoder.spellings}
     write_json(stem.with_suffix(".json"), value)
     return _mapped(stem, value)
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.cleaning import REASONS, Cleaner, Source
+from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource
 from charlm.text.corpus.prep_options import PrepOptions
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
@@ -128,8 +128,8 @@ def test_sentences_of_an_embedded_corpus_are_counted_and_hashed_until_there_are_
     whole, part = (Cleaner(PrepOptions(out="", max_tokens=n), into=io.BytesIO()) for n in (0, 2))
     for cleaner in (whole, part):
         cleaner.read_corpus(["a b", "c"], name="made")
-    assert whole.sources == [Source("made", "raw", 2, hashlib.sha256(b"a b\nc\n").hexdigest())]
-    assert part.sources == [Source("made", "raw", 1, None)]
+    assert whole.sources == [RawSource("made", "raw", 2, hashlib.sha256(b"a b\nc\n").hexdigest())]
+    assert part.sources == [RawSource("made", "raw", 1, None)]
 
 
 def test_a_path_that_is_no_utf_8_is_shown_with_marks_of_replacement(tmp_path: Path) -> None:

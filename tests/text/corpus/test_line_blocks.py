@@ -17,7 +17,7 @@ from charlm.text.corpus.line_blocks import TextBlock, read_blocks, read_range
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.counts import count_file
-from charlm.text.vocabulary.encoding import Encoding, FormIds, encode_sentences
+from charlm.text.vocabulary.encoding import FormIds, TextEncoder, encode_sentences
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 RULES = [
@@ -95,7 +95,7 @@ def test_blocks_count_and_encode_hostile_text_as_its_lines_do(
         expected = sentences_or_error(path, rules)
         try:
             counts = count_file(path, normalisation=rules)
-            encoding = Encoding(inventory, oov_input="spelling")
+            encoding = TextEncoder(inventory, oov_input="spelling")
             pieces = list(encoding.pieces(path))
         except DataError as error:
             assert str(error) == expected, seed
@@ -152,6 +152,6 @@ def test_an_unknown_word_is_unk_where_no_spelling_is_asked_for(tmp_path: Path) -
     path = tmp_path / "text.txt"
     path.write_text("A zz\nqq\n")
     inventory = inventory_of([["a", "a"]], normalisation=Normalisation(lower=True))
-    encoding = Encoding(inventory, oov_input="unk")
+    encoding = TextEncoder(inventory, oov_input="unk")
     ids = np.concatenate([ids for ids, _ in encoding.pieces(path)])
     assert (ids.tolist(), encoding.spellings) == ([2, 1, 0, 1, 0], [])

@@ -1,11 +1,14 @@
 """A corpus of a few sentences and a run trained on it, tiny, made once for all tests.
 
-Nothing may write into either: who needs to change a file works on a copy.
+Nothing may write into either: who needs to change a file works on a copy. Tests that open a page
+need playwright and Chromium; without them they are skipped, unless CHARLM_REQUIRE_CHROMIUM is set.
 """
 
 import importlib
 import os
+import shutil
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -22,6 +25,17 @@ for number, handler in (
 ):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+REQUIRED = "CHARLM_REQUIRE_CHROMIUM"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 NUMERICS = ("model", "training/test_precision.py", "training/test_train.py", "test_runtime.py")
 
 TRAIN = """\
@@ -127,3 +141,49 @@ def tiny_onnx(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_int8(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return exported(tiny_run, tmp_path_factory.mktemp("int8") / "tiny", int8=True)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    if not os.environ.get(REQUIRED):
+        pytest.importorskip("playwright.sync_api")
+    sync_api = importlib.import_module("playwright.sync_api")
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        assert not os.environ.get(REQUIRED), f"{REQUIRED} is set and there is no Chromium"
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+class Watched:
+    """A page, and all that it says and asks for."""
+
+    def __init__(self, browser: object, address: str, *, ready: str, **options: object) -> None:
+        self.context = browser.new_context(**options)  # type: ignore[attr-defined]
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.stopped: list[str] = []
+        self.page.on("requestfailed", lambda request: self.stopped.append(request.failure))
+        self.page.goto(address)
+        self.page.wait_for_selector(ready)
+
+
+@pytest.fixture
+def watch(browser: object) -> Iterator[Callable[..., Watched]]:
+    """Opens a page and waits until it shows what is `ready`; it is closed behind the test."""
+    opened: list[Watched] = []
+
+    def at(address: str, *, ready: str = ".chart", **options: object) -> Watched:
+        opened.append(Watched(browser, address, ready=ready, **options))
+        return opened[-1]
+
+    yield at
+    for each in opened:
+        each.context.close()

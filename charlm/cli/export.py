@@ -1,6 +1,6 @@
-"""`charlm export`: a model without torch, or an ARPA file that comes near to it.
+"""`charlm export`: a model without torch, a page that runs it, or an ARPA file near to it.
 
-The files are the result and go where `--onnx` or `--arpa` says; stdout tells what they are.
+The files are the result and go where the option says; stdout tells what they are.
 """
 
 from dataclasses import replace
@@ -12,24 +12,31 @@ from charlm.scoring.export.export_options import ExportOptions
 
 @command(ExportOptions)
 def export(options: ExportOptions, *, as_json: bool) -> None:
-    """Write a model as ONNX or as an ARPA file.
+    """Write a model as ONNX, as a page, or as an ARPA file.
 
     --onnx: word vectors and state to log-probabilities and state, and spellings to vectors;
-    charlm eval takes the folder as --model. Tried against torch at batches of 1, 3 and 64.
+    charlm eval, score, nn and surprisal take the folder as --model, charlm.load in Python, all
+    without torch. Tried against torch at batches of 1, 3 and 64.
     --arpa mixes Kneser-Ney of DIR's train.txt and of text drawn from the model with the model's own
     probabilities of their n-grams, averaged over full histories; weights from valid.txt.
 
     \b
     charlm export --model exp/ptb --data ptb --arpa ptb.arpa.gz --entropy-prune 1e-8
     charlm export --model exp/ptb --onnx ptb-onnx
+    charlm export --model exp/ptb --page ptb.html
     """
     from charlm.run.history import shown_ppl
     from charlm.scoring.export.export import export as run_export
     from charlm.scoring.export.onnx_export import OnnxExport
+    from charlm.scoring.export.page.model_page import PageExport
 
     result = run_export(replace(options, on_stage=output.say))
     if as_json:
         output.write_json(result.to_dict())
+        return
+    if isinstance(result, PageExport):
+        output.write(f"{result.page}: {result.n_bytes:,} bytes")
+        output.say(f"open it in a browser; {result.seconds:.0f} s")
         return
     if isinstance(result, OnnxExport):
         output.table(

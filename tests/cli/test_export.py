@@ -15,6 +15,7 @@ from charlm.cli.export import export
 from charlm.scoring.export import export as library
 from charlm.scoring.export.export import Export
 from charlm.scoring.export.onnx_export import OnnxExport
+from charlm.scoring.export.page.model_page import PageExport
 
 TABLE = """\
 part     weight  valid ppl
@@ -77,7 +78,7 @@ def test_the_example_in_the_help_works(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_run, "exp/ptb")
     shutil.copytree(corpus_dir, "ptb")
-    example, _ = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
+    example, *_ = re.findall(r"^ *charlm export (.*)$", export.__doc__ or "", re.M)
     result = ask(*shlex.split(example), *SMALL)
     assert result.exit_code == 0
     n_bytes = Path("ptb.arpa.gz").stat().st_size
@@ -97,7 +98,7 @@ def test_the_newest_run_is_not_taken(
 
 @pytest.mark.parametrize(
     ("places", "found"),
-    [([], "neither --arpa nor --onnx"), (["--arpa", "a", "--onnx", "o"], "both --arpa and --onnx")],
+    [([], "none of --arpa, --onnx, --page"), (["--arpa", "a", "--onnx", "o"], "--arpa and --onnx")],
 )
 def test_an_export_goes_to_one_place(places: list[str], found: str) -> None:
     result = ask("--model", "r", "--data", "d", *places)
@@ -125,6 +126,14 @@ def test_the_files_of_a_network_are_listed(monkeypatch: pytest.MonkeyPatch) -> N
     told = "file              bytes\nstep.onnx    17,064,123\nexport.json       2,549\n"
     assert (result.exit_code, result.stdout) == (0, told)
     assert result.stderr == "o: fp32; at most 6e-06 nats from torch where it was tried, 19 s\n"
+
+
+def test_the_size_of_a_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = PageExport(model=Path("exp/a"), page=Path("p.html"), n_bytes=8_420_510, seconds=9.0)
+    monkeypatch.setattr(library, "export", lambda _: made)
+    result = ask("--model", "exp/a", "--page", "p.html")
+    assert (result.exit_code, result.stdout) == (0, "p.html: 8,420,510 bytes\n")
+    assert result.stderr == "open it in a browser; 9 s\n"
 
 
 def test_the_help_promises_no_model_that_was_not_said() -> None:

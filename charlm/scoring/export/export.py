@@ -22,6 +22,7 @@ from charlm.scoring.export.approximation import Approximator
 from charlm.scoring.export.averages_over_text import Walker
 from charlm.scoring.export.export_options import ExportOptions
 from charlm.scoring.export.onnx_export import OnnxExport, export_onnx
+from charlm.scoring.export.page.model_page import PageExport, export_page
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
@@ -65,25 +66,29 @@ class Export:
         }
 
 
-@keeps_inputs("arpa")
+@keeps_inputs("arpa", "page")
 @keywords(ExportOptions)
-def export(options: ExportOptions) -> Export | OnnxExport:
-    """Write a run as networks that need no torch, or the ARPA file of its n-gram approximation.
+def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
+    """Write a run as networks without torch, as a page, or as an ARPA file that comes near to it.
 
     For ARPA text is drawn from the model, and n-grams of it that are too rare are left out. At each
     position of that text and of train.txt the model draws further words, whose n-grams come in,
     too. What is mixed is weighed on valid.txt.
 
     Raises:
-        ConfigError: no model was said; a number out of its range; a missing folder; neither an ARPA
-            file nor a folder for ONNX, or both; a part that cannot be exported.
+        ConfigError: no model was said; a number out of its range; a missing folder; none or
+            several of an ARPA file, a folder for ONNX and a page; a part that cannot be exported.
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """
-    if (options.arpa is None) == (options.onnx is None):
-        found = "neither --arpa nor --onnx" if options.arpa is None else "both --arpa and --onnx"
+    outputs = {"--arpa": options.arpa, "--onnx": options.onnx, "--page": options.page}
+    given = [name for name, path in outputs.items() if path is not None]
+    if len(given) != 1:
+        found = " and ".join(given) if given else f"none of {', '.join(outputs)}"
         raise ConfigError(f"found {found}; expected one of them; give either")
     if options.int8 and options.onnx is None:
         raise ConfigError("--int8: found no --onnx; expected the folder of networks; leave it out")
+    if options.page is not None:
+        return export_page(options)
     return export_onnx(options) if options.arpa is None else _export_arpa(options)
 
 

@@ -40,6 +40,16 @@ class ExportOptions:
             cli_type=Path | None,
         ),
     ] = None
+    page: Annotated[
+        str | Path | None,
+        Opt(
+            "HTML file that holds the model in eight bits and runs it, offline: type a sentence "
+            "and see surprisals, next words, near words. Of a run as char-small, or of a folder "
+            "made with --int8.",
+            metavar="FILE",
+            cli_type=Path | None,
+        ),
+    ] = None
     int8: Annotated[
         bool, Opt("Networks in eight bits, a quarter as large; with --onnx.", flags=("--int8",))
     ] = False

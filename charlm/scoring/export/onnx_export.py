@@ -94,27 +94,39 @@ def export_onnx(options: ExportOptions) -> OnnxExport:
     """
     began = time.perf_counter()
     assert options.onnx is not None
-    require_exporter()
+    require_exporter("--onnx")
     folder = Path(options.onnx)
-    set_threads(options.threads)
-    run = load_run(which_run(options.model, newest_allowed=False), device=torch.device("cpu"))
-    require_exportable(run)
-    _make_empty(folder)
-    difference = write_exported(run, folder)
-    if options.int8:
-        (folder / EXPORT).unlink()
-        for name in (STEP, ENCODE):
-            quantise(folder / name)
-        info(run, folder, precision="int8").save(folder)
-        difference = largest_difference(run, folder)
+    path = which_run(options.model, newest_allowed=False)
+    difference = export_run(path, folder, int8=options.int8, threads=options.threads)
     return OnnxExport(
-        model=run.path,
+        model=path,
         folder=folder,
         precision="int8" if options.int8 else "fp32",
         n_bytes={name: (folder / name).stat().st_size for name in (*HASHED, EXPORT)},
         largest_difference=difference,
         seconds=time.perf_counter() - began,
     )
+
+
+def export_run(path: Path, folder: Path, *, int8: bool, threads: int | None) -> float:
+    """Fill a folder with a run, and return how far its log-probabilities are from torch's.
+
+    Raises:
+        ConfigError: a part that cannot be exported.
+        DataError: a run that is not what was expected.
+    """
+    set_threads(threads)
+    run = load_run(path, device=torch.device("cpu"))
+    require_exportable(run)
+    _make_empty(folder)
+    difference = write_exported(run, folder)
+    if int8:
+        (folder / EXPORT).unlink()
+        for name in (STEP, ENCODE):
+            quantise(folder / name)
+        info(run, folder, precision="int8").save(folder)
+        difference = largest_difference(run, folder)
+    return difference
 
 
 def write_exported(run: LoadedRun, folder: Path) -> float:
@@ -158,14 +170,14 @@ def _leaf(leaf: Tensor) -> Leaf:
     return Leaf(tuple(leaf.shape), numbers)
 
 
-def require_exporter() -> None:
+def require_exporter(option: str) -> None:
     """Raises ConfigError where a package is missing that torch's exporter imports."""
     for name in ("onnx", "onnxscript", "onnxruntime"):
         try:
             __import__(name)
         except ImportError:
             raise ConfigError(
-                f"--onnx: {name} is not installed; pip install 'charlm[onnx]'"
+                f"{option}: {name} is not installed; pip install 'charlm[onnx]'"
             ) from None
 
 

@@ -1,31 +1,14 @@
-"""A corpus with words that would like to be markup, runs trained on it, and their page opened.
+"""A corpus with words that would like to be markup, runs trained on it, and their page opened."""
 
-Opening needs playwright and Chromium; without them such tests are skipped, unless
-CHARLM_REQUIRE_CHROMIUM is set.
-"""
-
-import importlib
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import charlm
-
-REQUIRED = "CHARLM_REQUIRE_CHROMIUM"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 HOSTILE = (
     "</script><img/src=x/onerror=document.title=1>",
@@ -103,21 +86,6 @@ def compared(tmp_path: Path) -> list[Path]:
     return paths
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    if not os.environ.get(REQUIRED):
-        pytest.importorskip("playwright.sync_api")
-    sync_api = importlib.import_module("playwright.sync_api")
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        assert not os.environ.get(REQUIRED), f"{REQUIRED} is set and there is no Chromium"
-        pytest.skip("no Chromium on this machine")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
 @pytest.fixture(scope="session")
 def address(
     char_run: Path, word_run: Path, hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory
@@ -129,37 +97,6 @@ def address(
     return out.as_uri()
 
 
-class Watched:
-    """A page, and all that it says and asks for."""
-
-    def __init__(self, browser: object, address: str, **options: object) -> None:
-        self.context = browser.new_context(**options)  # type: ignore[attr-defined]
-        self.page = self.context.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.stopped: list[str] = []
-        self.page.on("requestfailed", lambda request: self.stopped.append(request.failure))
-        self.page.goto(address)
-        self.page.wait_for_selector(".chart")
-
-
 @pytest.fixture
-def watch(browser: object) -> Iterator[Callable[..., Watched]]:
-    """Opens a page; it is closed behind the test."""
-    opened: list[Watched] = []
-
-    def at(address: str, **options: object) -> Watched:
-        opened.append(Watched(browser, address, **options))
-        return opened[-1]
-
-    yield at
-    for each in opened:
-        each.context.close()
-
-
-@pytest.fixture
-def watched(watch: Callable[..., Watched], address: str) -> Watched:
+def watched(watch: Callable[..., Any], address: str) -> Any:
     return watch(address, viewport={"width": 1280, "height": 900})

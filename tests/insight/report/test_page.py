@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from charlm.insight.report.maps import how_many, nearest, places
-from charlm.insight.report.page import json_block, page
+from charlm.insight.report.page import page
+from charlm.text.io.html_page import json_block
 
 AWKWARD = [
     "</script><img src=x onerror=alert(1)>",

@@ -1,0 +1,141 @@
+"""`charlm export --page`: one HTML file that holds a model in eight bits and runs it, offline."""
+
+import base64
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from charlm.run.exported_folder import is_exported
+from charlm.run.onnx_model import OnnxModel
+from charlm.run.which import which_run
+from charlm.scoring.export.export_options import ExportOptions
+from charlm.scoring.export.onnx_export import export_run, require_exporter
+from charlm.scoring.export.page.near_words import near_words
+from charlm.scoring.export.page.page_weights import PageWeights, Product, page_weights
+from charlm.text.io.files import write_bytes
+from charlm.text.io.html_page import html_page, json_block
+from charlm.text.io.paths import require_place
+from charlm.version import __version__
+
+SCRIPTS = ("model.js", "nearest.js", "page.js")
+KINDS = {"float32": "f", "int8": "b"}
+
+
+@dataclass(frozen=True)
+class PageExport:
+    """What an export to a page has made."""
+
+    model: Path
+    page: Path
+    n_bytes: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, object]:
+        return {name: str(v) if isinstance(v, Path) else v for name, v in vars(self).items()}
+
+
+def export_page(options: ExportOptions) -> PageExport:
+    """Write a run, or an exported folder in eight bits, as a page.
+
+    Raises:
+        ConfigError: no model was said; a part that the page does not compute; a missing package.
+        DataError: a run or a folder that is not what was expected.
+    """
+    began = time.perf_counter()
+    assert options.page is not None
+    require_exporter("--page")
+    out = Path(options.page)
+    require_place(out, option="--page")
+    path = which_run(options.model, newest_allowed=False)
+    with _in_eight_bits(path, options) as model:
+        content = _page(model, title=path.resolve().name)
+    write_bytes(out, content)
+    return PageExport(path, out, len(content), time.perf_counter() - began)
+
+
+@contextmanager
+def _in_eight_bits(path: Path, options: ExportOptions) -> Iterator[OnnxModel]:
+    if is_exported(path):
+        yield OnnxModel(path, threads=options.threads)
+        return
+    with TemporaryDirectory() as folder:
+        export_run(path, Path(folder), int8=True, threads=options.threads)
+        yield OnnxModel(folder, threads=options.threads)
+
+
+def _page(model: OnnxModel, *, title: str) -> bytes:
+    arrays = _Arrays()
+    weights = page_weights(model)
+    inventory, settings = model.inventory, model.info.settings
+    near = near_words(model.encode(inventory.words))
+    content = {
+        "title": title,
+        "charlm": __version__,
+        "arch": model.info.arch,
+        "words": inventory.words,
+        "characters": inventory.characters,
+        "longest": inventory.max_word_length,
+        "lower": inventory.normalisation.lower,
+        "unicode": inventory.normalisation.unicode,
+        "bySpelling": model.info.oov_input == "spelling",
+        "learnedSentences": model.learned_single_sentences,
+        "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],
+        "network": _network(weights, arrays, widest=_widest(settings)),
+        "near": {
+            "vectors": arrays.place(near.vectors_VD),
+            "directions": arrays.place(near.directions_ED),
+        },
+    }
+    parts = {"title": title, "data": json_block(content), "weights": arrays.base64()}
+    allowed = "worker-src blob:; "
+    return html_page(__package__ or "", scripts=SCRIPTS, parts=parts, allowed=allowed)
+
+
+def _widest(settings: dict[str, Any]) -> int:
+    encoder = settings["encoder"]
+    inner = encoder["encoder"] if encoder["type"] == "highway" else encoder
+    return int(max(inner["widths"]))
+
+
+def _network(weights: PageWeights, arrays: "_Arrays", *, widest: int) -> dict[str, object]:
+    def placed(product: Product) -> dict[str, object]:
+        return {
+            "weights": arrays.place(product.weights_KN),
+            "scales": arrays.place(product.scales_N),
+            "bias": arrays.place(product.bias_N),
+        }
+
+    return {
+        "widest": widest,
+        "letters": arrays.place(weights.letters_CE),
+        "filters": placed(weights.filters),
+        "highways": [list(map(placed, pair)) for pair in weights.highways],
+        "lstms": [list(map(placed, pair)) for pair in weights.lstms],
+        "output": placed(weights.output),
+    }
+
+
+class _Arrays:
+    """Arrays in one row of bytes, each from a multiple of four on."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._n_bytes = 0
+
+    def place(self, array: np.ndarray) -> dict[str, object]:
+        """Where an array will be, and what it is."""
+        content = np.ascontiguousarray(array).tobytes()
+        place = {"kind": KINDS[array.dtype.name], "at": self._n_bytes, "shape": list(array.shape)}
+        content += b"\0" * (-len(content) % 4)
+        self._pieces.append(content)
+        self._n_bytes += len(content)
+        return place
+
+    def base64(self) -> str:
+        return base64.b64encode(b"".join(self._pieces)).decode()

@@ -1,0 +1,150 @@
+"""A model's weights out of its exported networks, in the eight bits that they have there.
+
+The networks are read by their structure: which product is which follows from what it stands behind.
+So what the page computes is what onnxruntime computes, and no second quantisation.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.errors import ConfigError
+from charlm.model.encoders.highway import CARRY_BIAS
+from charlm.run.exported_folder import ENCODE, STEP
+from charlm.run.onnx_model import OnnxModel
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Product:
+    """x times a matrix of int8, a scale a column, and what is added."""
+
+    weights_KN: Array
+    scales_N: Array
+    bias_N: Array
+
+
+@dataclass(frozen=True)
+class PageWeights:
+    """All that the page computes with."""
+
+    letters_CE: Array  # float32
+    filters: Product  # of windows of letters
+    highways: tuple[tuple[Product, Product], ...]  # what is new, and the gate
+    lstms: tuple[tuple[Product, Product], ...]  # of the input, and of the state; gates i, o, f, c
+    output: Product
+
+
+def page_weights(model: OnnxModel) -> PageWeights:
+    """The weights of a character CNN, highway layers, LSTMs and a softmax.
+
+    Raises:
+        ConfigError: another model; one that is not in eight bits.
+    """
+    _require_parts(model)
+    encode, step = (_Network(model.path / name) for name in (ENCODE, STEP))
+    filters, *rest = [encode.product(node) for node in encode.nodes("MatMulInteger")]
+    (pooled,) = encode.nodes("ReduceMax")
+    gates, new = rest[0::2], rest[1::2]
+    for gate in gates:
+        gate.bias_N[:] += np.float32(CARRY_BIAS)
+    (output,) = [step.product(node) for node in step.nodes("MatMulInteger")]
+    return PageWeights(
+        letters_CE=encode.table(encode.nodes("Gather")[0]),
+        filters=Product(filters.weights_KN, filters.scales_N, encode.added_to(pooled.output[0])),
+        highways=tuple(zip(new, gates, strict=True)),
+        lstms=tuple(step.lstm(node) for node in step.nodes("DynamicQuantizeLSTM")),
+        output=output,
+    )
+
+
+def _require_parts(model: OnnxModel) -> None:
+    if model.info.precision != "int8":
+        raise ConfigError(
+            f"{model.path}: found {model.info.precision}; expected a run, or a folder that was "
+            "exported with --int8"
+        )
+    settings = model.info.settings
+    encoder = settings["encoder"]
+    inner = encoder["encoder"] if encoder["type"] == "highway" else encoder
+    expected = {"encoder": "char-cnn", "context": "lstm", "output": "softmax"}
+    for place, part in (("encoder", inner), *((p, settings[p]) for p in ("context", "output"))):
+        if part["type"] != expected[place]:
+            raise ConfigError(
+                f"{model.path}: --page: {place} {part['type']!r} is not computed there; expected "
+                f"{expected[place]!r}, as char-small has it; export it by --onnx"
+            )
+
+
+class _Network:
+    """A network in eight bits, and its constants by name."""
+
+    def __init__(self, path: Path) -> None:
+        import onnx
+        from onnx import numpy_helper
+
+        self._path = path
+        graph = onnx.load(str(path)).graph
+        self._nodes = list(graph.node)
+        self._constants: dict[str, Array] = {
+            each.name: numpy_helper.to_array(each) for each in graph.initializer
+        }
+
+    def nodes(self, kind: str) -> list[Any]:
+        """Those of a kind, in their order."""
+        return [node for node in self._nodes if node.op_type == kind]
+
+    def table(self, node: Any) -> Array:
+        """What a lookup looks up, in fp32."""
+        stem = node.input[0].removesuffix("_quantized")
+        quantised, scale, zero = (
+            self._constants[stem + end] for end in ("_quantized", "_scale", "_zero_point")
+        )
+        table: Array = (quantised.astype(np.float32) - np.float32(zero)) * scale
+        return table
+
+    def product(self, node: Any) -> Product:
+        """A product of integers, with what is added to it; 0 where nothing is."""
+        stem = node.input[1].removesuffix("_quantized")
+        weights, scales = self._weights(stem + "_quantized", stem + "_scale")
+        (cast,) = self._behind(node.output[0])
+        (scaled,) = self._behind(cast.output[0])
+        found = self._additions(scaled.output[0])
+        return Product(weights, scales, found[0].copy() if found else np.zeros_like(scales))
+
+    def lstm(self, node: Any) -> tuple[Product, Product]:
+        """The products of a layer; the second one's bias is nothing."""
+        names = list(node.input)
+        products = [self._weights(names[at], names[scale]) for at, scale in ((1, 8), (2, 10))]
+        bias = self._constants[names[3]][0]
+        half = len(bias) // 2
+        first, second = (
+            Product(weights[0], scales[0], added)
+            for (weights, scales), added in zip(
+                products, (bias[:half] + bias[half:], np.zeros_like(bias[:half])), strict=True
+            )
+        )
+        return first, second
+
+    def added_to(self, name: str) -> Array:
+        """The constant that is added to a result."""
+        return self._additions(name)[0]
+
+    def _behind(self, name: str) -> list[Any]:
+        """The nodes that read a result."""
+        return [node for node in self._nodes if name in node.input]
+
+    def _additions(self, name: str) -> list[Array]:
+        adding = [node for node in self._behind(name) if node.op_type == "Add"]
+        found = [self._constants[x] for node in adding for x in node.input if x in self._constants]
+        return [each for each in found if each.ndim == 1]
+
+    def _weights(self, name: str, scale: str) -> tuple[Array, Array]:
+        zero = self._constants[scale.removesuffix("_scale") + "_zero_point"]
+        if zero.any() or self._constants[name].dtype != np.int8:
+            raise ConfigError(f"{self._path}: {name!r} is not symmetric in int8; export it again")
+        return self._constants[name], self._constants[scale]

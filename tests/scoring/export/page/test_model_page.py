@@ -1,0 +1,141 @@
+"""`charlm export --page` as people meet it: in Chromium, from a file, by the keyboard."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import charlm
+from charlm.errors import ConfigError
+from charlm.run.exported_folder import EXPORT
+from charlm.run.folder import VOCABULARY
+from charlm.text.io.files import sha256_of
+from charlm.text.vocabulary.vocabulary import load_inventory
+
+SENTENCE = "the cat looked at a zebra"
+HOSTILE = "</script><img/src=x/onerror=document.title=1>"
+GROUND = "() => getComputedStyle(document.body).backgroundColor"
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_int8: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model in eight bits, one of its words something that would like to be markup."""
+    folder = Path(shutil.copytree(tiny_int8, tmp_path_factory.mktemp("hostile") / "model"))
+    vocabulary = json.loads((folder / VOCABULARY).read_text())
+    vocabulary["words"][-1] = HOSTILE
+    (folder / VOCABULARY).write_text(json.dumps(vocabulary))
+    info = json.loads((folder / EXPORT).read_text())
+    info["files"][VOCABULARY] = sha256_of(folder / VOCABULARY)
+    info["vocabulary_sha256"] = load_inventory(folder / VOCABULARY).sha256
+    (folder / EXPORT).write_text(json.dumps(info))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> str:
+    return charlm.export(folder, page=folder.parent / "page.html").page.resolve().as_uri()
+
+
+@pytest.fixture
+def opened(watch: Open, address: str) -> Open:
+    """The page, a sentence typed into it."""
+
+    def at(sentence: str, **options: object) -> Any:
+        watched = watch(address, ready="#next li", **options)
+        page = watched.page
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.type(sentence)
+        n_words = len(sentence.split())
+        page.wait_for_function(f"() => byId('words').children.length === {n_words + 1}")
+        page.wait_for_selector("#near .number")
+        return watched
+
+    return at
+
+
+def numbers(place: Any) -> list[float]:
+    return [float(node.get_attribute("data-bits")) for node in place.locator("[data-bits]").all()]
+
+
+def test_a_typed_sentence_has_the_surprisals_of_the_exported_model(
+    opened: Open, folder: Path
+) -> None:
+    found = numbers(opened(f"{SENTENCE} <unk>:cat").page.locator("#words"))
+    expected = charlm.load(folder).score(f"{SENTENCE} <unk>:cat").log10_probs
+    assert found == pytest.approx([-each * math.log2(10) for each in expected], abs=1e-3)
+
+
+def test_the_next_words_are_the_ten_most_likely(opened: Open, folder: Path) -> None:
+    model = charlm.load(folder)
+    state = model.start(1)
+    for word in SENTENCE.split():
+        state = model.step(state, [word]).state
+    expected = np.sort(-model.distribution(state)[0] / math.log(2))[:10]
+    page = opened(SENTENCE).page
+    assert numbers(page.locator("#next")) == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_near_words_are_near_those_of_the_model(opened: Open, folder: Path) -> None:
+    nearest = charlm.load(folder).neighbours("zebra", k=3).nearest
+    page = opened(SENTENCE).page
+    words = page.locator("#near bdi").all_inner_texts()
+    cosines = [float(text) for text in page.locator("#near .number").all_inner_texts()]
+    assert words[0] == nearest[0].word
+    assert cosines[:3] == pytest.approx([near.similarity for near in nearest], abs=0.02)
+
+
+def test_words_are_text_and_the_page_asks_for_nothing_but_itself(
+    opened: Open, address: str
+) -> None:
+    watched = opened(f"the {HOSTILE}")
+    page = watched.page
+    assert HOSTILE in page.locator("#words").inner_text()
+    assert page.locator("img").count() == 0
+    assert page.title() == "model · charlm model"
+    assert watched.said == []
+    assert [asked for asked in watched.asked if not asked.startswith("blob:")] == [address]
+
+
+def test_a_word_is_chosen_and_a_next_one_taken_by_the_keyboard(opened: Open) -> None:
+    page = opened(SENTENCE).page
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the second word
+    assert page.locator("#next-title").inner_text() == "After cat"
+    button = page.locator("#next button").first
+    word = button.inner_text()
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#text").input_value() == f"the cat {word}"
+    assert page.locator("#words button").count() == 3
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, scheme: str) -> None:
+    size = {"width": width, "height": 800}
+    page = opened(f"{SENTENCE} {'z' * 90}", viewport=size, color_scheme=scheme).page
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    assert (page.evaluate(GROUND) == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_a_part_that_the_page_does_not_compute_is_named(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "model"))
+    info = json.loads((copy / EXPORT).read_text())
+    info["settings"]["context"]["type"] = "gru"
+    (copy / EXPORT).write_text(json.dumps(info))
+    with pytest.raises(ConfigError, match="--page: context 'gru' is not computed there; expected"):
+        charlm.export(copy, page=tmp_path / "page.html")
+
+
+def test_a_folder_in_fp32_is_refused(tiny_onnx: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="found fp32; expected a run, or a folder that was"):
+        charlm.export(tiny_onnx, page=tmp_path / "page.html")

@@ -140,6 +140,16 @@ def _lists(result: "RescoringResult", *, duplicates: str) -> list[str]:
     counts, lines = result.counts, []
     if counts.n_recordings:
         lines.append(f"recordings: {counts.n_recordings}, each list after those before it")
+    if result.adaptation:
+        lines.append(
+            f"adapted to what was chosen before in a recording, {result.adaptation}: scores depend "
+            "on the order of the lists"
+        )
+        if "squares=none" in result.adaptation:
+            lines.append(
+                "plain gradient steps: the run keeps no mean squared gradients; charlm eval "
+                "--adapt dynamic --data DIR makes them once, of the train.txt of the training"
+            )
     if not counts.n_choices:
         return lines
     if counts.n_duplicates:

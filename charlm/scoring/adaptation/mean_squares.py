@@ -18,7 +18,7 @@ from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
 from charlm.scoring.adaptation.changing_vectors import ChangingVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
-from charlm.text.vocabulary.encoding import Encoding
+from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "mean-squares.safetensors"
 MOST_READ = 1 << 24  # tokens of a text, whose ids are in memory
@@ -78,8 +78,8 @@ def _kept(run: LoadedRun) -> MeanSquares | None:
 
 def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     """Squares of the gradient of a chunk's mean nll, their mean over chunks all over a text."""
-    encoding = Encoding(run.inventory, oov_input=run.oov_input)
-    pieces = [ids for ids, _ in encoding.pieces(train, max_tokens=MOST_READ)]
+    encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
+    pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=MOST_READ)]
     streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
     model, vectors = run.model, ChangingVectors(run.model, run.inventory, oov_input=run.oov_input)
     named = dict(model.named_parameters())
@@ -90,7 +90,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
         inputs, targets = streams.chunk(first, first + STEPS)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words)).to(vectors.device)
         with torch.backends.cudnn.flags(enabled=False):  # which has no gradients in evaluation
-            rows_NE, where = vectors.rows(inputs, encoding.spellings)
+            rows_NE, where = vectors.rows(inputs, encoder.spellings)
             x_TBE = rows_NE[torch.from_numpy(where).to(vectors.device)]
             nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=detached(state))
             loss = nll_TB.sum() / (words_TB >= 0).sum()

@@ -25,7 +25,7 @@ from charlm.scoring.adaptation.mean_squares import mean_squares
 from charlm.scoring.likelihood.nll import perplexity_of
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import read_json, write_json
-from charlm.text.vocabulary.encoding import Encoding
+from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "adaptation.json"
 VALID_TOKENS = 1 << 14  # of valid.txt that rates are chosen on
@@ -106,8 +106,8 @@ def _with_chosen(
             f"--adapt-rates {CHOOSE}: rates are chosen on a valid.txt; expected --data DIR"
         )
     valid = split_path(data, "valid")
-    encoding = Encoding(run.inventory, oov_input=run.oov_input)
-    pieces = [ids for ids, _ in encoding.pieces(valid, max_tokens=VALID_TOKENS)]
+    encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
+    pieces = [ids for ids, _ in encoder.pieces(valid, max_tokens=VALID_TOKENS)]
     if not pieces:
         raise DataError(f"{valid}: no sentence; expected one a line")
     ids = np.concatenate(pieces)
@@ -121,7 +121,7 @@ def _with_chosen(
         )
         state = run.model.context.initial_state(1)
         try:
-            nlls, _ = reader.continued_nll(ids, spellings=encoding.spellings, state=state)
+            nlls, _ = reader.continued_nll(ids, spellings=encoder.spellings, state=state)
         except ConfigError:  # steps too large
             return float("inf")
         ppl = perplexity_of(float(nlls.sum(dtype=np.float64)), len(ids))

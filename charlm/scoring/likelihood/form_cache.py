@@ -39,11 +39,14 @@ class FormCache:
         *,
         oov_input: str = "unk",
         max_bytes: int = MAX_BYTES,
+        keeps_products: bool = True,
     ) -> None:
+        """`keeps_products`: those of the context's first layer; not where vectors are wanted."""
         self.model = model
         self.inventory = inventory
         self.by_spelling = oov_input == "spelling"
         self.form_ids = FormIds(inventory)
+        self.keeps_products = keeps_products
         self.n_encoded = 0
         self.device = next(model.parameters()).device
         self._max_bytes = max_bytes
@@ -62,6 +65,12 @@ class FormCache:
     @torch.no_grad()
     def vectors(self, form_ids: Ids) -> Tensor:
         """Their projected vectors, (N, G), in this order."""
+        kept_NE = self.encoded(form_ids)
+        return kept_NE if self.keeps_products else self.model.context.project(kept_NE)
+
+    @torch.no_grad()
+    def encoded(self, form_ids: Ids) -> Tensor:
+        """What is kept of them, (N, E): products of the context's first layer, or vectors."""
         if not self.by_spelling:
             form_ids = self.words(form_ids)
         self._make_room_for_ids()
@@ -132,7 +141,9 @@ class FormCache:
                     if first == 0:
                         inputs = inputs._replace(words_N=ids[part])
                     vectors_NE = model.encoder(inputs.to(self.device))
-                    blocks.append(model.context.project(vectors_NE))
+                    if self.keeps_products:
+                        vectors_NE = model.context.project(vectors_NE)
+                    blocks.append(vectors_NE)
         return torch.cat(blocks)
 
     def _on_device(self, rows: npt.NDArray[np.int64]) -> Tensor:

@@ -156,6 +156,11 @@ def lattice_lists(
     Raises:
         ConfigError: models that are not to be asked in fp32.
     """
+    if scorers.adaptation:
+        raise ConfigError(
+            "--adapt: lattices are searched by models that stay as they are; expected lists, which "
+            "--write nbest makes of lattices; drop --adapt"
+        )
     for scorer in scorers.neural:
         if scorer.precision != "fp32":
             raise ConfigError(

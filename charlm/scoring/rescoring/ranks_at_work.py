@@ -54,6 +54,11 @@ def run_with_scorers(
                 "found a scorer of the caller's and several processes, which have it not; expected "
                 "runs and n-gram models alone; score in one process"
             )
+        if options.adapt != "none" and first.size > 1:
+            raise ConfigError(
+                "--adapt: a list waits for what was chosen of the one before it; expected one "
+                "process; drop --gpus and --processes"
+            )
         scorers = build_scorers(replace(options, device=first.device))
         if first.size == 1:
             return run(scorers)

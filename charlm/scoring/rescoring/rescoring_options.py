@@ -26,6 +26,7 @@ from charlm.options import (
     Threads,
     as_names,
 )
+from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
@@ -145,6 +146,8 @@ class RescoringOptions:
             metavar="REGEX",
         ),
     ] = ""
+    adapt: AdaptChoice = "none"
+    adapt_rates: AdaptRates = ""
     on_nan: Annotated[
         OnNan,
         Opt("A feature that is no finite number: refuse it, or take the list's worst.", "Lists"),

@@ -44,6 +44,7 @@ class RescoringResult:
     notices: Notices  # what the reader put right in the lists
     deviation: "Deviation | None"  # None: fp32
     lattices: LatticeCounts | None
+    adaptation: str  # how models followed what was chosen; empty: not at all
 
     def to_dict(self) -> dict[str, object]:
         """As JSON."""
@@ -122,6 +123,7 @@ def what_was_done(
         "notices": pipeline.notices,
         "deviation": _deviation(scorers, counts.texts),
         "lattices": lattices,
+        "adaptation": scorers.adaptation,
     }
 
 

@@ -236,7 +236,7 @@ def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
 
 def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> Memory | None:
     """What scorers remember of a recording; None: each list is on its own."""
-    if options.context == "none":
+    if options.context == "none" and options.adapt == "none":
         return None
     return Memory(scorers, recording_of=recording_by(options.recordings))
 

@@ -16,7 +16,7 @@ from charlm.scoring.adaptation.adapt_options import PLAIN, Rates, parsed_rates
 from charlm.scoring.adaptation.opened_adaptation import climbed
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation as opened
 from charlm.scoring.likelihood.streams import Streams, as_words
-from charlm.text.vocabulary.encoding import Encoding
+from charlm.text.vocabulary.encoding import TextEncoder
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
     found = mean_squares.mean_squares(run, train=corpus_dir / "train.txt", tell=print)
     assert found is not None
 
-    encoding = Encoding(run.inventory, oov_input=run.oov_input)
+    encoding = TextEncoder(run.inventory, oov_input=run.oov_input)
     ((ids, _),) = encoding.pieces(corpus_dir / "train.txt")
     streams = Streams(ids, n_streams=2)
     model = run.model

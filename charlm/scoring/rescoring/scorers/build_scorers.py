@@ -60,6 +60,12 @@ class Scorers:
     search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
     @property
+    def adaptation(self) -> str:
+        """How models follow what was chosen; empty: not at all."""
+        found = [(each.name, each.adaptation) for each in self.neural]
+        return "; ".join(f"{name} {adaptation}" for name, adaptation in found if adaptation)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Of the features that they give."""
         return tuple(each.name for each in self.scorers)
@@ -130,6 +136,9 @@ def _check(options: RescoringOptions) -> None:
         raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
     if options.open_vocabulary and not options.model:
         raise ConfigError("--open-vocabulary: found no --model; expected a run with a speller")
+    if options.adapt != "none" and (not options.model or options.unnormalised):
+        found = "--unnormalised" if options.model else "no --model"
+        raise ConfigError(f"--adapt: found {found}; expected a run's probabilities; drop either")
     if options.unnormalised and (_is_mixture(options) or not options.model):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
@@ -224,8 +233,10 @@ def _opened(
 
 def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "NeuralScorer":
     from charlm.runtime import pick_precision
+    from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
     from charlm.scoring.likelihood.form_cache import FormCache
     from charlm.scoring.likelihood.walker import Walker
+    from charlm.scoring.rescoring.scorers.adaptive_scorer import AdaptiveScorer
     from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 
     if options.unnormalised and not run.model.output.has_scores:
@@ -233,12 +244,25 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
             f"{run.path}: --unnormalised: its output has no scores of its own; expected a softmax; "
             "drop --unnormalised"
         )
+    adaptation = opened_adaptation(run, mode=options.adapt, rates=options.adapt_rates)
     forms = FormCache(
-        run.model, run.inventory, oov_input=run.oov_input, max_bytes=options.memory * MIB
+        run.model,
+        run.inventory,
+        oov_input=run.oov_input,
+        max_bytes=options.memory * MIB,
+        keeps_products=adaptation is None,
     )
     precision = pick_precision(options.precision, forms.device)
     walker = Walker(forms, unnormalised=options.unnormalised)
-    return NeuralScorer(walker, name=name, precision=precision)
+    if adaptation is None:
+        return NeuralScorer(walker, name=name, precision=precision)
+    return AdaptiveScorer(
+        walker,
+        adaptation=adaptation,
+        is_carried=options.context == "previous",
+        name=name,
+        precision=precision,
+    )
 
 
 def _vocabulary(options: RescoringOptions) -> "OpenVocabulary":

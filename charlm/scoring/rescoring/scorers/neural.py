@@ -55,6 +55,11 @@ class NeuralScorer:
         return self.walker.forms
 
     @property
+    def adaptation(self) -> str:
+        """How the model follows what was chosen; empty: not at all."""
+        return ""
+
+    @property
     def inventory(self) -> Inventory:
         """The words that it knows, and its text rules."""
         return self.forms.inventory

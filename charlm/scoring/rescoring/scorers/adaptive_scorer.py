@@ -1,0 +1,119 @@
+"""A charlm model that adapts to what was chosen so far of a recording.
+
+What a sentence's scores depend on stands in its memory: weights, cache and, where states go on, the
+state. A memory of nothing is the trained model, so that a recording begins with it. Hypotheses of a
+list are scored by what was chosen before it, and not by words of their own.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charlm.model.contract import State
+from charlm.nbest.scorer import Words
+from charlm.nbest.scorers import LogProbs
+from charlm.runtime import autocast
+from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
+from charlm.scoring.adaptation.neural_cache import Positions, mixed
+from charlm.scoring.likelihood.form_cache import FormCache
+from charlm.scoring.likelihood.prefix_tree import Places
+from charlm.scoring.likelihood.walker import Walker
+from charlm.scoring.rescoring.scorers.neural import NeuralScorer
+from charlm.text.corpus.tokens import END
+from charlm.text.vocabulary.encoding import Ids
+
+
+class AdaptedMemory(NamedTuple):
+    """What is left of the sentences before."""
+
+    state: State | None = None  # None: each sentence begins anew
+    weights: list[Tensor] | None = None  # None: the trained ones
+    remembered: Positions | None = None
+
+
+class AdaptiveScorer(NeuralScorer):
+    """Scores by a run's model, whose context and output follow the sentences remembered.
+
+    Its encoder stays, so that words' vectors are computed once.
+    """
+
+    def __init__(
+        self,
+        walker: Walker,
+        *,
+        adaptation: Adaptation,
+        is_carried: bool,
+        name: str = "nn",
+        precision: str = "fp32",
+    ) -> None:
+        super().__init__(walker, name=name, precision=precision)
+        self.is_carried = is_carried
+        self.reader = AdaptiveReader(
+            walker.model,
+            self.forms.inventory,
+            adaptation=adaptation,
+            vectors=_KeptVectors(self.forms),
+        )
+        self._loaded: list[Tensor] | None = None  # the weights that the model now has
+
+    @property
+    def adaptation(self) -> str:
+        """The mode and its rates."""
+        return self.reader.adaptation.shown
+
+    def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
+        """As `NeuralScorer` has it."""
+        return super().score_ids(sentences, memory=self._recalled(memory).state)
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """What a sentence that followed `memory` leaves behind."""
+        before = self._recalled(memory)
+        ids = np.append(self.forms.ids(sentence), np.int32(END))
+        with autocast(self.forms.device, self.precision):
+            _, state = self.reader.continued_nll(
+                ids, spellings=self.forms.form_ids.spellings, state=self._start(before.state)
+            )
+        if self.reader.weights is not None:
+            self._loaded = self.reader.weights.copy()
+        return AdaptedMemory(
+            state if self.is_carried else None, self._loaded, self.reader.remembered
+        )
+
+    def _recalled(self, memory: object) -> AdaptedMemory:
+        """The memory, after the model and its cache have become what they were then."""
+        before = memory if isinstance(memory, AdaptedMemory) else AdaptedMemory()
+        if self.reader.weights is not None and before.weights is not self._loaded:
+            self.reader.weights.restore(before.weights)
+            self._loaded = before.weights
+        self.reader.remembered = before.remembered
+        return before
+
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
+        log_probs = super()._log_probs(h_NH, rows=rows, words=words)
+        seen = self.reader.remembered
+        if seen is None:
+            return log_probs
+        device = self.forms.device
+        own = Positions(
+            h_NH[torch.from_numpy(rows).to(device)],
+            torch.from_numpy(words.astype(np.int64)).to(device),
+        )
+        nll_K = torch.from_numpy(-log_probs).to(device)
+        with torch.no_grad():
+            found = -mixed(nll_K, own, seen=seen, rates=self.reader.adaptation.rates)
+        return found.cpu().numpy()
+
+
+class _KeptVectors:
+    """The vectors of forms from a cache, as a reader asks for them."""
+
+    def __init__(self, forms: FormCache) -> None:
+        self.forms = forms
+
+    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
+        distinct, where = np.unique(form_ids, return_inverse=True)
+        return self.forms.encoded(distinct), where.reshape(form_ids.shape).astype(np.int64)

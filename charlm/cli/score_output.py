@@ -59,7 +59,9 @@ def _tell(result: "RescoringResult", emit: Emit, *, duplicates: str) -> None:
 
 
 def warn(result: "RescoringResult") -> None:
-    """Say what was put right in the lists, or passed over: a line for each kind."""
+    """Say what was put right in the lists, or passed over, and what could be better."""
+    from charlm.scoring.rescoring.advice import advice_on
+
     notices = result.notices
     if notices.n_marked:
         output.say(
@@ -83,6 +85,8 @@ def warn(result: "RescoringResult") -> None:
         )
     for what, n in notices.passed_over.items():
         output.say(f"warning: {what}: {n}, passed over")
+    for advice in advice_on(result):
+        output.say(f"NOTE: {advice}")
 
 
 def _read(result: "RescoringResult") -> list[str]:
@@ -105,6 +109,8 @@ def _read(result: "RescoringResult") -> list[str]:
     if text.unknown:
         most = ", ".join(f"{word:.60} {count}" for word, count in text.unknown.most_common(10))
         lines.append(f"most frequent unknown: {most}")
+    if text.unknown and result.spelled:
+        lines.append(f"unknown words: by their spelling, for {', '.join(result.spelled)}")
     for each in result.remedies:
         examples = ", ".join(f"{word:.60} > {known:.60}" for word, known in each.examples)
         lines.append(

@@ -32,6 +32,7 @@ class Origin:
     seed: int
     version: str  # of charlm
     lists: Fingerprint
+    spelled: bool = False  # unknown words by their spelling; files that do not say it had none so
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -39,6 +40,7 @@ class Origin:
             "error": self.error,
             "seed": self.seed,
             "charlm": self.version,
+            "open_vocabulary": self.spelled,
             "lists": self.lists.to_dict(),
         }
 
@@ -168,7 +170,9 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
         and _is_number(tuned.get("error"))
     ):
         error = float(tuned["error"])
-        return Origin(tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
+        spelled = tuned.get("open_vocabulary", False)
+        if isinstance(spelled, bool):
+            return Origin(tuned["metric"], error, tuned["seed"], tuned["charlm"], lists, spelled)
     raise DataError(
         f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as charlm tune "
         "writes it"

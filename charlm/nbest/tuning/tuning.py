@@ -87,11 +87,12 @@ def tune_weights(
     metric: Metric,
     start: Mapping[str, float] | None = None,
     options: SearchOptions | None = None,
+    spelled: bool = False,
 ) -> Tuned:
     """The weights of features with the lowest error rate on these lists.
 
     The first feature that varies keeps its weight at the start's, or 1. Other weights start at 0 or
-    where `start` says.
+    where `start` says. `spelled`: the tables' unknown words went by their spelling.
 
     Raises:
         ConfigError: a feature that is not there, a range without its start, a number below 0.
@@ -117,7 +118,7 @@ def tune_weights(
     chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], folds=options.folds)
     error = problem.error(weights_F)
     prints = fingerprint(lists, references)
-    origin = Origin(metric.signature, error, options.seed, __version__, prints)
+    origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled)
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
         details=_details(problem, weights_F, names=names, space=space),

@@ -81,14 +81,14 @@ class HypothesisText:
             counts.n_changed += (Counter(own) - Counter(copy)).total()
         return copy
 
-    def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> int:
-        """Remember the unknown words of a copy; returns how many there are."""
+    def count_unknown(self, words: Sequence[str], known: Sequence[bool]) -> list[str]:
+        """Remember the unknown words of a copy, and return them."""
         unknown = [word for word, is_known in zip(words, known, strict=True) if not is_known]
         self.counts.n_unknown += len(unknown)
         self.counts.unknown.update(unknown)
         if len(self.counts.unknown) > MOST_COUNTED:
             self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
-        return len(unknown)
+        return unknown
 
     def _is_noise(self, word: str) -> bool:
         is_known = self._is_known

@@ -90,6 +90,7 @@ class LatticeLists(Format):
     at_once: int
     words_txt: str | Path | None = None
     memory: Memory | None = None  # None: each lattice on its own
+    spells: bool = False  # unknown words
     divided: DividedSearch | None = None  # by several processes
     counts: LatticeCounts = field(default_factory=LatticeCounts)
 
@@ -173,6 +174,7 @@ def lattice_lists(
         1 if one_by_one else LATTICES_AT_ONCE,
         words_txt,
         memory,
+        bool(scorers.spelled),
         scorers.search,
     )
 
@@ -286,6 +288,8 @@ def _histories(scorers: Scorers, states: Sequence[object]) -> dict[str, Historie
         knows = {part.name: known_by(part) for part in scorers.parts}
         named = {
             name: SpelledHistories(each, scorers.vocabulary, is_known=knows[name], name=name)
+            if name in scorers.spelled
+            else each
             for name, each in named.items()
         }
     if scorers.old_lm is not None:

@@ -62,6 +62,7 @@ class ScoredList:
     table: FeatureTable
     texts: tuple[tuple[str, ...], ...]  # what the scorers read of each hypothesis
     scores: tuple[tuple[WordLogProbs, ...], ...]  # of each scorer, of each hypothesis
+    unknown: tuple[Sequence[str], ...]  # the words of each text that the first scorer lacks
 
 
 class Rescorer:
@@ -100,7 +101,7 @@ class Rescorer:
             scorer.score(texts, memory=state)
             for scorer, state in zip(self.scorers, states, strict=True)
         ]
-        n_oov = [
+        unknown = [
             self.text.count_unknown(text, known)
             for text, known in zip(texts, self._known(texts, by_scorer), strict=True)
         ]
@@ -109,8 +110,9 @@ class Rescorer:
             part = slice(first, first + len(nbest.hypotheses))
             first = part.stop
             scores = tuple(tuple(each[part]) for each in by_scorer)
-            table = self._table(nbest, scores, n_oov=n_oov[part])
-            results.append(ScoredList(nbest, table, tuple(texts[part]), scores))
+            table = self._table(nbest, scores, n_oov=[len(each) for each in unknown[part]])
+            lacking = tuple(unknown[part])
+            results.append(ScoredList(nbest, table, tuple(texts[part]), scores, lacking))
         return results
 
     def _states(self) -> Sequence[object]:
@@ -169,6 +171,7 @@ class ListCounts:
     n_empty: int = 0  # hypotheses without a word
     n_duplicates: int = 0  # texts that their list had before
     n_moved: int = 0  # lists whose first hypothesis is another one now
+    n_unknown_wins: int = 0  # lists whose best has unknown words that the first one lacks
     features: tuple[str, ...] = ()  # of the last list
     # The first texts, as models read them.
     texts: list[tuple[str, ...]] = field(default_factory=list)
@@ -180,7 +183,9 @@ class ListCounts:
         self.n_choices += len(texts) > 1
         self.n_empty += texts.count(())
         self.n_duplicates += len(texts) - len(set(texts))
-        self.n_moved += texts[result.ranking[0]] != texts[0]
+        best = result.ranking[0]
+        self.n_moved += texts[best] != texts[0]
+        self.n_unknown_wins += not set(scored.unknown[best]) <= set(scored.texts[0])
         self.features = scored.table.names
         self.texts += scored.texts[: SAMPLE - len(self.texts)]
 

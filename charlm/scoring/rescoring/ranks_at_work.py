@@ -27,7 +27,7 @@ from charlm.scoring.rescoring.lattices import (
     lattice_of,
 )
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
-from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
 
 Result = TypeVar("Result")
 
@@ -59,7 +59,9 @@ def run_with_scorers(
                 "--adapt: a list waits for what was chosen of the one before it; expected one "
                 "process; drop --gpus and --processes"
             )
-        scorers = build_scorers(replace(options, device=first.device))
+        scorers = build_scorers(
+            replace(options, device=first.device, open_vocabulary=spells(options))
+        )
         if first.size == 1:
             return run(scorers)
         group = first.start_others()
@@ -74,7 +76,7 @@ def run_with_scorers(
 
 def _for_others(options: RescoringOptions, scorers: Scorers) -> RescoringOptions:
     """What the others load: nothing is found out twice, and no function of the caller's is sent."""
-    changes: dict[str, Any] = {"out": None}
+    changes: dict[str, Any] = {"out": None, "open_vocabulary": spells(options)}
     if scorers.mixture:
         changes |= {"mix": None, "mix_weights": tuple(scorers.mixture.values())}
     if scorers.neural:
@@ -110,6 +112,7 @@ class Search(NamedTuple):
     form: str
     options: LatticeOptions  # less what cannot be sent
     lattices: Sequence[Lattice]
+    spells: bool  # unknown words
 
 
 class Scored(NamedTuple):
@@ -154,7 +157,8 @@ class Worker:
         return [(each.n_tokens, each.n_prefixes) for each in self.scorers.neural]
 
     def _searched(self, task: Search) -> Searched:
-        searched = lattice_lists(task.form, self.scorers, options=task.options)
+        scorers = self.scorers if task.spells else self.scorers.closed
+        searched = lattice_lists(task.form, scorers, options=task.options)
         lists = [_with_options(each, LatticeOptions()) for each in searched.search(task.lattices)]
         return Searched(lists, searched.counts)
 
@@ -252,7 +256,7 @@ def _searched_by(
     while some := list(islice(rest, n_at_once)):
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(
-            [Search(form.form, sent, [some[i] for i in part]) for part in owned]
+            [Search(form.form, sent, [some[i] for i in part], form.spells) for part in owned]
         )
         for answer in answers:
             form.counts.add(answer.counts)

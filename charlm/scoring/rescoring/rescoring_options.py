@@ -118,8 +118,13 @@ class RescoringOptions:
         ),
     ] = None
     open_vocabulary: Annotated[
-        bool, Opt("Unknown words by their spelling (train --speller).", "Models")
-    ] = False
+        bool | None,
+        Opt(
+            "Unknown words by their spelling (train --speller); if not given, as the weights were "
+            "tuned, else in lists where the run has a speller and knows most words.",
+            "Models",
+        ),
+    ] = None
     unnormalised: Annotated[
         bool,
         Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models"),

@@ -36,6 +36,7 @@ class RescoringResult:
     sharing: float | None  # tokens over the prefixes that were computed; None without a model
     scorers: dict[str, str]  # name of a feature → what gives it
     mixture: dict[str, float]  # weights of the models of one mixture; empty: no mixture
+    spelled: tuple[str, ...]  # scorers whose unknown words go by their spelling
     weights: Weights | None  # of lattices, whose scales may differ, those of the last
     ignored: tuple[str, ...]  # features of the lists that count nothing
     remedies: tuple[Remedy, ...]  # options that would make many unknown words known
@@ -115,6 +116,7 @@ def what_was_done(
         "sharing": None if lattices else _sharing(scorers),
         "scorers": scorers.named,
         "mixture": scorers.mixture,
+        "spelled": scorers.spelled,
         "weights": weights,
         "ignored": tuple(name for name in counts.features if not counted.get(name)),
         "remedies": () if is_known is None else text.remedies(is_known),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,11 +38,16 @@ from charlm.scoring.rescoring.pipeline import (
     ScoredList,
 )
 from charlm.scoring.rescoring.rescoring_options import ListOptions, RescoringOptions
-from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, spells
 from charlm.text.corpus.normalisation import NO_RULES
 from charlm.text.io.files import display_name
 
 Options = TypeVar("Options", bound=RescoringOptions)
+
+# Lists of whose words the model lacks more than one in eight are of another domain. There the right
+# words are unknown, too, and spelling them does harm: measured in recipes/rescoring.
+FOREIGN = 1 / 8
+LOOKED_AT = 200  # lists, to find out
 
 OWN = "own"  # references: those that the lists hold themselves
 
@@ -72,6 +78,9 @@ class ListRun:
         """
         options = self.options
         source, form = self._looked_at(self._source(path), stack=stack)
+        is_open = spells(options)
+        if is_open is None and (form in LATTICES or form == TextFormat.name):
+            self.scorers = self.scorers.closed  # sentences are scored as `charlm eval` scores them
         if form not in LATTICES:
             found = format_of(form)
             if isinstance(found, TextFormat) and not self.scorers.scorers:
@@ -79,7 +88,13 @@ class ListRun:
                     f"{display_name(path)}: sentences have no features of their own; expected "
                     "--model or --lm"
                 )
-            return found, found.read(source)
+            lists = found.read(source)
+            if is_open is None and self.scorers.spelled and not self._one_by_one:
+                first = list(islice(lists, LOOKED_AT))
+                lists = chain(first, lists)
+                if self._share_unknown(first) > FOREIGN:
+                    self.scorers = self.scorers.closed
+            return found, lists
         searched = lattice_lists(
             form,
             self.scorers,
@@ -95,6 +110,14 @@ class ListRun:
             memory=memory_of(options, self.scorers.parts),
         )
         return searched, searched.read(source)
+
+    def _share_unknown(self, lists: Sequence[NbestList]) -> float:
+        """Of the words of lists, those that the first model does not know."""
+        is_known = self.scorers.is_known
+        assert is_known is not None  # it has a speller
+        text = HypothesisText(self.scorers.normalisation, is_known=is_known)
+        words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
+        return sum(not is_known(word) for word in words) / max(1, len(words))
 
     def pipeline(self, form: Format, *, on_list: OnList) -> Pipeline:
         """What lists of a format go through."""
@@ -200,11 +223,11 @@ def pipeline_of(
     reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)
     is_known = None if reads_all else scorers.is_known
     rescorer = Rescorer(
-        () if lattices else scorers.scorers,
+        () if lattices else scorers.opened,
         text=HypothesisText(scorers.normalisation, is_known=is_known),
         old_lm=None if lattices else scorers.old_lm,
         is_known=scorers.is_known,
-        memory=lattices.memory if lattices else memory_of(options, scorers.scorers),
+        memory=lattices.memory if lattices else memory_of(options, scorers.opened),
     )
     return Pipeline(
         rescorer,

@@ -87,7 +87,7 @@ def _scored(
         rates = _measured(seen.lists, references, weights=pipeline.weights, options=options)
         n_left_out = sum(nbest.id not in references for nbest, _ in seen.lists)
     return ScoreResult(
-        **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
+        **what_was_done(pipeline, form, scorers=run.scorers, source=lists, began=began),
         dedup=options.dedup,
         report=rates,
         n_without_reference=n_left_out,

@@ -66,12 +66,13 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         metric=metric_named(options.metric),
         start={name: weight for name, weight in start.items() if name in names},
         options=options,
+        spelled=bool(run.scorers.spelled),
     )
     tuned = replace(tuned, weights=replace(tuned.weights, text=scorers.text_rules))
     done = what_was_done(
         pipeline,
         form,
-        scorers=scorers,
+        scorers=run.scorers,
         source=options.lists,
         began=began,
         weights=tuned.weights,

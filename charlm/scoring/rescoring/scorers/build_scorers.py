@@ -17,18 +17,23 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.scorers import MixedScorer, NgramScorer
+from charlm.nbest.weights import load_weights
 from charlm.ngram.load import load_ngram
 from charlm.run.exported_folder import is_exported
+from charlm.run.folder import load_info
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.scoring.rescoring.scorers.same_words import SameWords
+from charlm.scoring.rescoring.serve_options import ServeOptions
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
+from charlm.text.corpus.tokens import UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import MIB, TEXT
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -49,13 +54,14 @@ class Scorers:
     """What was made."""
 
     scorers: tuple[Scorer, ...]  # of a list's features; the first is what `charlm` stands for
-    parts: tuple[Scorer, ...]  # before they were mixed and given spellers
+    parts: tuple[Scorer, ...]  # before they were mixed
     neural: tuple["NeuralScorer", ...]  # those of runs
     normalisation: Normalisation | None
     text_rules: Normalisation  # what the options ask for besides the run's own
     mixture: dict[str, float]  # weights by name; empty: each scorer is a feature
     named: dict[str, str]  # what each name stands for
-    vocabulary: "OpenVocabulary | None"  # of unknown words; None: they stay `<unk>`
+    vocabulary: "OpenVocabulary | None"  # spells unknown words; None: they stay `<unk>`
+    spelled: tuple[str, ...] = ()  # names of those whose unknown words it spells
     old_lm: Scorer | None = None  # that lists were made with
     search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
@@ -69,6 +75,22 @@ class Scorers:
     def names(self) -> tuple[str, ...]:
         """Of the features that they give."""
         return tuple(each.name for each in self.scorers)
+
+    @property
+    def opened(self) -> tuple[Scorer, ...]:
+        """The scorers, with what the vocabulary spells."""
+        vocabulary = self.vocabulary
+        if vocabulary is None:
+            return self.scorers
+        return tuple(
+            OpenScorer(each, vocabulary) if each.name in self.spelled else each
+            for each in self.scorers
+        )
+
+    @property
+    def closed(self) -> "Scorers":
+        """The same without a vocabulary that spells."""
+        return replace(self, vocabulary=None, spelled=())
 
     @cached_property
     def is_known(self) -> Known | None:
@@ -106,9 +128,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     scorers: list[Scorer] = parts
     if weights:
         scorers = [MixedScorer(parts, weights, name=parts[0].name)]
-    vocabulary = _vocabulary(options) if options.open_vocabulary else None
-    if vocabulary is not None:
-        scorers = [OpenScorer(each, vocabulary) for each in scorers]
+    vocabulary = _vocabulary(options)
     return Scorers(
         scorers=tuple(scorers),
         parts=tuple(parts),
@@ -118,8 +138,24 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         mixture=mixture,
         named={each.name: source for each, source in zip(parts, sources, strict=True)},
         vocabulary=vocabulary,
+        spelled=_spelled(scorers, vocabulary, is_said=bool(options.open_vocabulary)),
         old_lm=_old_lm(options),
     )
+
+
+def spells(options: RescoringOptions) -> bool | None:
+    """Whether unknown words go by their spelling: as it is said, else as the weights were tuned.
+
+    None: in lists, where a run has a speller.
+
+    Raises:
+        DataError: the weights' file is not one of weights.
+    """
+    weights = options.weights if isinstance(options, ScoreOptions | ServeOptions) else None
+    if options.open_vocabulary is not None or weights is None:
+        return options.open_vocabulary
+    origin = load_weights(weights).origin
+    return None if origin is None else origin.spelled
 
 
 def _is_mixture(options: RescoringOptions) -> bool:
@@ -146,6 +182,43 @@ def _check(options: RescoringOptions) -> None:
         )
 
 
+def _vocabulary(options: RescoringOptions) -> "OpenVocabulary | None":
+    """That of the first run's speller: where it is asked for, or not said and there is one."""
+    if options.open_vocabulary is False or not options.model or is_exported(options.model[0]):
+        return None
+    folder = Path(options.model[0])
+    if options.open_vocabulary is None and load_info(folder).speller is None:
+        return None
+    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+    return OpenVocabulary.at(folder)
+
+
+def _spelled(
+    scorers: Sequence[Scorer], vocabulary: "OpenVocabulary | None", *, is_said: bool
+) -> tuple[str, ...]:
+    """Names of the scorers whose unknown words are spelled: if it is said, of all."""
+    if vocabulary is None:
+        return ()
+    return tuple(each.name for each in scorers if is_said or _has_words(each, vocabulary))
+
+
+def _has_words(scorer: Scorer, vocabulary: "OpenVocabulary") -> bool:
+    """Whether a scorer has all words of a vocabulary, so that no other is `<unk>` to it.
+
+    A scorer of the caller's may spell unknown words itself, and is not asked.
+    """
+    if isinstance(scorer, MixedScorer):
+        return all(_has_words(part, vocabulary) for part in scorer.scorers)
+    words = vocabulary.inventory.words[UNK + 1 :]
+    inventory = _inventory(scorer)
+    if inventory is not None:
+        return inventory.word_ids.keys() >= set(words)
+    if isinstance(scorer, SameWords):
+        return True
+    return isinstance(scorer, NgramScorer) and bool(scorer.score([words])[0].known.all())
+
+
 def _old_lm(options: RescoringOptions) -> Scorer | None:
     if options.old_lm is None:
         return None
@@ -156,10 +229,16 @@ def _names(stem: str, n: int) -> list[str]:
     return [stem, *(f"{stem}{number}" for number in range(2, n + 1))][:n]
 
 
+def _inventory(scorer: Scorer) -> Inventory | None:
+    """The words of a run or of an exported model; None of other scorers."""
+    inventory = getattr(scorer, "inventory", None)
+    return inventory if isinstance(inventory, Inventory) else None
+
+
 def known_by(scorer: Scorer) -> Known:
     """Whether a scorer's vocabulary has a word; the caller's own is not asked, and has all."""
-    inventory = getattr(scorer, "inventory", None)  # of a run or an exported model
-    if isinstance(inventory, Inventory):
+    inventory = _inventory(scorer)
+    if inventory is not None:
         return inventory.word_ids.__contains__
     if isinstance(scorer, NgramScorer):
         remember = lru_cache(MOST_REMEMBERED)
@@ -263,12 +342,6 @@ def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "Neura
         name=name,
         precision=precision,
     )
-
-
-def _vocabulary(options: RescoringOptions) -> "OpenVocabulary":
-    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-
-    return OpenVocabulary.at(options.model[0])
 
 
 def _mixture(

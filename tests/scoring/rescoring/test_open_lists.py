@@ -1,0 +1,141 @@
+"""Unknown words of lists: spelled wherever a run can, as the weights were tuned, or as is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import charlm
+from charlm.nbest.fingerprint import Fingerprint
+from charlm.nbest.scorers import FunctionScorer
+from charlm.nbest.weights import Origin, Weights, load_weights
+from charlm.scoring.rescoring.advice import advice_on
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
+
+LISTS = "id\ttext\nu\ta b c d e f g h a b c d\nu\ta zz\nv\tzz\nv\th a b\n"  # zz is unknown
+LETTERS = "".join(f"-0.{number}\t{word}\n" for number, word in enumerate("abcdefgh", 1))
+ARPA = "\\data\\\nngram 1=11\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n"
+OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    path = tmp_path / "lists.tsv"
+    path.write_text(LISTS)
+    return path
+
+
+def written(path: Path, **options: object) -> str:
+    pieces: list[str] = []
+    charlm.score(path, out=pieces.append, threads=1, **options)
+    return "".join(pieces)
+
+
+def tuned(folder: Path, *, spelled: bool) -> Path:
+    path = folder / f"{spelled}.json"
+    origin = Origin("wer", 0.1, 0, "0.1", Fingerprint(1, "ab", ("00",)), spelled)
+    Weights({"nn": 1.0}, origin).save(path)
+    return path
+
+
+def test_lists_are_spelled_where_the_run_has_a_speller(spelled_run: Path, lists: Path) -> None:
+    found = written(lists, model=spelled_run)
+    assert found == written(lists, model=spelled_run, open_vocabulary=True)
+    assert found != written(lists, model=spelled_run, open_vocabulary=False)
+
+
+def test_lists_of_another_domain_are_not(spelled_run: Path, lists: Path) -> None:
+    foreign = lists.with_name("foreign.tsv")
+    foreign.write_text("id\ttext\nu\ta zz\nu\tyy b\n")
+    found = written(foreign, model=spelled_run)
+    assert found == written(foreign, model=spelled_run, open_vocabulary=False)
+    result = charlm.score(foreign, model=spelled_run, threads=1)
+    assert result.spelled == ()
+    assert advice_on(result)[0].startswith("50% of the words are unknown to the model")
+
+
+def test_plain_sentences_are_not_unless_it_is_said(spelled_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts").write_text("a zz\n")
+    found = written(tmp_path / "texts", model=spelled_run)
+    assert found == written(tmp_path / "texts", model=spelled_run, open_vocabulary=False)
+    assert found != written(tmp_path / "texts", model=spelled_run, open_vocabulary=True)
+
+
+@pytest.mark.parametrize("spelled", [False, True])
+def test_weights_are_used_as_they_were_tuned(
+    spelled_run: Path, lists: Path, tmp_path: Path, spelled: bool
+) -> None:
+    weights = tuned(tmp_path, spelled=spelled)
+    found = written(lists, model=spelled_run, weights=weights)
+    assert found == written(lists, model=spelled_run, open_vocabulary=spelled)
+    other = charlm.score(
+        lists, model=spelled_run, weights=weights, open_vocabulary=not spelled, threads=1
+    )
+    option = "open" if spelled else "no-open"
+    assert f"or give --{option}-vocabulary" in advice_on(other)[0]
+
+
+def test_weights_of_an_older_charlm_were_tuned_without_spelling(tmp_path: Path) -> None:
+    path = tuned(tmp_path, spelled=True)
+    content = json.loads(path.read_text())
+    assert content["tuned"].pop("open_vocabulary") is True
+    path.write_text(json.dumps(content))
+    origin = load_weights(path).origin
+    assert origin is not None
+    assert not origin.spelled
+
+
+def test_tuned_weights_say_whether_unknown_words_were_spelled(
+    spelled_run: Path, lists: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "refs").write_text("u a zz\nv h\n")
+    found = {
+        said: charlm.tune(
+            lists, refs=tmp_path / "refs", model=spelled_run, folds=0, open_vocabulary=said
+        )
+        for said in (None, False)
+    }
+    origins = {said: result.weights.origin for said, result in found.items()}
+    assert {said: origin and origin.spelled for said, origin in origins.items()} == {
+        None: True,
+        False: False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "spelled"),
+    [
+        (LETTERS, {}, ("nn", "kn")),
+        (LETTERS, {"mix_weights": "0.5,0.5"}, ("nn",)),
+        ("-0.25\ta\n", {}, ("nn",)),
+        ("-0.25\ta\n", {"open_vocabulary": True}, ("nn", "kn")),
+        (LETTERS, {"scorer": OWN}, ("nn", "kn")),
+        (LETTERS, {"open_vocabulary": False}, ()),
+    ],
+)
+def test_only_models_of_the_runs_words_are_spelled_without_being_asked(
+    spelled_run: Path, tmp_path: Path, words: str, options: dict[str, object], spelled: object
+) -> None:
+    lm = tmp_path / "lm.arpa"
+    n_words = 3 + len(words.splitlines())
+    lm.write_text(ARPA.replace("=11", f"={n_words}") + words + "\n\\end\\\n")
+    made = build_scorers(RescoringOptions(model=[spelled_run], lm=[lm], **options))  # type: ignore[arg-type]
+    assert made.spelled == spelled
+    assert len(made.opened) == len(made.scorers)
+
+
+def test_lists_that_unknown_words_win_are_counted_and_remedies_named(
+    saved_run: Callable[..., Path], lists: Path
+) -> None:
+    run = saved_run("zeros")
+    lists.write_text("u\ta\nu\ta zz\nv\th\nv\tb a\nw\tzz\nw\tzz zz\n" + "x\ta a a a a a\n" * 9)
+    result = charlm.score(lists, columns="id,text", model=run, weight=["words=1", "nn=0"])
+    assert result.counts.n_unknown_wins == 1
+    (note,) = advice_on(result)
+    assert note.startswith("in 1 of 4 lists the best hypothesis has unknown words that the first")
+    for remedy in ("charlm train --resume --speller", "--weight oov=-5", "charlm vocab --against"):
+        assert remedy in note
+    priced = charlm.score(lists, columns="id,text", model=run, weight=["words=1", "oov=-0.1"])
+    assert advice_on(priced) == []

@@ -222,14 +222,8 @@ def _weights(result: "RescoringResult") -> list[str]:
         return []
     values = {name: value for name, value in result.weights.values.items() if value}
     lines = [f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"]
-    idle = [name for name in result.ignored if name not in ("words", "oov")]
-    if not (values or result.scorers):
+    if not values:
         lines = ["weights: none: lists keep their order; --weight sets one, charlm tune finds some"]
-    elif idle and set(values) <= set(result.scorers):
-        lines.append(
-            f"ranked by {', '.join(values) or 'nothing'} alone: {', '.join(idle)} of the list "
-            "count nothing; charlm tune finds weights, --weight sets one"
-        )
     elif result.ignored:
         lines.append(f"without a weight: {', '.join(result.ignored)}; charlm tune finds some")
     if "graph" in result.counts.features and result.scorers:
@@ -248,7 +242,7 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
         if not each.has_effect:
             remark = "the same for all hypotheses of a list"
         elif each.at_border:
-            remark = "at the end of its range: give it a wider --range"
+            remark = "at the end of its range"
         rows.append(
             [
                 each.feature,

@@ -1,9 +1,9 @@
 """What lists hold, in a few bytes: to notice that weights are reported on what they were tuned on.
 
-Of each list there is a hash of its texts and its reference, whatever format, ids and order they
+Of each list there is a hash of its id, its texts and its reference, whatever format and order they
 came in; a fingerprint keeps the 64 smallest. A report that shares a fifth of the lists, or a half,
 shares that part of the 64: a copy in another format, ranked anew, or a piece of the file is found,
-too.
+too. The id is there since a prompt that several people read well gives the same list again.
 """
 
 import hashlib
@@ -27,9 +27,15 @@ class Fingerprint:
     n_lists: int
     sha256: str  # of all of them, in any order
     smallest: tuple[str, ...]  # hashes of lists
+    has_ids: bool = True  # the hashes are of ids, too; those of charlm 0.2 were not
 
     def to_dict(self) -> dict[str, object]:
-        return {"n": self.n_lists, "sha256": self.sha256, "smallest": " ".join(self.smallest)}
+        return {
+            "n": self.n_lists,
+            "sha256": self.sha256,
+            "smallest": " ".join(self.smallest),
+            "ids": self.has_ids,
+        }
 
     @classmethod
     def parse(cls, value: object) -> "Fingerprint | None":
@@ -37,14 +43,15 @@ class Fingerprint:
         if not isinstance(value, dict):
             return None
         n_lists, sha256, smallest = (value.get(key) for key in ("n", "sha256", "smallest"))
+        has_ids = value.get("ids", False)
         if isinstance(n_lists, int) and isinstance(sha256, str) and isinstance(smallest, str):
-            return cls(n_lists, sha256, tuple(smallest.split()))
+            return cls(n_lists, sha256, tuple(smallest.split()), bool(has_ids))
         return None
 
 
 def fingerprint(lists: Sequence[NbestList], references: References) -> Fingerprint:
-    """Of these lists; their order and ids do not matter."""
-    hashes = _hashes(lists, references)
+    """Of these lists; their order does not matter."""
+    hashes = _hashes(lists, references, has_ids=True)
     sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
     return Fingerprint(len(hashes), sha256, tuple(dict.fromkeys(hashes))[:KEPT])
 
@@ -64,7 +71,7 @@ def check_not_reported(
     """
     if allow:
         return
-    here = set(_hashes(lists, references))
+    here = set(_hashes(lists, references, has_ids=tuned.has_ids))
     found = sum(each in here for each in tuned.smallest)
     if found > CHANCE * len(tuned.smallest):
         raise ConfigError(
@@ -74,13 +81,13 @@ def check_not_reported(
         )
 
 
-def _hashes(lists: Sequence[NbestList], references: References) -> list[str]:
+def _hashes(lists: Sequence[NbestList], references: References, *, has_ids: bool) -> list[str]:
     """Of every list, sorted."""
-    return sorted(_hash(nbest, references.get(nbest.id, ())) for nbest in lists)
+    return sorted(_hash(nbest, references.get(nbest.id, ()), has_id=has_ids) for nbest in lists)
 
 
-def _hash(nbest: NbestList, reference: Sequence[str]) -> str:
+def _hash(nbest: NbestList, reference: Sequence[str], *, has_id: bool) -> str:
     # Whatever their order, and each once: a list that was ranked, or merged, is the same.
     texts = [reference, *sorted({hypothesis.words for hypothesis in nbest.hypotheses})]
-    content = "\n".join(" ".join(words) for words in texts)
+    content = "\n".join([nbest.id] * has_id + [" ".join(words) for words in texts])
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:DIGITS]

@@ -115,7 +115,7 @@ def test_what_was_put_right_is_a_warning_a_kind_whatever_goes_to_stdout(at_home:
 
 def test_the_same_words_together_are_told_with_how_they_count(at_home: Path) -> None:
     found = [
-        ask("lists.tsv", "--model", "exp/first", "--sort", "--dedup", how).stderr.splitlines()[5]
+        ask("lists.tsv", "--model", "exp/first", "--sort", "--dedup", how).stderr.splitlines()[6]
         for how in ("none", "sum", "max")
     ]
     told = "texts that their list had before: 1, scored once"
@@ -204,10 +204,22 @@ def test_capitals_that_the_model_does_not_know_are_pointed_out(at_home: Path) ->
 
 def test_a_ranking_by_the_new_scores_alone_is_pointed_out(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "ranked")
-    assert result.stderr.splitlines()[-1] == (
-        "ranked by nn alone: am of the list count nothing; charlm tune finds weights, --weight "
-        "sets one"
+    assert result.stderr.splitlines()[0] == (
+        "NOTE: THE RECOGNISER'S SCORES COUNT NOTHING: ranked by nn alone, without am of the lists; "
+        "charlm tune finds weights, --weight sets one"
     )
+
+
+def test_without_weights_the_lists_order_stands_beside_the_new_scores(at_home: Path) -> None:
+    Path("best.tsv").write_text("id\tam\ttext\nu\t-1\tthe the the\nu\t-2\tthe cat\n")
+    options = ["best.tsv", "--model", "exp/first", "--out", "scored.tsv"]
+    lines = ask(*options).stdout.splitlines()
+    assert "another hypothesis is the best one now: 0 lists" in lines
+    told = "weights: none: lists keep their order; --weight sets one, charlm tune finds some"
+    assert lines[-1] == told
+    assert Path("scored.tsv").read_text().startswith("id\tam\tcharlm\ttext\nu\t-1\t")
+    ranked = ask(*options, "--weight", "nn=1").stdout.splitlines()
+    assert "another hypothesis is the best one now: 1 lists" in ranked
 
 
 def test_without_a_model_it_is_told_what_ranks(at_home: Path) -> None:

@@ -1,5 +1,6 @@
-"""Fingerprints: the same lists are known again, in part or under other ids; others are let pass."""
+"""Fingerprints: the same lists are known again, in part, too; others are let pass."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -23,11 +24,11 @@ def references_of(lists: list[NbestList]) -> dict[str, tuple[str, ...]]:
     return {nbest.id: nbest.hypotheses[0].words for nbest in lists}
 
 
-@pytest.mark.parametrize("numbers", [range(300), range(150), range(30)])
+@pytest.mark.parametrize("numbers", [range(300), range(150), range(60)])
 def test_the_lists_of_the_tuning_and_pieces_of_them_are_refused(numbers: range) -> None:
     dev = lists_of(range(300))
     tuned = fingerprint(dev, references_of(dev))
-    here = lists_of(numbers, prefix="other-id-")
+    here = lists_of(numbers)
     with pytest.raises(ConfigError, match=r"^w.json: tuned on lists that are reported on here \("):
         check_not_reported(tuned, here, references=references_of(here), where="w.json")
 
@@ -49,11 +50,24 @@ def test_only_the_lists_of_the_tuning_are_refused_and_not_to_who_says_so(
     assert refused == is_refused
 
 
-def test_order_and_ids_do_not_matter_but_texts_and_references_do() -> None:
+def test_prompts_that_others_read_are_other_lists_but_not_to_fingerprints_without_ids() -> None:
+    dev, here = lists_of(range(30)), lists_of(range(30), prefix="another-speaker-")
+    tuned = fingerprint(dev, references_of(dev))
+    check_not_reported(tuned, here, references=references_of(here), where="w.json")
+    content = "w0 a\nw0 a\nw0 b"  # of the first list: its reference, its texts
+    smallest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    old = Fingerprint.parse({"n": 1, "sha256": "", "smallest": smallest})
+    assert old is not None
+    with pytest.raises(ConfigError, match="tuned on lists that are reported on here"):
+        check_not_reported(old, here[:1], references=references_of(here), where="w.json")
+
+
+def test_order_does_not_matter_but_ids_texts_and_references_do() -> None:
     lists = lists_of(range(5))
     references = references_of(lists)
-    turned = lists_of(range(5), prefix="z")[::-1]
-    assert fingerprint(lists, references) == fingerprint(turned, references_of(turned))
+    assert fingerprint(lists, references) == fingerprint(lists[::-1], references)
+    turned = lists_of(range(5), prefix="z")
+    assert fingerprint(lists, references) != fingerprint(turned, references_of(turned))
     # Turned, and a text twice.
     ranked = [replace(each, hypotheses=(each.hypotheses * 2)[:0:-1]) for each in lists]
     assert fingerprint(ranked, references) == fingerprint(lists, references)

@@ -23,7 +23,7 @@ class SearchOptions:
     ranges: Annotated[
         Sequence[str],
         Opt(
-            "Between what a weight is looked for; may come again.",
+            "Between what a weight is looked for, as nn=0: for a language model; may come again.",
             "Search",
             metavar="NAME=LOW:HIGH",
             flags=("--range",),

@@ -146,7 +146,7 @@ def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) 
 
 
 def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """`nn=0:5` and the like: between what a weight is looked for.
+    """`nn=0:5` and the like: between what a weight is looked for; an end left out is ±100.
 
     Raises:
         ConfigError: not such a text.
@@ -155,7 +155,8 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     for text in texts:
         name, _, ends = text.partition("=")
         try:
-            low, high = map(float, ends.split(":"))
+            first, last = ends.split(":")
+            low, high = float(first or LOW), float(last or HIGH)
         except ValueError:
             low, high = np.nan, np.nan
         if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):

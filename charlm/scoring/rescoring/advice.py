@@ -1,20 +1,57 @@
 """What makes a result worse than it need be, each with what to do about it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from charlm.nbest.features import OOV
-from charlm.scoring.rescoring.run import FOREIGN
+from charlm.nbest.tuning.tuning import TunedWeight
+from charlm.scoring.rescoring.result import RescoringResult, TuneResult
+from charlm.scoring.rescoring.run import FOREIGN, unweighed
 
-if TYPE_CHECKING:
-    from charlm.scoring.rescoring.result import RescoringResult
 
-
-def advice_on(result: "RescoringResult") -> list[str]:
+def advice_on(result: RescoringResult) -> list[str]:
     """Sentences for the user of a result, the gravest first; none where all is well."""
-    return [*_on_vocabulary(result)]
+    tuned = result.tuned.details if isinstance(result, TuneResult) else ()
+    return [*_on_weights(result), *_on_vocabulary(result), *on_tuned(result, tuned)]
 
 
-def _on_vocabulary(result: "RescoringResult") -> list[str]:
+def _on_weights(result: RescoringResult) -> list[str]:
+    """Scores of lists that count nothing, beside a model's that do."""
+    values = {} if result.weights is None else result.weights.values
+    ranking = [name for name in result.scorers if values.get(name)]
+    idle = unweighed(result.counts.features, values, models=list(result.scorers))
+    if not (ranking and idle) or any(values.get(name) for name in values if name not in ranking):
+        return []
+    return [
+        f"THE RECOGNISER'S SCORES COUNT NOTHING: ranked by {', '.join(ranking)} alone, without "
+        f"{', '.join(idle)} of the lists; charlm tune finds weights, --weight sets one"
+    ]
+
+
+def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
+    """Weights that were found, and speak against themselves."""
+    notes = []
+    for each in details:
+        name = each.feature
+        if name in result.scorers and each.weight < 0:
+            notes.append(
+                f"{name} has a negative weight, {each.weight:g}: a language model that is to "
+                "prefer what it finds unlikely fits these lists by chance, or is of another "
+                f"domain; give --range {name}=0:, or leave it out (--tuned)"
+            )
+        elif not each.is_fixed and each.has_effect and each.flat_low <= 0 <= each.flat_high:
+            notes.append(
+                f"{name} hardly matters: without it the rate rises by 0.1 % at most; leave it out "
+                "(--tuned), or tune on more lists"
+            )
+        elif each.at_border:
+            notes.append(
+                f"{name} is at the end of its range, {each.weight:g}: give it a wider --range "
+                f"{name}=LOW:HIGH, or leave it out (--tuned) if the end is 0"
+            )
+    return notes
+
+
+def _on_vocabulary(result: RescoringResult) -> list[str]:
     """Unknown words that win because all of them have the probability of `<unk>`."""
     weights, n_wins = result.weights, result.counts.n_unknown_wins
     notes = []

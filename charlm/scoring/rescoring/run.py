@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from charlm.errors import ConfigError
+from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
@@ -63,11 +64,16 @@ class ListRun:
         weights: str | Path | None = None,
         one_by_one: bool = False,
         dedup: Dedup = "none",
+        keeps_order: bool = False,
     ) -> None:
-        """`weights` are in a file; `one_by_one`: each list is answered as soon as it has come."""
+        """`weights` are in a file; `one_by_one`: each list is answered as soon as it has come.
+
+        `keeps_order`: as `pipeline_of` says.
+        """
         self.options, self.scorers = options, scorers
         self.notices = Notices()  # of the lists that are opened
         self._weights, self._one_by_one, self._dedup = weights, one_by_one, dedup
+        self._keeps_order = keeps_order
 
     def open(self, path: str | Path, *, stack: ExitStack) -> tuple[Format, Iterator[NbestList]]:
         """The lists at a path, as long as the stack is open; lattices are searched.
@@ -122,7 +128,12 @@ class ListRun:
     def pipeline(self, form: Format, *, on_list: OnList) -> Pipeline:
         """What lists of a format go through."""
         pipeline = pipeline_of(
-            self.options, self.scorers, form=form, weights=self._weights, notices=self.notices
+            self.options,
+            self.scorers,
+            form=form,
+            weights=self._weights,
+            notices=self.notices,
+            keeps_order=self._keeps_order,
         )
         at_once = 0 if self._one_by_one else self.options.at_once
         return replace(pipeline, on_list=on_list, dedup=self._dedup, at_once=at_once)
@@ -209,14 +220,26 @@ def pipeline_of(
     form: Format,
     weights: str | Path | None,
     notices: Notices,
+    keeps_order: bool = False,
 ) -> Pipeline:
-    """What lists of a format go through; `weights` are in a file, else the list's own."""
+    """What lists of a format go through; `weights` are in a file, else the list's own.
+
+    `keeps_order`: where there are none, and a list has scores that nothing weighs, the models'
+    alone do not rank it.
+    """
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
         each.n_tokens = each.n_prefixes = 0  # of the lists alone, not of what mixes were made for
 
     def choose(scored: ScoredList) -> Weights:
         base = _own_weights(form, scored, scorers=scorers)
+        is_weighed = lattices is not None or weights is not None or options.weight
+        if (
+            keeps_order
+            and not is_weighed
+            and unweighed(scored.table.names, base, models=scorers.names)
+        ):
+            base = {}
         return parse_weights(weights, options.weight, known=scored.table.names, base=base)
 
     # Plain sentences have no noise: they are scored as `charlm eval` scores them.
@@ -255,6 +278,13 @@ def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
         punctuation="drop" if tuned.punctuation == "drop" else "keep",
         map=dict(tuned.map) or None,
     )
+
+
+def unweighed(
+    names: Sequence[str], weights: Mapping[str, float], *, models: Sequence[str]
+) -> list[str]:
+    """The features of lists that count nothing, but for the models' and the numbers of words."""
+    return [name for name in names if not weights.get(name) and name not in (*models, WORDS, OOV)]
 
 
 def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> Memory | None:

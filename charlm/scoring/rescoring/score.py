@@ -39,9 +39,10 @@ def score(options: ScoreOptions) -> ScoreResult:
 
     Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed all give one. The score that is
     written is that of the first; without a model none is, and the lists' own features rank them, or
-    the order that they have. Lattices get language scores that hold all but the acoustic ones, for
-    a decoder at the result's `lattices.scales`. Lists are written in the encoding in which they
-    were read, and other layouts in UTF-8.
+    the order that they have. That order stands, too, where lists have scores and nobody gives
+    weights, unless a ranking is asked for. Lattices get language scores that hold all but the
+    acoustic ones, for a decoder at the result's `lattices.scales`. Lists are written in the
+    encoding in which they were read, and other layouts in UTF-8.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
@@ -67,6 +68,7 @@ def _scored(
         weights=options.weights,
         one_by_one=options.line_buffered,
         dedup=options.dedup,
+        keeps_order=options.keeps_order,
     )
     refs, references = options.refs, None
     if refs is not None:  # looked at before anything is scored

@@ -81,6 +81,11 @@ class ScoreOptions(ListOptions):
         return "ranked" if self.sort and self.write == "scored" else self.write
 
     @property
+    def keeps_order(self) -> bool:
+        """Whether nothing is asked for that needs a ranking: without weights there is none then."""
+        return self.layout in ("scored", "none") and self.explain is None
+
+    @property
     def goes_to_folder(self) -> bool:
         """Whether the output is a folder: by a slash, or a new one where the lists are of one."""
         if not isinstance(self.out, str | Path):

@@ -49,7 +49,12 @@ def serve(options: ServeOptions) -> ServeResult:
         assert options.out is not None  # it has been checked
         form, notices = format_of(JSONL), Notices()
         pipeline = pipeline_of(
-            options, scorers, form=form, weights=options.weights, notices=notices
+            options,
+            scorers,
+            form=form,
+            weights=options.weights,
+            notices=notices,
+            keeps_order=options.layout == "scored",
         )
         pipeline = replace(pipeline, dedup=options.dedup)
         rules = options.line_rules

@@ -1,0 +1,49 @@
+"""What a result says against itself."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import charlm
+from charlm.nbest.scorers import FunctionScorer
+from charlm.nbest.tuning.tuning import TunedWeight
+from charlm.scoring.rescoring import advice
+
+
+def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bool) -> TunedWeight:
+    return TunedWeight(feature, weight, False, True, low, high, at_border)
+
+
+@pytest.mark.parametrize(
+    ("details", "beginning", "remedy"),
+    [
+        (tuned("nn", -0.5, -0.7, -0.1, at_border=False), "nn has a negative weight, -0.5", "nn=0:"),
+        (tuned("words", -0.5, -0.7, -0.1, at_border=False), "", ""),
+        (tuned("words", 2, -0.1, 4, at_border=True), "words hardly matters", "--tuned"),
+        (tuned("oov", -100, -100, -4, at_border=True), "oov is at the end", "--range oov=LOW:HIGH"),
+        (tuned("nn", 0.5, 0.1, 0.7, at_border=False), "", ""),
+    ],
+)
+def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(
+    details: TunedWeight, beginning: str, remedy: str
+) -> None:
+    result: Any = SimpleNamespace(scorers={"nn": "RUN"})
+    found = advice.on_tuned(result, [details])
+    assert len(found) == bool(beginning)
+    assert all(each.startswith(beginning) and remedy in each for each in found)
+
+
+def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(
+    tmp_path: Path,
+) -> None:
+    lists = tmp_path / "lists.tsv"
+    lists.write_text("id\tam\ttext\nu\t-1\ta\nu\t-2\tb\n")
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+
+    def said(**options: Any) -> str:
+        return "".join(advice.advice_on(charlm.score(lists, scorer=scorer, **options)))
+
+    assert said(sort=True).startswith("THE RECOGNISER'S SCORES COUNT NOTHING: ranked by own alone")
+    assert said() == said(sort=True, weight=["am=1"]) == ""

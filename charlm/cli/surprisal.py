@@ -108,9 +108,9 @@ def _judge(options: SurprisalCommand, *, as_json: bool) -> None:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
 
     idle = [
-        f"--{field.name}"
+        f"--{field.name.replace('_', '-')}"
         for field in fields(SurprisalOptions)
-        if field.name in ("column", "context", "entropy", "previous")
+        if field.name in ("column", "context", "entropy", "previous", "adapt", "adapt_rates")
         and getattr(options, field.name) != field.default
     ]
     if idle:

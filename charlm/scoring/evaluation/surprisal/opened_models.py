@@ -1,8 +1,9 @@
 """The runs and n-gram models of one question, opened, named, and reading by the same rules."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
 from charlm.ngram.load import load_ngram
@@ -14,6 +15,10 @@ from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBi
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
 from charlm.text.vocabulary.vocabulary import Inventory
+
+if TYPE_CHECKING:
+    from charlm.run.stored_weights import LoadedRun
+    from charlm.scoring.adaptation.adaptive_reader import Adaptation
 
 PACKED = (".gz", ".bz2", ".xz")
 
@@ -54,7 +59,12 @@ class OpenedModels:
         return len(rules) == 1 and len({model.vocabulary for model in self.models}) == 1
 
 
-def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModels:
+Adapting = Callable[["LoadedRun"], "Adaptation | None"]  # how a run follows what it reads
+
+
+def opened_models(
+    options: ItemOptions, *, entropy: bool = False, adapting: Adapting | None = None
+) -> OpenedModels:
     """The models that are asked.
 
     Raises:
@@ -67,7 +77,8 @@ def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModel
         paths = [which_run(None)]
     names = _names(paths, [Path(path) for path in options.lm])
     runs = [
-        _opened(path, name=name, options=options) for path, name in zip(paths, names, strict=False)
+        _opened(path, name=name, options=options, adapting=adapting)
+        for path, name in zip(paths, names, strict=False)
     ]
     lms = [
         _opened_lm(path, name=name, options=options, runs=runs, entropy=entropy)
@@ -76,7 +87,9 @@ def opened_models(options: ItemOptions, *, entropy: bool = False) -> OpenedModel
     return OpenedModels((*runs, *lms), options.raw)
 
 
-def _opened(path: Path, *, name: str, options: ItemOptions) -> TokenModel:
+def _opened(
+    path: Path, *, name: str, options: ItemOptions, adapting: Adapting | None
+) -> TokenModel:
     if is_exported(path):
         require_no_torch(path, options)
         return ExportedBits(OnnxModel(path, threads=options.threads), name=name)
@@ -88,7 +101,13 @@ def _opened(path: Path, *, name: str, options: ItemOptions) -> TokenModel:
     device = pick_device(options.device)
     precision = pick_precision(options.precision, device)
     run = load_run(path, device=device)
-    return RunBits(run, name=name, precision=precision, spells=options.open_vocabulary)
+    return RunBits(
+        run,
+        name=name,
+        precision=precision,
+        spells=options.open_vocabulary,
+        adaptation=None if adapting is None else adapting(run),
+    )
 
 
 def _opened_lm(

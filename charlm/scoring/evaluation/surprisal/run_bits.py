@@ -6,16 +6,18 @@ own to the last bit.
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from charlm.errors import DataError
-from charlm.model.contract import Output
+from charlm.model.contract import Output, State
 from charlm.model.language_model import LanguageModel
 from charlm.run.stored_weights import LoadedRun
 from charlm.runtime import autocast
+from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.evaluation.surprisal.token_bits import (
     BLOCK,
     NATS,
@@ -27,7 +29,7 @@ from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sent
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.corpus.sentences import blocks
 from charlm.text.corpus.tokens import UNK
-from charlm.text.vocabulary.encoding import FormIds, encode_sentences
+from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 
 class RunBits:
@@ -35,7 +37,15 @@ class RunBits:
 
     is_carried = True
 
-    def __init__(self, run: LoadedRun, *, name: str, precision: str, spells: bool) -> None:
+    def __init__(
+        self,
+        run: LoadedRun,
+        *,
+        name: str,
+        precision: str,
+        spells: bool,
+        adaptation: Adaptation | None = None,
+    ) -> None:
         self.name = name
         self.run = run
         self.inventory = run.inventory
@@ -44,6 +54,15 @@ class RunBits:
         self._vectors = self._in_precision(
             lambda: FormVectors(run.model, run.inventory, oov_input=run.oov_input)
         )
+        self.adaptation = "" if adaptation is None else adaptation.shown
+        self._reader: AdaptiveReader | None = None
+        if adaptation is not None:
+            self._reader = AdaptiveReader(
+                copy.deepcopy(run.model),
+                run.inventory,
+                adaptation=adaptation,
+                oov_input=run.oov_input,
+            )
 
     @property
     def vocabulary(self) -> frozenset[str]:
@@ -63,23 +82,20 @@ class RunBits:
             DataError: a model that gives no numbers.
         """
         models = [self._vectors, *([_expecting(self._vectors)] if entropy else [])]
-        states = [vectors.model.context.initial_state(1) for vectors in models]
+        initial = self.run.model.context.initial_state(1)
+        states: list[State | None] = [initial if is_carried else None for _ in models]
+        if self._reader is not None:
+            self._reader.restart()
         for block in blocks(map(list, sentences), size=BLOCK):
             form_ids = FormIds(self.inventory)
             ids = encode_sentences(block, form_ids)
             found = []
             for k, vectors in enumerate(models):
                 with autocast(vectors.device, self._precision):
-                    if is_carried:
-                        nll, states[k] = continued_nll(
-                            vectors,
-                            np.concatenate(ids),
-                            spellings=form_ids.spellings,
-                            state=states[k],
-                        )
-                        found.append(np.split(nll, np.cumsum([len(each) for each in ids])[:-1]))
-                    else:
-                        found.append(sentence_nlls(vectors, ids, spellings=form_ids.spellings))
+                    nlls, states[k] = self._nlls(
+                        vectors, ids, spellings=form_ids.spellings, state=states[k]
+                    )
+                    found.append(nlls)
             self._require_numbers(found[0])
             for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
                 n_words = self.inventory.n_words
@@ -88,6 +104,25 @@ class RunBits:
                 surprisals += spelling_bits(words, known, speller=self.speller)
                 expected = found[1][k].astype(np.float64) * NATS if entropy else None
                 yield SentenceBits(surprisals, known, expected)
+
+    def _nlls(
+        self,
+        vectors: FormVectors,
+        ids: Sequence[Ids],
+        *,
+        spellings: Sequence[str],
+        state: State | None,
+    ) -> tuple[Sequence[Nlls], State | None]:
+        """Of each sentence, all as what follows `state`, or each alone (None)."""
+        if state is None and self._reader is None:
+            return sentence_nlls(vectors, ids, spellings=spellings), None
+        reader = self._reader
+        read = partial(continued_nll, vectors) if reader is None else reader.continued_nll
+        if state is None:
+            initial = vectors.model.context.initial_state(1)
+            return [read(each, spellings=spellings, state=initial)[0] for each in ids], None
+        nll, state = read(np.concatenate(ids), spellings=spellings, state=state)
+        return np.split(nll, np.cumsum([len(each) for each in ids])[:-1]), state
 
     def _require_numbers(self, nlls: Sequence[Nlls]) -> None:
         if not all(np.isfinite(nll).all() for nll in nlls):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.options import Device, Encoding, Opt, Precision, Threads
+from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
 
@@ -82,6 +83,8 @@ class SurprisalOptions(ItemOptions):
     previous: Annotated[
         int, Opt("Also the values of the N words before.", least=0, most=20, metavar="N")
     ] = 0
+    adapt: AdaptChoice = "none"
+    adapt_rates: AdaptRates = ""
 
 
 @dataclass(frozen=True, kw_only=True)

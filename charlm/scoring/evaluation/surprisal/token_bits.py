@@ -67,6 +67,10 @@ class TokenModel(Protocol):
         """Whether single sentences are what it was made of."""
 
     @property
+    def adaptation(self) -> str:
+        """How it follows what it reads; empty: not at all."""
+
+    @property
     def is_carried(self) -> bool:
         """Whether a state goes on from one sentence to the next, if it is let."""
 
@@ -80,6 +84,7 @@ class ExportedBits:
     """An exported model, read a token at a time."""
 
     is_carried = True
+    adaptation = ""
     speller = None
 
     def __init__(self, model: OnnxModel, *, name: str) -> None:
@@ -120,6 +125,7 @@ class NgramBits:
     """An n-gram model, which reads every sentence from `<s>`."""
 
     is_carried = False
+    adaptation = ""
     learned_single_sentences = True
     inventory: Inventory | None = None
 

@@ -7,11 +7,16 @@ value of a column. An n-gram model remembers nothing and starts each anew.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from charlm.errors import ConfigError
 from charlm.options import keywords
-from charlm.scoring.evaluation.surprisal.opened_models import OpenedModels, opened_models
+from charlm.scoring.evaluation.surprisal.opened_models import (
+    Adapting,
+    OpenedModels,
+    opened_models,
+)
 from charlm.scoring.evaluation.surprisal.surprisal_options import SurprisalOptions
 from charlm.scoring.evaluation.surprisal.surprisal_table import (
     OWN,
@@ -45,7 +50,8 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
     items = read_items(options.files, format=options.format, encoding=options.encoding)
     column = items.sentence_column(options.column)
     groups = _groups(items, context=options.context)
-    opened = opened_models(options, entropy=options.entropy)
+    told: list[str] = []
+    opened = opened_models(options, entropy=options.entropy, adapting=_adapting(options, told))
     texts = [(item.text(column), item.where) for item in items.items]
     by_model = []
     for model in opened.models:
@@ -76,7 +82,21 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         has_entropy=options.entropy,
         n_previous=options.previous,
     )
-    return replace(table, notes=(*table.notes, *_notes(table, opened, options=options)))
+    return replace(table, notes=(*table.notes, *told, *_notes(table, opened, options=options)))
+
+
+def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
+    """How runs follow what they read; what there is to say of it is added to `told`."""
+    if options.adapt == "none" and not options.adapt_rates:
+        return None
+    if options.entropy or (options.lm and not options.model):
+        found = "--entropy" if options.entropy else "no --model"
+        raise ConfigError(f"--adapt: found {found}; expected surprisals under a run; drop either")
+    from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
+
+    return partial(
+        opened_adaptation, mode=options.adapt, rates=options.adapt_rates, tell=told.append
+    )
 
 
 def _groups(items: Items, *, context: str) -> list[list[int]]:
@@ -189,6 +209,12 @@ def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOpt
                 f"{model.name} was trained with its state carried over sentence ends, and scores "
                 "single sentences worse (12 % on PTB); train with --for sentences, or let "
                 "sentences go on by --context document"
+            )
+        if model.adaptation:
+            anew = "" if is_alone else ", and begin anew where a context does"
+            notes.append(
+                f"{model.name} adapted to what it had read, {model.adaptation}: "
+                f"surprisals depend on the order of the sentences{anew}"
             )
         if not model.is_carried and not is_alone:
             notes.append(f"{model.name} is an n-gram model: every sentence starts anew")

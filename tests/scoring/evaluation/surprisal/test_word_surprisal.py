@@ -229,3 +229,35 @@ def test_options_that_make_no_sense(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         measure(text_of(tmp_path, "a"), run, **options)
+
+
+@pytest.mark.parametrize(("context", "state"), [("none", "sentence"), ("document", "carried")])
+def test_adapted_surprisals_are_those_of_eval_and_every_document_begins_anew(
+    measure: Measure, run: Path, tmp_path: Path, context: str, state: str
+) -> None:
+    text = text_of(tmp_path, "a b c", "a b c a b", "d", "a b c")
+    options = {"adapt": "both", "adapt_rates": "segment=4,rate=1,theta=0,lambda=0.3"}
+    (evaluated,) = charlm.evaluate(run, files=text, device="cpu", state=state, **options)  # type: ignore[arg-type]
+    bits = -math.log2(10) * evaluated.by_state[state].sums.log10_prob
+    table = measure(text, run, context=context, **options)
+    assert sum(totals(table)) == pytest.approx(bits, rel=1e-9)
+    assert totals(table) != pytest.approx(totals(measure(text, run, context=context)), rel=0.01)
+    assert any(evaluated.adaptation in note and "order" in note for note in table.notes)
+    assert any("plain gradient steps" in note for note in table.notes)
+    other = text_of(tmp_path, "a b c", "a b c a b", "d", "a b c", name="b.txt")
+    both = charlm.surprisal(
+        [text, other],
+        model=run,
+        device="cpu",
+        context="document",
+        **options,  # type: ignore[arg-type]
+    )
+    assert totals(both)[:4] == totals(both)[4:]
+
+
+def test_what_does_not_adapt_is_refused(measure: Measure, run: Path, tmp_path: Path) -> None:
+    text = text_of(tmp_path, "a")
+    with pytest.raises(ConfigError, match="--adapt: found --entropy; expected surprisals under"):
+        measure(text, run, adapt="cache", entropy=True)
+    with pytest.raises(ConfigError, match="--adapt: found no --model"):
+        charlm.surprisal(text, lm="kn.arpa", adapt="cache")

@@ -29,8 +29,9 @@ AdaptChoice = Annotated[
 AdaptRates = Annotated[
     str,
     Opt(
-        "Rates of --adapt, for those kept with the run: segment, rate and decay of dynamic; "
-        "size, theta and lambda of cache, which counts words alone at theta=0.",
+        "Rates of --adapt, over those kept with the run: segment, rate and decay of dynamic; size, "
+        "theta and lambda of cache, which counts words alone at theta=0. choose: eval finds them "
+        "on the corpus directory's valid.txt, and keeps them with the run.",
         GROUP,
         metavar="NAME=NUMBER,…",
     ),

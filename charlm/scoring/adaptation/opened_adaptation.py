@@ -103,7 +103,8 @@ def _with_chosen(
     """With rates that suit the beginning of valid.txt best, which are kept with the run."""
     if data is None:
         raise ConfigError(
-            f"--adapt-rates {CHOOSE}: rates are chosen on a valid.txt; expected --data DIR"
+            f"--adapt-rates {CHOOSE}: rates are chosen on a valid.txt; expected charlm eval with "
+            "--data DIR"
         )
     valid = split_path(data, "valid")
     encoder = TextEncoder(run.inventory, oov_input=run.oov_input)

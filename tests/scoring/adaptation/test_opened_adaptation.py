@@ -155,6 +155,8 @@ def test_rates_without_what_they_are_of_are_refused(run: LoadedRun) -> None:
         ConfigError, match="--adapt-rates 'rate=1': nothing adapts; expected --adapt"
     ):
         opened(run, mode="none", rates="rate=1")
-    with pytest.raises(ConfigError, match="chosen on a valid.txt; expected --data DIR"):
+    with pytest.raises(
+        ConfigError, match="chosen on a valid.txt; expected charlm eval with --data"
+    ):
         opened(run, mode="cache", rates="choose")
     assert (run.path / MODEL).is_file()

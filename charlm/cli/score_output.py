@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         TuneResult,
     )
 
+CHANCE = 0.05  # a larger p is no evidence of a gain
+
 Emit = Callable[[str], None]
 
 
@@ -269,6 +271,11 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
         emit(
             "tuning does not pay: lists that it has not seen are no better ranked than they were; "
             "the first hypotheses are as good, or there are too few lists"
+        )
+    elif tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
+        emit(
+            "no gain beyond chance: lists that it has not seen are hardly better ranked than they "
+            "were; other models, text more like theirs, or more lists may tell"
         )
 
 

@@ -80,3 +80,19 @@ def test_weights_are_not_reported_on_the_lists_of_their_tuning(at_home: Path) ->
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith("charlm: w.json: tuned on lists that are reported on here (8 o")
     assert call(*options, "--allow-test-tuning").exit_code == 0
+
+
+@pytest.mark.parametrize(("n_lists", "is_chance"), [(8, True), (16, False)])
+def test_a_gain_that_may_be_chance_is_called_so(
+    at_home: Path, n_lists: int, is_chance: bool
+) -> None:
+    rows, refs = "", ""
+    for i in range(n_lists):  # the third column knows what was said; half of the firsts are wrong
+        dog, cat = (0, -9) if i % 2 else (-9, 0)
+        rows += f"{i}\t-1\t{dog}\ta dog\n{i}\t-2\t{cat}\tthe cat\n"
+        refs += f"{i} {'a dog' if i % 2 else 'the cat'}\n"
+    Path("dev.tsv").write_text(rows)
+    Path("dev.refs").write_text(refs)
+    lines = call("tune", "dev.tsv", "--refs", "dev.refs", "--columns", "id,a,b,text").stdout
+    assert "difference: -50.00 %" in lines
+    assert ("no gain beyond chance: lists" in lines) == is_chance

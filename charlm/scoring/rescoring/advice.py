@@ -11,7 +11,12 @@ from charlm.scoring.rescoring.run import FOREIGN, unweighed
 def advice_on(result: RescoringResult) -> list[str]:
     """Sentences for the user of a result, the gravest first; none where all is well."""
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
-    return [*_on_weights(result), *_on_vocabulary(result), *on_tuned(result, tuned)]
+    return [
+        *_on_weights(result),
+        *_on_recordings(result),
+        *_on_vocabulary(result),
+        *on_tuned(result, tuned),
+    ]
 
 
 def _on_weights(result: RescoringResult) -> list[str]:
@@ -48,6 +53,32 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
                 f"{name} is at the end of its range, {each.weight:g}: give it a wider --range "
                 f"{name}=LOW:HIGH, or leave it out (--tuned) if the end is 0"
             )
+    return notes
+
+
+def _on_recordings(result: RescoringResult) -> list[str]:
+    """A context of lists before that is none, or does harm."""
+    n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
+    if not n_recordings:
+        return []
+    notes = []
+    if n_recordings == n_lists:
+        notes.append(
+            "no list has another of its recording before it, and --context previous does nothing; "
+            "expected ids as 1089-134686-0007 in their order; --recordings REGEX says what else "
+            "names a recording"
+        )
+    elif n_recordings == 1:
+        notes.append(
+            f"all {n_lists} lists are taken for one recording; if their ids only number them, "
+            "leave --context previous out, or say what names a recording (--recordings REGEX)"
+        )
+    if result.by_sentence and n_recordings < n_lists:
+        notes.append(
+            f"{', '.join(result.by_sentence)} learned sentences that begin anew, which what was "
+            "said before does harm; leave --context previous out, or train with "
+            "recipe.batching.type=streams"
+        )
     return notes
 
 

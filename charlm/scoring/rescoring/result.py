@@ -37,6 +37,7 @@ class RescoringResult:
     scorers: dict[str, str]  # name of a feature → what gives it
     mixture: dict[str, float]  # weights of the models of one mixture; empty: no mixture
     spelled: tuple[str, ...]  # scorers whose unknown words go by their spelling
+    by_sentence: tuple[str, ...]  # models that learned nothing of what was said before a sentence
     weights: Weights | None  # of lattices, whose scales may differ, those of the last
     ignored: tuple[str, ...]  # features of the lists that count nothing
     remedies: tuple[Remedy, ...]  # options that would make many unknown words known
@@ -117,6 +118,7 @@ def what_was_done(
         "scorers": scorers.named,
         "mixture": scorers.mixture,
         "spelled": scorers.spelled,
+        "by_sentence": scorers.by_sentence,
         "weights": weights,
         "ignored": tuple(name for name in counts.features if not counted.get(name)),
         "remedies": () if is_known is None else text.remedies(is_known),

@@ -1,5 +1,6 @@
 """What a result says against itself."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,10 @@ import pytest
 import charlm
 from charlm.nbest.scorers import FunctionScorer
 from charlm.nbest.tuning.tuning import TunedWeight
+from charlm.run.folder import load_info
 from charlm.scoring.rescoring import advice
+from charlm.scoring.rescoring.rescoring_options import RescoringOptions
+from charlm.scoring.rescoring.scorers.build_scorers import build_scorers
 
 
 def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bool) -> TunedWeight:
@@ -33,6 +37,38 @@ def test_a_tuned_weight_that_speaks_against_itself_is_named_with_what_to_do(
     found = advice.on_tuned(result, [details])
     assert len(found) == bool(beginning)
     assert all(each.startswith(beginning) and remedy in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("ids", "by_sentence", "beginnings"),
+    [
+        (["a-1", "a-2", "b-1"], (), []),
+        (["a-1", "b-1"], ("nn",), ["no list has another of its recording before it"]),
+        (["atis-1", "atis-2"], (), ["all 2 lists are taken for one recording"]),
+        (["a-1", "a-2", "b-1"], ("nn",), ["nn learned sentences that begin anew"]),
+    ],
+)
+def test_context_that_is_none_or_does_harm_is_named(
+    tmp_path: Path, ids: list[str], by_sentence: tuple[str, ...], beginnings: list[str]
+) -> None:
+    lists = tmp_path / "lists.tsv"
+    lists.write_text("id\ttext\n" + "".join(f"{id}\ta\n" for id in ids))
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    result = charlm.score(lists, scorer=scorer, context="previous")
+    found = advice.advice_on(replace(result, by_sentence=by_sentence))
+    assert len(found) == len(beginnings)
+    assert all(map(str.startswith, found, beginnings))
+    alone = charlm.score(lists, scorer=scorer)
+    assert advice.advice_on(replace(alone, by_sentence=by_sentence)) == []
+
+
+def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:
+    info = load_info(run)
+    options = RescoringOptions(model=[run])
+    assert build_scorers(options).by_sentence == ()
+    recipe = {**info.settings["recipe"], "batching": {"type": "sentences"}}
+    replace(info, settings={**info.settings, "recipe": recipe}).save(run)
+    assert build_scorers(options).by_sentence == ("nn",)
 
 
 def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(

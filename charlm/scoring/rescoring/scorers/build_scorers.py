@@ -62,6 +62,7 @@ class Scorers:
     named: dict[str, str]  # what each name stands for
     vocabulary: "OpenVocabulary | None"  # spells unknown words; None: they stay `<unk>`
     spelled: tuple[str, ...] = ()  # names of those whose unknown words it spells
+    by_sentence: tuple[str, ...] = ()  # runs whose state began anew at sentences in training
     old_lm: Scorer | None = None  # that lists were made with
     search: DividedSearch | None = None  # of lattices, by several processes; None: by this one
 
@@ -121,8 +122,6 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     own = [] if options.scorer is None else [options.scorer]
     parts: list[Scorer] = [*models, *ngrams, *own]
     _require_names([each.name for each in parts])
-    sources = [str(path) for path in (*options.model, *options.lm)]
-    sources += ["a scorer of the caller's"] * len(own)
     weights = _mixture(parts, options, normalisation=normalisation)
     mixture = dict(zip([each.name for each in parts], weights, strict=True)) if weights else {}
     scorers: list[Scorer] = parts
@@ -136,9 +135,10 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         normalisation=normalisation,
         text_rules=options.text_rules,
         mixture=mixture,
-        named={each.name: source for each, source in zip(parts, sources, strict=True)},
+        named=_named(parts, options),
         vocabulary=vocabulary,
         spelled=_spelled(scorers, vocabulary, is_said=bool(options.open_vocabulary)),
+        by_sentence=tuple(each.name for each in models if each.learned_single_sentences),
         old_lm=_old_lm(options),
     )
 
@@ -276,6 +276,13 @@ def _require_names(names: Sequence[str]) -> None:
             )
 
 
+def _named(parts: Sequence[Scorer], options: RescoringOptions) -> dict[str, str]:
+    """What each name stands for: a run, a file, or what the caller brought."""
+    sources = [str(path) for path in (*options.model, *options.lm)]
+    sources += ["a scorer of the caller's"] * (options.scorer is not None)
+    return {each.name: source for each, source in zip(parts, sources, strict=True)}
+
+
 def _normalisation(
     models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
 ) -> Normalisation | None:
@@ -307,7 +314,10 @@ def _opened(
     from charlm.run.stored_weights import load_run
     from charlm.runtime import pick_device
 
-    return _neural(load_run(path, device=pick_device(options.device)), options, name=name)
+    run = load_run(path, device=pick_device(options.device))
+    scorer = _neural(run, options, name=name)
+    scorer.learned_single_sentences = run.learned_single_sentences
+    return scorer
 
 
 def _neural(run: "LoadedRun", options: RescoringOptions, *, name: str) -> "NeuralScorer":

@@ -17,6 +17,7 @@ class ExportedScorer:
     def __init__(self, model: OnnxModel, *, name: str = "nn") -> None:
         self.name = name
         self.inventory = model.inventory
+        self.learned_single_sentences = model.learned_single_sentences
         self._steps = OnnxSteps(model)
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:

@@ -46,6 +46,7 @@ class NeuralScorer:
         self.name = name
         self.at_once = at_once
         self.precision = precision
+        self.learned_single_sentences = False  # whether they are what it was trained on
         self.n_tokens = 0  # scored so far, and the distinct prefixes that they came down to
         self.n_prefixes = 0
 

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What rescoring gains on each set of lists: the rows of README.md's first table.
+#
+#   bash recipes/rescoring/table.sh FOLDER [SET...]
+#
+# FOLDER holds the lists and texts as the README names them. OUT (a new folder) keeps the n-gram
+# models and what each command said, as JSON; what stands there already is not made again. MODEL
+# is a run that is tried on one of the sets, too.
+set -euo pipefail
+data=${1:?"the folder of the lists"}
+data=$(cd -- "$data" && pwd)
+shift
+. "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+out=${OUT:-$(mktemp -d)}
+mkdir -p "$out"
+asked=" $* "
+
+# ngram NAME TEXT [options of prep]: a Kneser-Ney model of a text, cut for valid and test.
+ngram() {
+  local name=$1 text=$2
+  shift 2
+  [ -f "$out/$name.arpa" ] && return
+  charlm prep "$text" --split 98,1,1 "$@" --out "$out/$name" >/dev/null
+  charlm ngram --data "$out/$name" --out "$out/$name.arpa" >/dev/null
+}
+
+# row SET LISTS REFS MODEL [options of tune] [-- options of score and tune]
+row() {
+  local set=$1 lists=$2 refs=$3 model=$4 tune=()
+  shift 4
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do tune+=("$1"); shift; done
+  [ $# -eq 0 ] || shift
+  [ "$asked" = "  " ] || [[ $asked == *" $set "* ]] || return 0
+  local common=("$lists" --refs "$refs" $model "$@")
+  printf '\n# charlm tune %s %s\n' "${common[*]}" "${tune[*]-}" >&2
+  local alone=(--weight kn=1)
+  [[ $model == --lm* ]] || alone=(--weight nn=1)
+  [[ $lists != *.lat.txt.gz ]] || alone=() # lattices have weights of their own
+  [ -s "$out/$set.score.json" ] ||
+    charlm score "${common[@]}" ${alone[@]+"${alone[@]}"} --write none --json \
+      >"$out/$set.score.json"
+  [ -s "$out/$set.tune.json" ] ||
+    charlm tune "${common[@]}" ${tune[@]+"${tune[@]}"} --json >"$out/$set.tune.json"
+  python - "$set" "$out" <<'PY'
+import json, pathlib, sys
+
+name, out = sys.argv[1], pathlib.Path(sys.argv[2])
+score, tune = (json.loads((out / f"{name}.{kind}.json").read_text()) for kind in ("score", "tune"))
+report, tuned = score["report"], tune["tuned"]
+gain = tuned["held_out_gain"]
+rates = [report["first"]["error"], report["rescored"]["error"]]
+rates += [tuned["held_out_error"], report["oracle"]["error"]]
+low, high = (100 * gain[end] for end in ("low", "high"))
+print(
+    f"| {name} | {report['n_lists']} | {' | '.join(f'{100 * rate:.2f}' for rate in rates)} | "
+    f"{100 * gain['difference']:+.2f} ({low:+.2f} to {high:+.2f}), {gain['p']:.1g} | "
+    f"{score['seconds']:.0f}, {tune['seconds']:.0f} |"
+)
+PY
+}
+
+# The spoken form of written English: train.sh's rules.
+if [ ! -f "$out/wikitext.txt" ]; then
+  sed -e '/^ *=/d' -e 's/ @-@ / /g' -e 's/ @,@ //g' -e 's/ [.!?;:] /\
+/g' "$data/wikitext-2/train.txt" >"$out/wikitext.txt"
+fi
+maps=$setup_root/recipes/rescoring
+ngram wikitext "$out/wikitext.txt" --lower --split-hyphens --punctuation drop --numbers \
+  --map "$maps/clitics-joined.tsv"
+cut -f 2 "$data/nbest-hyporadise/atis_train.ref.txt" >"$out/atis.txt"
+ngram atis "$out/atis.txt"
+ngram indonesian "$data/lattices-kaldi/indonesian.lm-train.txt"
+
+wikitext="--lm $out/wikitext.arpa"
+hyporadise=$data/nbest-hyporadise
+row atis "$hyporadise/atis.nbest.tsv.gz" "$hyporadise/atis.ref.txt" "--lm $out/atis.arpa" \
+  -- --columns id,rank,am,text
+# No scores: the place in the list is what the recogniser said.
+for set in swbd cv ls_clean ls_other; do
+  [ -f "$out/$set.tsv" ] || gzip -dc "$hyporadise/$set.nbest.tsv.gz" | cut -f 1,2,4 >"$out/$set.tsv"
+  row $set "$out/$set.tsv" "$hyporadise/$set.ref.txt" "$wikitext" --weight place=-1 \
+    -- --columns id,place,text
+done
+[ -z "${MODEL:-}" ] || row ls_other-nn "$out/ls_other.tsv" "$hyporadise/ls_other.ref.txt" \
+  "--model $MODEL" --weight place=-1 -- --columns id,place,text
+for set in dev_clean dev_other; do
+  row $set "$data/nbest-librispeech-espnet/$set.nbest.tsv.gz" \
+    "$data/nbest-librispeech-espnet/$set.ref.txt" "$wikitext" \
+    -- --lower --columns id,rank,decoder,ctc,lm,-,text
+done
+row srilm-mt50 "$data/nbest-mt/srilm-mt50.nbest.tsv.gz" "$data/nbest-mt/srilm-mt50.reflens.tsv" \
+  "$wikitext" -- --metric counted-bleu \
+  --columns id,rank,s0,s1,f0,f1,f2,f3,hyp_len,match1,match2,match3,match4,text
+row moses-run1 "$data/nbest-mt/moses-run1.nbest.gz" "$data/nbest-mt/moses.ref.txt" "$wikitext" \
+  -- --metric bleu --punctuation drop
+for set in mono tri1 tri2; do
+  row indonesian-$set "$data/lattices-kaldi/indonesian-$set.lat.txt.gz" \
+    "$data/lattices-kaldi/indonesian-$set.ref.txt" "--lm $out/indonesian.arpa"
+done

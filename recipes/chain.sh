@@ -99,9 +99,25 @@ print(*[word for word in words if len(word) >= 6 and word.isalpha()][:6], sep="\
 EOF
 }
 
+# compare OUT: its presets against Kneser-Ney, anew where one was trained since or the presets are
+# others; without any it is Kneser-Ney alone.
+compare() {
+  local out=$1 arch weights=() models=()
+  for arch in $archs; do
+    weights+=("$out/$arch/model.safetensors")
+    models+=(--model "$out/$arch")
+  done
+  [ ${#models[@]} -gt 0 ] || models=(--vocab "$out/vocab.json")
+  if ! is_new "$out/compare-kn.json" "$out/vocab.json" ${weights[@]+"${weights[@]}"} ||
+    [ "$(cat "$out/archs")" != "$archs" ]; then
+    keep "$out/compare-kn.json" charlm compare-kn --data "$corpus" "${models[@]}" --json
+    printf '%s\n' "$archs" >"$out/archs"
+  fi
+}
+
 # chain FOLDER OUT [options of charlm train]: everything for one data set, into OUT.
 chain() {
-  local folder=${1%/} out=$2 arch corpus weights words vocab_options=$vocab_options
+  local folder=${1%/} out=$2 arch corpus words vocab_options=$vocab_options
   shift 2
   local runs
   mkdir -p "$out"
@@ -111,20 +127,9 @@ chain() {
   [ -f "$out/vocab.json" ] ||
     run charlm vocab --data "$corpus" --out "$out/vocab.json" $vocab_options
   train_all "$out" "$@"
-  weights=()
-  for arch in $archs; do
-    weights+=("$out/$arch/model.safetensors")
-  done
   is_new "$out/kn4.json" "$out/vocab.json" ||
     keep "$out/kn4.json" charlm compare-kn --data "$corpus" --vocab "$out/vocab.json" --order 4 --json
-  if ! is_new "$out/compare-kn.json" "${weights[@]}" || [ "$(cat "$out/archs")" != "$archs" ]; then
-    set --
-    for arch in "${runs[@]}"; do
-      set -- "$@" --model "$arch"
-    done
-    keep "$out/compare-kn.json" charlm compare-kn --data "$corpus" "$@" --json
-    printf '%s\n' "$archs" >"$out/archs"
-  fi
+  compare "$out"
   is_new "$out/report.html" "$out/compare-kn.json" ||
     run charlm report "${runs[@]}" --data "$corpus" --table "$out/compare-kn.json" \
       --table "$out/kn4.json" --out "$out/report.html"

@@ -113,6 +113,28 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     assert "--set recipe.schedule.least_gain_share=0.01 --speller" in shown[1]
 
 
+def test_table_8_cuts_texts_and_vocabularies_and_trains_no_vocabulary_twice(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "de", "a window\n" * 3), tmp_path / "out"
+    environment = {"OUT": str(out), "ARCHS": "word-small", "TOKENS": "8 all", "SIZES": "3 9 all"}
+    shown = commands(tree.run("languages/table8.sh", str(data), **environment))
+    # The vocabularies that the fake charlm leaves hold 5 words: 9 are all of them.
+    assert [each.split()[0] for each in shown] == [
+        *(["vocab", "vocab", "train", "compare-kn", "train", "compare-kn"] * 2),
+        *(["table"] * 3),
+    ]
+    assert shown[1] == f"vocab --data {out}/texts/8 --out {out}/3/8/vocab.json --size 3"
+    assert [(out / "texts" / n / "train.txt").read_text() for n in ("8", "all")] == [
+        "a window\n" * 2,
+        "a window\n" * 3,
+    ]
+    assert shown[-2] == f"table {out}/9/8/compare-kn.json {out}/9/all/compare-kn.json"
+    again = commands(tree.run("languages/table8.sh", str(data), **environment))
+    assert [each.split()[0] for each in again] == ["table"] * 3
+
+
 def test_words_that_stand_as_unk_have_no_speller(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     texts(tmp_path / "news" / "cs")

@@ -19,6 +19,12 @@ ARCHS=${ARCHS:-word-small char-small}
 out=${OUT:-$setup_root/exp/table8}
 sizes=${SIZES:-1000 3000 all}
 texts=${TOKENS:-100000 250000 all}
+for each in $sizes $texts; do
+  case $each in
+    all) ;;
+    *[!0-9]* | 0*) die "TOKENS, SIZES: found '$each'; expected numbers from 1, or all" ;;
+  esac
+done
 prep_options="--lower --tokenise simple"
 train_options=(--epochs 15
   --set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01)

@@ -135,6 +135,16 @@ def test_table_8_cuts_texts_and_vocabularies_and_trains_no_vocabulary_twice(
     assert [each.split()[0] for each in again] == ["table"] * 3
 
 
+@pytest.mark.parametrize("name", ["TOKENS", "SIZES"])
+def test_table_8_of_no_number_is_one_line(tree: Tree, tmp_path: Path, name: str) -> None:
+    data = texts(tmp_path / "de")
+    done = tree.run("languages/table8.sh", str(data), OUT=str(tmp_path / "out"), **{name: "5 1k"})
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        "run: TOKENS, SIZES: found '1k'; expected numbers from 1, or all"
+    )
+
+
 def test_words_that_stand_as_unk_have_no_speller(tree: Tree, tmp_path: Path) -> None:
     tree.add("charlm", LEAVES_FILES)
     texts(tmp_path / "news" / "cs")

@@ -25,7 +25,10 @@ def commands() -> dict[str, TyperCommand]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["eval", "--format", "csv"], "'--format': 'csv' is not one of 'srilm', 'kenlm', 'jsonl'."),
+        (
+            ["eval", "--format", "csv"],
+            "'--format': 'csv' is not one of 'srilm', 'kenlm', 'jsonl', ",
+        ),
         (["eval", "--split", "dev"], f"'--split': 'dev' is not one of {SPLITS}."),
         (["bench", "prep", "--seed", "x"], "'--seed': Input should be a valid integer, unable to "),
         (["bench", "train", "--precision", "x"], "'--precision': 'x' is not one of 'auto', 'fp"),

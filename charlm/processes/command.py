@@ -37,27 +37,10 @@ class Machine:
     threads: int | None = None  # of each process; None: its share of the cores
 
 
-class OnMachine(Protocol):
-    """Options that say what a command runs on, as `Machine` does."""
-
-    @property
-    def device(self) -> str:
-        """As `Machine` has it, and so the others."""
-
-    @property
-    def gpus(self) -> str | None: ...
-
-    @property
-    def processes(self) -> int | None: ...
-
-    @property
-    def threads(self) -> int | None: ...
-
-
 class First(Generic[Joined]):
     """The first process of a command, by which it is led."""
 
-    def __init__(self, group: Joined, machine: OnMachine, *, stack: ExitStack) -> None:
+    def __init__(self, group: Joined, machine: Machine, *, stack: ExitStack) -> None:
         self._devices = asked_devices(machine.gpus, machine.processes, device=machine.device)
         self._threads = threads_of_each(machine.threads, len(self._devices))
         self._stack = stack
@@ -76,7 +59,7 @@ class First(Generic[Joined]):
 def run_command(
     alone: Joined,
     *,
-    machine: OnMachine,
+    machine: Machine,
     lead: Callable[[First[Joined]], Result],
     follow: Follow[Joined],
 ) -> Result:

@@ -29,13 +29,7 @@ class SpellingDistance:
     mean_share: float  # the same as a share of the longer of the two words
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "at": self.tap,
-            "n_words": self.n_words,
-            "k": self.k,
-            "mean_distance": self.mean_distance,
-            "mean_share": self.mean_share,
-        }
+        return {"at" if name == "tap" else name: value for name, value in vars(self).items()}
 
 
 @keywords(SpellingDistanceOptions)

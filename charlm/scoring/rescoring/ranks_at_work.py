@@ -18,7 +18,7 @@ from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.scorer import WordLogProbs, Words
-from charlm.processes.command import First, run_command
+from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
 from charlm.scoring.rescoring.lattices import (
     LatticeCounts,
@@ -71,7 +71,8 @@ def run_with_scorers(
         pool.dismiss()
         return result
 
-    return run_command(Group(work=SCORING), machine=options, lead=lead, follow=_follow)
+    machine = Machine(options.device, options.gpus, options.processes, options.threads)
+    return run_command(Group(work=SCORING), machine=machine, lead=lead, follow=_follow)
 
 
 def _for_others(options: RescoringOptions, scorers: Scorers) -> RescoringOptions:

@@ -21,31 +21,10 @@ from torch import Tensor, optim
 from torch.optim import Optimizer
 
 from charlm.errors import TrainingError
-from charlm.model.contexts.deep_transition import DeepTransition
-from charlm.model.contexts.ffnn import FeedForward
-from charlm.model.contexts.gru import GRU
-from charlm.model.contexts.log_bilinear import LogBilinear
-from charlm.model.contexts.lstm import LSTM
-from charlm.model.contexts.mut import MUT1, MUT2, MUT3
-from charlm.model.contexts.rnn import RNN
+from charlm.model.contexts import CONTEXTS
 from charlm.model.contract import Context, Encoder, Output, State, map_state, state_leaves
-from charlm.model.encoders.char_cnn import CharCNN
-from charlm.model.encoders.gate import GateEncoder
-from charlm.model.encoders.highway import HighwayEncoder
-from charlm.model.encoders.mlp import MLPEncoder
-from charlm.model.encoders.project import ProjectEncoder
-from charlm.model.encoders.sides import (
-    AddEncoder,
-    AverageEncoder,
-    ConcatEncoder,
-    ConvexEncoder,
-)
-from charlm.model.encoders.tensor import TensorEncoder
-from charlm.model.encoders.type_dropout import TypeDropout
-from charlm.model.encoders.word import WordLookup
-from charlm.model.outputs.composed import ComposedSoftmax
-from charlm.model.outputs.mixture import MixtureOfSoftmaxes
-from charlm.model.outputs.softmax import Softmax
+from charlm.model.encoders import ENCODERS
+from charlm.model.outputs import OUTPUTS
 from charlm.runtime import FAST_GPU
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Progress
@@ -60,10 +39,11 @@ if TYPE_CHECKING:
 # what is not listed reads numbers back (lengths of forms, clusters of words, places without a
 # word), and its steps are made as on the CPU.
 PARTS: set[type] = {
-    *(WordLookup, CharCNN, HighwayEncoder, MLPEncoder, ProjectEncoder, TypeDropout),
-    *(AddEncoder, AverageEncoder, ConcatEncoder, ConvexEncoder, GateEncoder, TensorEncoder),
-    *(LSTM, GRU, RNN, DeepTransition, MUT1, MUT2, MUT3, FeedForward, LogBilinear),
-    *(Softmax, ComposedSoftmax, MixtureOfSoftmaxes),
+    *(ENCODERS[n] for n in ("word", "char-cnn", "highway", "mlp", "project", "type-dropout")),
+    *(ENCODERS[n] for n in ("add", "average", "concat", "convex", "gate", "tensor")),
+    *(CONTEXTS[n] for n in ("lstm", "gru", "rnn", "mut1", "mut2", "mut3", "deep-transition")),
+    *(CONTEXTS[n] for n in ("ffnn", "log-bilinear")),
+    *(OUTPUTS[n] for n in ("softmax", "composed", "mixture")),
 }
 CRITERIA: set[type] = {CrossEntropy, SelfNormalised}  # the others draw words on the host
 OPTIMISERS = (optim.SGD, optim.Adam)  # fused, with a rate that is a tensor; AdamW is an Adam

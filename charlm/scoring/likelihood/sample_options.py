@@ -13,7 +13,7 @@ class SampleOptions:
 
     model: Model = None
     _: KW_ONLY
-    n: Annotated[int, Opt("Number of sentences.", least=1, metavar="N", flags=("-n",))] = 10
+    n: Annotated[int, Opt("Number of sentences.", least=1, flags=("-n",))] = 10
     temperature: Annotated[
         float,
         Opt(
@@ -24,12 +24,7 @@ class SampleOptions:
     ] = 1.0
     top_k: Annotated[
         int | None,
-        Opt(
-            "Draw from the N likeliest words alone; from all if not given.",
-            "Draws",
-            least=1,
-            metavar="N",
-        ),
+        Opt("Draw from the N likeliest words alone; from all if not given.", "Draws", least=1),
     ] = None
     top_p: Annotated[
         float,
@@ -45,18 +40,11 @@ class SampleOptions:
     ] = False
     prefix: Annotated[str, Opt("Words that every sentence begins with.", metavar="WORDS")] = ""
     max_length: Annotated[
-        int,
-        Opt("Greatest length in words; what is longer is cut there.", least=1, metavar="N"),
+        int, Opt("Greatest length in words; what is longer is cut there.", least=1)
     ] = 200
     seed: Seed = 1
     batch_size: Annotated[
-        int,
-        Opt(
-            "Sentences drawn side by side; changes the speed alone.",
-            "Machine",
-            least=1,
-            metavar="N",
-        ),
+        int, Opt("Sentences drawn side by side; changes the speed alone.", "Machine", least=1)
     ] = 128
     device: Device = "auto"
     precision: Precision = "fp32"

@@ -20,22 +20,14 @@ class TuneOptions(SearchOptions, ListOptions):
         Opt(
             "n-best lists or lattices with references: a file, a folder of some formats, or -.",
             metavar="DEV",
-            cli_type=Path,
             is_argument=True,
         ),
     ]
     _: KW_ONLY
-    refs: Annotated[
-        str | Path,
-        Opt("References of the lists; own: as the lists have them.", metavar="FILE", cli_type=Path),
-    ]
+    refs: Annotated[str | Path, Opt("References of the lists; own: as the lists have them.")]
     out: Annotated[
         str | Path | None,
-        Opt(
-            "Where the weights go, for score --weights; they are told alone if not given.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        Opt("Where the weights go, for score --weights; they are told alone if not given."),
     ] = None
 
     def check(self) -> None:

@@ -24,7 +24,6 @@ class CompareKnOptions:
         Opt(
             "Run directory of a model, once for each; without one it is Kneser-Ney alone.",
             metavar="RUN",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     order: Order = 5
@@ -35,7 +34,6 @@ class CompareKnOptions:
             "Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
             "given.",
             metavar="FILE|RUN",
-            cli_type=Path | None,
         ),
     ] = None
     split: Annotated[Split, Opt("Part of the corpus directory that is measured.")] = "test"
@@ -45,7 +43,6 @@ class CompareKnOptions:
         Opt(
             "Draws of sentences behind each 95 % interval, whose ends are the most extreme ones.",
             least=100,
-            metavar="N",
         ),
     ] = 1000
     seed: Seed = 1

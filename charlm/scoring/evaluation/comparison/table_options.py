@@ -16,10 +16,7 @@ class TableOptions:
     files: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "What `charlm compare-kn --json` printed, one or several a data set.",
-            metavar="FILE",
-            cli_type=list[Path],
-            is_argument=True,
+            "What `charlm compare-kn --json` printed, one or several a data set.", is_argument=True
         ),
     ]
     state: Annotated[

@@ -6,7 +6,7 @@ options are here: side by side, the sum, the mean, and a learned weight between 
 """
 
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -96,53 +96,55 @@ class ConcatEncoder(Mixture):
         return {"concat": torch.cat((word_NE, char_NE), dim=1)}
 
 
-class AddEncoder(Mixture):
-    """x = x_word + x_char; of `word` and `char-ngram` fastText's vector of a known word.
+class EqualSides(Mixture):
+    """Of sides that are equally wide.
 
     Raises:
-        ConfigError: sides of unequal width.
+        ConfigError: they are not.
     """
 
+    name: ClassVar[str]  # as ENCODERS has it
+    in_place: ClassVar[Absent] = "same"
+
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        dim = equal_width("add", word, char=char)
-        super().__init__(word, char, dim=dim, absent="zeros")
+        dim = equal_width(self.name, word, char=char)
+        super().__init__(word, char, dim=dim, absent=self.in_place)
+
+
+class AddEncoder(EqualSides):
+    """x = x_word + x_char; of `word` and `char-ngram` fastText's vector of a known word."""
+
+    name, in_place = "add", "zeros"
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         return {"add": word_NE + char_NE}
 
 
-class AverageEncoder(Mixture):
+class AverageEncoder(EqualSides):
     """x = (x_word + x_char) / 2, tried in Kim et al. (2016), footnote 14.
 
     Half of the sum is not the same model as the sum: one uniform initialisation draws both, and the
     vectors' scale decides how fast a plain gradient descent moves them.
-
-    Raises:
-        ConfigError: sides of unequal width.
     """
 
-    def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        dim = equal_width("average", word, char=char)
-        super().__init__(word, char, dim=dim, absent="same")
+    name = "average"
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         return {"average": torch.lerp(word_NE, char_NE, 0.5)}
 
 
-class ConvexEncoder(Mixture):
+class ConvexEncoder(EqualSides):
     """x = (1 − λ)·x_word + λ·x_char with λ = σ(a), a learned number a, the same for all forms.
 
     "Adaptive weighting schemes whereby the model learns a convex combination" (Kim et al., 2016,
     footnote 14, without an equation). A small a, as every initialisation draws, is λ near a half.
     A weight that depends on the word is `gate`.
-
-    Raises:
-        ConfigError: sides of unequal width.
     """
 
+    name = "convex"
+
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        dim = equal_width("convex", word, char=char)
-        super().__init__(word, char, dim=dim, absent="same")
+        super().__init__(inventory, word=word, char=char)
         self.weight = nn.Parameter(torch.zeros(1))
 
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:

@@ -8,9 +8,8 @@ model and every count of words is in it once, with weights of 0 and below as the
 from collections.abc import Mapping
 
 from charlm.errors import ConfigError
+from charlm.nbest.hypotheses import LARGEST
 from charlm.nbest.lattices.expanded import Answers, ExpandedArc, ExpandedLattice
-
-LARGEST = 1e30  # readers of lattices, ours among them, take no more
 
 
 def require_acoustic(weights: Mapping[str, float], *, place: str) -> float:
@@ -60,7 +59,7 @@ class NewScores:
         Raises:
             ConfigError: a score that no reader would take.
         """
-        if not abs(score) < LARGEST:
+        if not abs(score) < LARGEST:  # readers of lattices, ours among them, take no more
             raise ConfigError(
                 f"{self.place}: a language score of {score:.3g} is to be written; expected less "
                 "than 1e30; give weights that lie nearer to each other"

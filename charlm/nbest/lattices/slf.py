@@ -43,6 +43,7 @@ HEADER = (
 DECODER_SCALES = {"lmscale": 1.0, "acscale": 1.0, "prscale": 1.0, "wdpenalty": 0.0}
 # What counts of durations and further scores, SRILM's, is in the language scores.
 UNUSED = dict.fromkeys(("duscale", *(f"{name}scale" for name in FURTHER)), 0.0)
+SUB_LATTICE = "a sub-lattice; expected none; expand it with HTK first"
 SUFFIXES = (".gz", ".bz2", ".xz", ".lat", ".slf", ".htk")
 
 Changes = dict[str, str]  # of fields by their short names
@@ -102,7 +103,7 @@ class _Block:
         if not text or text.startswith("#"):
             return True
         if text == ".":
-            raise DataError(f"{line.place}: a sub-lattice; expected none; expand it with HTK first")
+            raise DataError(f"{line.place}: {SUB_LATTICE}")
         fields = fields_of(line)
         if "I" in fields.values:
             self._take_node(fields)
@@ -117,7 +118,7 @@ class _Block:
     def _take_node(self, fields: Fields) -> None:
         place, name = fields.line.place, fields.values["I"]
         if "L" in fields.values:
-            raise DataError(f"{place}: a sub-lattice; expected none; expand it with HTK first")
+            raise DataError(f"{place}: {SUB_LATTICE}")
         if name in self.nodes:
             raise DataError(f"{place}: node {name!r:.40} for the second time; expected it once")
         self.nodes[name] = fields
@@ -125,9 +126,7 @@ class _Block:
     def _take_header(self, fields: Fields) -> None:
         for name in fields.values:
             if name == "S":
-                raise DataError(
-                    f"{fields.line.place}: a sub-lattice; expected none; expand it with HTK first"
-                )
+                raise DataError(f"{fields.line.place}: {SUB_LATTICE}")
             if name in self.header:
                 raise DataError(
                     f"{fields.line.place}: field {name} for the second time; expected it once"

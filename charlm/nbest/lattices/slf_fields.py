@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from charlm.errors import DataError
+from charlm.nbest.hypotheses import LARGEST
 from charlm.nbest.list_lines import Line
 from charlm.nbest.policies import DECIMAL
 from charlm.text.io.lines import SAY_ENCODING
@@ -22,7 +23,6 @@ FIELD = re.compile(
 )
 PIECE = re.compile(r"\\([0-3][0-7]{2}|.)|[^\\]+|\\", re.DOTALL)
 NUMBER = re.compile(DECIMAL)
-LARGEST = 1e30
 SHORT = {  # of the fields that can be written either way
     "VERSION": "V",
     "UTTERANCE": "U",

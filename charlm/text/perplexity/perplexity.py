@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD, form_of, share
-from charlm.text.perplexity.spelled_words import Spelling
+from charlm.text.perplexity.spelled_words import Additive, Spelling
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(Additive):
     """What is in a text, whatever a model makes of it."""
 
     n_sentences: int = 0
@@ -36,10 +36,6 @@ class Counts:
         """Predictions of another word than `<unk>`."""
         return self.n_tokens - self.n_oov
 
-    def __add__(self, other: "Counts") -> "Counts":
-        names = [each.name for each in fields(self)]
-        return Counts(*(getattr(self, name) + getattr(other, name) for name in names))
-
 
 def counts_of(words: Sequence[str], *, n_oov: int, marked: bool = True) -> Counts:
     """The counts of one sentence; `<unk>:form` is as long as its form."""
@@ -55,21 +51,13 @@ def counts_of(words: Sequence[str], *, n_oov: int, marked: bool = True) -> Count
 
 
 @dataclass(frozen=True)
-class Log10Sums:
+class Log10Sums(Additive):
     """Sums over tokens; those of probability 0 are counted and left out, as SRILM does."""
 
     log10_prob: float = 0.0
     log10_prob_oov: float = 0.0  # the part of the tokens that are <unk>
     n_zeroprobs: int = 0
     n_zeroprobs_oov: int = 0  # those that are <unk>: an ARPA file need not list it
-
-    def __add__(self, other: "Log10Sums") -> "Log10Sums":
-        return Log10Sums(
-            self.log10_prob + other.log10_prob,
-            self.log10_prob_oov + other.log10_prob_oov,
-            self.n_zeroprobs + other.n_zeroprobs,
-            self.n_zeroprobs_oov + other.n_zeroprobs_oov,
-        )
 
 
 def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums:

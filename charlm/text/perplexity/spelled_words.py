@@ -8,7 +8,7 @@ no known spelling, and a text that holds one gets no such figure.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from charlm.text.corpus.tokens import UNK_WORD, form_of
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -34,8 +34,15 @@ class Spells(Protocol):
         """log P(w | <unk>) of words outside the vocabulary, in nats."""
 
 
+class Additive:
+    """A dataclass of counts and sums, which are added field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(**{name: own + vars(other)[name] for name, own in vars(self).items()})
+
+
 @dataclass(frozen=True)
-class Spelling:
+class Spelling(Additive):
     """The words of a text that are `<unk>` at the output, spelled; log10."""
 
     log10_prob: float = 0.0
@@ -60,15 +67,6 @@ class Spelling:
     def bits_per_character(self) -> float | None:
         """Of the spellings alone."""
         return -self.log10_prob * math.log2(10) / self.n_characters if self.n_characters else None
-
-    def __add__(self, other: "Spelling") -> "Spelling":
-        return Spelling(
-            self.log10_prob + other.log10_prob,
-            self.n_words + other.n_words,
-            self.n_characters + other.n_characters,
-            self.n_unspelled + other.n_unspelled,
-            self.n_known + other.n_known,
-        )
 
     def to_dict(self) -> dict[str, object]:
         return {

@@ -4,7 +4,6 @@ An averaging is a function of counts and perplexities, and says by what share of
 averages move to the weights after a step. What is trained are the weights all the same.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,29 +18,23 @@ from charlm.settings import Count, Range
 Share = Annotated[float, Range(0.0, 0.999_999_9)]
 
 
-class Averaging(ABC):
-    """Which steps' weights are averaged, and how much each counts."""
+class Averaging:
+    """Which steps' weights are averaged, and how much each counts; here none are."""
 
-    @abstractmethod
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         """Whether the steps of the coming epoch are averaged, after epochs of these perplexities.
 
         Once true, it is true of every longer history.
         """
+        return False
 
-    @abstractmethod
     def weight(self, n_averaged: int) -> float:
         """The share of the new weights in an average that has seen so many before."""
+        return 1.0
 
 
 class NoAveraging(Averaging):
     """The weights as they are."""
-
-    def begins(self, valid_ppls: Sequence[float]) -> bool:
-        return False
-
-    def weight(self, n_averaged: int) -> float:
-        return 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

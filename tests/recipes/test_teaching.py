@@ -1,0 +1,95 @@
+"""The page of three lessons, made in small: whole, closed, and of measures that hold by hand."""
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+import charlm
+from charlm.model.encoders.char_cnn import CharCNN
+from charlm.run.stored_weights import load_run
+
+SCRIPT = Path(__file__).resolve().parents[2] / "recipes" / "teaching" / "lesson.py"
+SMALL = ["context.dim=8", "recipe.batch_size=2", "recipe.bptt=10"]
+
+
+@pytest.fixture(scope="module")
+def lessons() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("lesson", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def data(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny corpus, its validation text long enough to look 40 words back."""
+    folder = tmp_path_factory.mktemp("data") / "<corpus>"
+    shutil.copytree(corpus_dir, folder)
+    shutil.copy(folder / "train.txt", folder / "valid.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(lessons: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lessons")
+    lessons.lesson(folder, data=data, epochs=1, overrides=SMALL)
+    return folder
+
+
+def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Path) -> None:
+    page = (folder / "lesson.html").read_text()
+    assert page.count("<h2>") == 3
+    assert page.count("<svg") == 2 * 2  # for wide windows and for narrow ones
+    assert re.findall(r"<!--@|<script|<link|src=|https?:", page) == []
+    assert all(f"<bdi>{cell}</bdi>" in page for cell in lessons.CELLS)
+    assert page.count('class="letters"') == len(lessons.WORDS)
+    assert "&lt;corpus&gt;" in page
+
+
+def test_a_model_of_two_words_is_moved_by_two_words_and_no_more(
+    lessons: ModuleType, data: Path, tmp_path: Path
+) -> None:
+    overrides = ["context.type=ffnn", "context.order=3", "context.dim=4", "encoder.dim=4"]
+    options = {"overrides": [*overrides, "recipe.batch_size=2"], "epochs": 1, "device": "cpu"}
+    charlm.train(arch="word-small", data=data, out=tmp_path / "two", **options)
+    sentences = [line.split() for line in (data / "valid.txt").read_text().splitlines()]
+    near, next_, *far = lessons.influences(load_run(tmp_path / "two"), sentences)
+    assert min(near, next_) > 0
+    assert len(far) == lessons.N_BACK - 2 and max(far) == 0
+
+
+def test_a_lesion_is_healed_and_one_of_a_shut_layer_changes_nothing(
+    lessons: ModuleType, folder: Path, data: Path
+) -> None:
+    run = load_run(folder / "char-cnn")
+    text = (data / "valid.txt").read_text().splitlines()
+    with torch.no_grad():
+        run.model.encoder.layers[1].gate.bias.fill_(-1e4)
+    whole, *lesioned = lessons.lesioned_perplexities(run, text)
+    assert len(lesioned) == 4
+    assert lesioned[1] == pytest.approx(whole, rel=1e-6)
+    assert abs(lesioned[0] - whole) > 1e-6
+    assert lessons.perplexity(run, text) == whole
+
+
+def test_a_letter_has_the_filters_that_answer_most_to_it(
+    lessons: ModuleType, tiny_run: Path
+) -> None:
+    inventory = load_run(tiny_run).inventory
+    encoder = CharCNN(inventory, dim=1, widths=(1, 3), filters=(1, 1))
+    letters = inventory.spelling("cat")
+    with torch.no_grad():
+        encoder.letters.weight.zero_()
+        encoder.letters.weight[letters[2]] = 1.0  # the a of {cat}
+        encoder.filters[0].weight.fill_(1.0)
+        encoder.filters[1].weight.copy_(torch.tensor([[0.0, 0.0, 1.0]]))
+    third = 1 / 3
+    assert lessons.letter_shares(encoder, letters) == pytest.approx(
+        [third, third, 1 + third, 0.0, 0.0]
+    )

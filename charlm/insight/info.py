@@ -142,7 +142,7 @@ def facts_of(path: str | Path) -> RunFacts:
         taps=Vectors(loaded).widths if loaded else {},
         corpus=str(info.corpus.get("name", "")),
         texts=_texts(info.corpus, folder),
-        text_rules=dict(inventory.normalisation.to_dict()),
+        text_rules=inventory.normalisation.in_short(),
         licence=next((str(info.corpus[k]) for k in LICENCE_KEYS if k in info.corpus), None),
         perplexities=_perplexities(history, info, loaded=loaded, inventory=inventory),
         weights_sha256=loaded.weights_sha256 if loaded else None,

@@ -73,7 +73,7 @@ def _rows(
 ) -> list[tuple[str, str]]:
     total = sum(parameters.values())
     by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
-    rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.to_dict().items())
+    rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.in_short().items())
     command = shlex.join(info.command).replace("|", "\\|")  # one that can be pasted
     rows = [
         ("parameters", f"{total:,} ({by_part})"),

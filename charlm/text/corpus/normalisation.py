@@ -145,6 +145,11 @@ class Normalisation:
             name: given[name] for name in given if name in REQUIRED or given[name] != SPOKEN[name]
         }
 
+    def in_short(self) -> dict[str, Any]:
+        """The options as people are told them: of a map, the number of its rules."""
+        told = self.to_dict()
+        return told | ({"map": f"{len(self.map)} rules"} if self.map else {})
+
     @classmethod
     def from_dict(cls, value: object, name: str) -> "Normalisation":
         """The normalisation that `to_dict` gave; `name` stands in the message.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import charlm
+from charlm.errors import ConfigError
 from charlm.nbest.format import Sample
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.scoring.rescoring.lattices import LatticeLists
@@ -289,3 +290,13 @@ def test_the_old_model_leaves_the_first_path_too(
         assert "graph" not in scores  # type: ignore[operator]
     (first,) = (e["scores"] for e in hypotheses(lattices, **options) if e["text"] == "b zz c")
     assert first["graph_nolm"] + first["old_lm"] == pytest.approx(-2.75)  # type: ignore[index]
+
+
+def test_a_map_of_words_reads_the_words_of_lattices_and_one_of_phrases_is_refused(
+    lower_run: Path, lattices: Path
+) -> None:
+    found = hypotheses(lattices, model=lower_run, map={"b": "a"})
+    scores = {each["text"]: each["scores"]["nn"] for each in found}
+    assert scores["A zz c"] == pytest.approx(scores["b zz c"])
+    with pytest.raises(ConfigError, match="expected rules of one, as lattices are read word by"):
+        charlm.score(lattices, model=lower_run, map={"a b": "c"})

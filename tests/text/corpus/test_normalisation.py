@@ -169,6 +169,8 @@ def test_rules_go_through_json_and_old_runs_have_none() -> None:
     again = Normalisation.from_dict(json.loads(json.dumps(rules.to_dict())), "run.json")
     assert again == rules
     assert set(Normalisation().to_dict()) == set(GOOD)
+    assert rules.in_short() == rules.to_dict() | {"map": "1 rules"}
+    assert Normalisation().in_short() == Normalisation().to_dict()
 
 
 def test_the_spelling_of_an_unknown_word_follows_case_and_unicode_form() -> None:

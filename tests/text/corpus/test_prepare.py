@@ -13,6 +13,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.corpus import prepare
 from charlm.text.corpus.cleaning import REASONS
 from charlm.text.corpus.prepare import prep
+from charlm.text.corpus.sentences import corpus_normalisation
 
 SPLITS = ("train", "valid", "test")
 
@@ -283,3 +284,12 @@ def test_prepared_text_prepared_again_is_the_same(tmp_path: Path) -> None:
     result = prep(again, out=tmp_path / "d", **options)  # type: ignore[arg-type]
     assert lines(tmp_path / "d") == lines(tmp_path / "c")
     assert result.n_lines_read == 9
+
+
+def test_what_is_said_is_what_a_corpus_holds_and_its_models_know_of(tmp_path: Path) -> None:
+    raw, rules, out = tmp_path / "raw.txt", tmp_path / "rules.tsv", tmp_path / "c"
+    raw.write_text('"Twenty-one Mr Smith," she said.\n' * 3)
+    rules.write_text("mr smith\tmister smith\n")
+    prep(raw, out=out, split="1,1,1", lower=True, split_hyphens=True, punctuation="drop", map=rules)
+    assert (out / "test.txt").read_text() == "twenty one mister smith she said\n"
+    assert corpus_normalisation(out)("Mr SMITH, too") == "mister smith too"

@@ -267,16 +267,23 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
     if tuned.held_out_gain is not None:
         emit(f"cross-validated, {_gain(tuned.held_out_gain)}")
     emit("flat: between what a weight alone moves the rate by at most 0.1 %")
+    for line in _doubts(tuned):
+        emit(line)
+
+
+def _doubts(tuned: "Tuned") -> list[str]:
+    """Whether what was gained on other lists is nothing, or may be chance."""
     if tuned.generalises is False:
-        emit(
+        return [
             "tuning does not pay: lists that it has not seen are no better ranked than they were; "
             "the first hypotheses are as good, or there are too few lists"
-        )
-    elif tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
-        emit(
+        ]
+    if tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
+        return [
             "no gain beyond chance: lists that it has not seen are hardly better ranked than they "
             "were; other models, text more like theirs, or more lists may tell"
-        )
+        ]
+    return []
 
 
 def _tell_rates(report: "RateReport", emit: Emit) -> None:

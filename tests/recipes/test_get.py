@@ -148,6 +148,23 @@ def test_wikitext_2_keeps_its_empty_lines(
     assert texts_in(tmp_path) == dict.fromkeys(SPLITS, text)
 
 
+def test_stories_times_and_pairs_come_with_a_text_to_train_on(
+    tree: Tree, host: str, files: dict[str, bytes], tmp_path: Path
+) -> None:
+    text = zipped({f"wikitext-2/wiki.{s}.tokens": f" {s} \n" for s in SPLITS})
+    pairs = zipped({"data/passive_1.jsonl": "{}\n"})
+    stories = {"all_stories.tok": b"word\n", "processed_wordinfo.tsv": b"word\n"}
+    publish(tree, files, {**stories, "BLiMP.zip": pairs, "wikitext-2-v1.zip": text})
+    for _ in range(2):  # the second call fetches nothing, and does no harm
+        done = tree.run("reading-times/get.sh", str(tmp_path), CHARLM_MIRROR=host)
+        assert done.returncode == 0, done.stderr
+        files.clear()
+    assert (tmp_path / "all_stories.tok").read_text() == "word\n"
+    assert (tmp_path / "processed_wordinfo.tsv").read_text() == "word\n"
+    assert (tmp_path / "blimp" / "passive_1.jsonl").read_text() == "{}\n"
+    assert texts_in(tmp_path / "wikitext-2") == {s: f" {s} \n" for s in SPLITS}
+
+
 def test_news_validates_on_test_in_and_tests_on_finaltest_in(
     tree: Tree, host: str, files: dict[str, bytes], tmp_path: Path
 ) -> None:

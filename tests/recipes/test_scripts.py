@@ -69,7 +69,11 @@ def charlm_calls(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "script", ["chain.sh", "demo.sh", "ptb/run.sh", "rescoring/run.sh", "rescoring/train.sh"]
+    "script",
+    [
+        *("chain.sh", "demo.sh", "decoding/run.sh", "ptb/run.sh", "reading-times/run.sh"),
+        *("rescoring/run.sh", "rescoring/train.sh"),
+    ],
 )
 def test_a_recipe_uses_only_options_that_exist(script: str) -> None:
     group = get_command(app)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Models of sentences, what their surprisal says of reading times, and their minimal pairs.
+#
+#   bash recipes/reading-times/run.sh FOLDER [options of charlm train]
+#
+# FOLDER is as get.sh leaves it. ARCHS chooses the presets (word-small char-small), SIZE the
+# vocabulary (10000), OUT (exp/reading-times) is where everything goes, and is gone on with. A
+# training has 5 epochs unless the options say otherwise, with a rate that falls from their half on.
+set -euo pipefail
+folder=${1:?"the folder of stories, pairs and wikitext-2, as get.sh leaves it"}
+shift
+ARCHS=${ARCHS:-word-small char-small}
+. "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
+. "$setup_root/recipes/chain.sh"
+out=${OUT:-$setup_root/exp/reading-times}
+here=$setup_root/recipes/reading-times
+
+[ -f "$folder/all_stories.tok" ] && has_texts "$folder/wikitext-2" ||
+  die "$folder: no all_stories.tok, or no wikitext-2/train.txt; run get.sh first"
+if [ ! -f "$out/corpus/corpus.json" ]; then
+  mkdir -p "$out/text"
+  for split in train valid test; do
+    python "$here/prose.py" <"$folder/wikitext-2/$split.txt" >"$out/text/$split.txt"
+  done
+  run charlm prep "$out/text/train.txt" --valid "$out/text/valid.txt" --test "$out/text/test.txt" \
+    --lower --tokenise simple --max-words 100 --out "$out/corpus"
+fi
+[ -f "$out/vocab.json" ] ||
+  run charlm vocab --data "$out/corpus" --size "${SIZE:-10000}" --out "$out/vocab.json"
+[ -f "$out/kn5.arpa" ] ||
+  run charlm ngram --data "$out/corpus" --vocab "$out/vocab.json" --out "$out/kn5.arpa"
+corpus=$out/corpus
+train_all "$out" --for sentences --epochs 5 --set recipe.schedule.type=linear \
+  --set recipe.schedule.hold=0.5 --set context.dropout=0.1 --set context.forget_bias=1 "$@"
+models=(--lm "$out/kn5.arpa")
+for each in "${runs[@]}"; do
+  models+=(--model "$each")
+done
+[ -f "$out/stories.csv" ] ||
+  keep "$out/stories.csv" python "$here/stories.py" "$folder/all_stories.tok"
+keep "$out/surprisal.tsv" charlm surprisal "$out/stories.csv" --column sentence --previous 2 \
+  "${models[@]}"
+run python "$here/fit.py" "$out/surprisal.tsv" "$folder/processed_wordinfo.tsv"
+run charlm surprisal "$folder"/blimp/*.jsonl --pairs "${models[@]}"

@@ -1,0 +1,80 @@
+"""What the recipes of surprisal and of decoders compute: made texts, made frames, a fit."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+
+
+def module(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, RECIPES / path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_without_noise_the_channels_likeliest_letters_are_the_text() -> None:
+    channel = module("decoding/channel.py").Channel(" abcdelm", noise=0.0, seed=1)
+    frames = channel.log_probs("all able bell", number=3)
+    assert channel.greedy(frames) == "all able bell"
+    assert np.exp(frames).sum(axis=1) == pytest.approx(np.ones(len(frames)), abs=1e-6)
+
+
+def test_the_channel_gives_a_sentence_the_same_frames_again() -> None:
+    make = module("decoding/channel.py").Channel
+    one, two = (
+        make(" abcdelm", noise=0.3, seed=1).log_probs("able bell", number=n) for n in (3, 4)
+    )
+    assert np.array_equal(one, make(" abcdelm", noise=0.3, seed=1).log_probs("able bell", number=3))
+    assert one.shape != two.shape or not np.array_equal(one, two)
+
+
+def test_an_article_becomes_sentences_as_they_were_written() -> None:
+    line = " He said , ' It isn 't 1 @,@ 000 @-@ fold . ' He <unk> <unk> it . Bob 's is here . "
+    found = list(module("reading-times/prose.py").sentences(line.replace(" ' ", ' " ')))
+    assert found == ['He said , " It isn\'t 1,000-fold . "', "Bob's is here ."]
+
+
+def test_a_story_ends_where_another_begins(tmp_path: Path) -> None:
+    path = tmp_path / "all.tok"
+    path.write_text("word\tzone\titem\nIf\t1\t1\nso.\t2\t1\nNo\t3\t1\nA,\t1\t2\nb!'\t2\t2\n")
+    script = [sys.executable, RECIPES / "reading-times" / "stories.py", path]
+    done = subprocess.run(script, check=True, capture_output=True, text=True)
+    assert done.stdout == 'story,zone,sentence\n1,1,If so.\n1,3,No\n2,1,"A, b!\'"\n'
+
+
+def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    at = ("", "_prev1", "_prev2")
+    names = ["item", "story", "zone", "position", "word"]
+    for name in ("known", "length", "zipf", "surprisal_true", "surprisal_noise"):
+        names += [f"{name}{k}" for k in at]
+    rows, times = ["\t".join(names)], ["word\tzone\titem\tgmeanItemRT"]
+    for zone in range(1, 601):
+        story = zone % 3
+        values = rng.normal(5, 2, 12)
+        known = ["TRUE", "TRUE", "TRUE" if zone % 10 else "NA"]
+        position = 1 + zone % 7
+        cells = [str(zone // 10), str(story), str(zone - position + 1), str(position), "w", *known]
+        rows.append("\t".join(cells + [f"{value:.6f}" for value in values]))
+        time = 300 * np.exp(0.02 * values[0] + 0.05 * values[6] + 0.05 * rng.normal())
+        times.append(f"w\t{zone}\t{story}\t{time:.6f}")
+    for name, lines in (("a.tsv", rows), ("b.tsv", times)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    module("reading-times/fit.py").main(str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv"))
+    first, _, true, noise = capsys.readouterr().out.splitlines()
+    assert first.startswith("540 words; base ")
+    lows = [float(re.findall(r"\(([-+.0-9]+) to", line)[0]) for line in (true, noise)]
+    assert lows[0] > 100  # thousandths of a nat
+    assert lows[1] < 0

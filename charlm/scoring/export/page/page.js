@@ -79,8 +79,9 @@ class Page {
     const places = largestPlaces(logProbs, SHOWN, () => true);
     byId("next").replaceChildren(...places.map((id) => this.following(id, logProbs[id], place)));
     byId("near-title").replaceChildren(...(token === undefined ? ["Near words"] : ["Near ", bdi(this.model.formOf(token))]));
-    if (token === undefined) byId("near").replaceChildren(el("li", { class: "soft" }, "of the word that you type, known or not"));
-    else this.near.ask(this.model.formOf(token), SHOWN, (found) => byId("near").replaceChildren(...found.map(nearWord)));
+    const hint = token === undefined ? "of the word that you type, known or not" : "looking …";
+    byId("near").replaceChildren(el("li", { class: "soft" }, hint));
+    if (token !== undefined) this.near.ask(this.model.formOf(token), SHOWN, (found) => byId("near").replaceChildren(...found.map(nearWord)));
   }
 
   /** A next word; pressing it puts it behind the chosen one, in the place of what stood there. */
@@ -143,8 +144,8 @@ function build() {
   byId("lead").textContent = `${content.arch}, ${content.words.length.toLocaleString("en")} words, in eight bits. Words stand between blanks, as in the text that it was trained on.${alone}`;
   byId("foot").textContent = `Made by charlm ${content.charlm}. This page is whole: it asks nothing of any server.`;
   legend();
-  const model = new Model(content, buffer);
-  new Page(model, new NearWords(model, content.near, buffer));
+  new Page(new Model(content, buffer), new Neighbour(content, buffer, document.currentScript.textContent));
 }
 
-build();
+if (typeof document === "undefined") work();
+else build();

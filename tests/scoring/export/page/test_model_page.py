@@ -89,7 +89,18 @@ def test_the_near_words_are_near_those_of_the_model(opened: Open, folder: Path) 
     words = page.locator("#near bdi").all_inner_texts()
     cosines = [float(text) for text in page.locator("#near .number").all_inner_texts()]
     assert words[0] == nearest[0].word
-    assert cosines[:3] == pytest.approx([near.similarity for near in nearest], abs=0.02)
+    assert cosines[:3] == pytest.approx([near.similarity for near in nearest], abs=2e-3)
+
+
+def test_near_words_of_another_word_are_never_shown(opened: Open) -> None:
+    page = opened(SENTENCE).page
+    page.evaluate(
+        "() => { window.seen = []; const list = byId('near'); new MutationObserver(() => "
+        "seen.push(list.textContent)).observe(list, { childList: true }); }"
+    )
+    page.locator("#words button").nth(1).click()
+    page.wait_for_function("() => seen.length > 1")
+    assert page.evaluate("() => seen[0]") == "looking …"
 
 
 def test_words_are_text_and_the_page_asks_for_nothing_but_itself(

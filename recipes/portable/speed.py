@@ -1,0 +1,56 @@
+"""Processor time of a sentence and of a beam's step: a run in fp32 and bf16, exported folders.
+
+python recipes/portable/speed.py RUN FOLDER ... < sentences.txt
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import cycle, islice
+
+import torch
+
+import charlm
+from charlm.run.exported_folder import is_exported
+from charlm.run.onnx_model import OnnxModel
+from charlm.runtime import autocast
+
+ROWS = 64
+TIMES = 15
+
+torch.set_num_threads(1)
+cpu = torch.device("cpu")
+sentences = [line.strip() for line in sys.stdin if line.strip()][:TIMES]
+words = " ".join(sentences).split()
+rows = list(islice(cycle(words), ROWS))
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """Of one call, the median of several; after a first one, which keeps words' vectors."""
+    found = []
+    for _ in range(TIMES + 1):
+        began = time.process_time()
+        work()
+        found.append(time.process_time() - began)
+    return 1e3 * statistics.median(found[1:])
+
+
+for path in sys.argv[1:]:
+    for precision in ("exported",) if is_exported(path) else ("fp32", "bf16"):
+        if is_exported(path):
+            model, context = charlm.ExportedModel(OnnxModel(path, threads=1)), nullcontext()
+        else:
+            model, context = charlm.load(path, device="cpu"), autocast(cpu, precision)
+        with context:
+            for sentence in sentences:
+                model.score(sentence)
+            at = model.step(model.start(ROWS), rows).state
+            turns = cycle(sentences)
+            of_sentence = milliseconds(lambda model=model, turns=turns: model.score(next(turns)))
+            of_step = milliseconds(
+                lambda model=model, at=at: model.finish(model.step(at, rows).state)
+            )
+        sys.stdout.write(f"{path}\t{precision}\t{of_sentence:.1f}\t{of_step:.1f}\n")
+sys.stdout.write(f"{len(words) / len(sentences):.1f} words a sentence, {ROWS} rows, ms\n")

@@ -54,6 +54,7 @@ OWN = {
     "score": {"scorer", "format", "out"},
     "tune": {"scorer", "format"},
     "serve": {"scorer"},
+    "report": {"open"},  # in a browser
     "surprisal": {"format", "layout", "pairs", "pair_columns"},  # pairs are another function's
 }
 # Further functions of a command that can be asked several things.

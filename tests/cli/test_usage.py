@@ -55,7 +55,10 @@ def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
 @pytest.mark.parametrize(
     ("name", "once"),
     [
-        ("eval", {"--model", "--data", "--split", "--encoding", "--device", "--gpus"}),
+        (
+            "eval",
+            {"--model", "--data", "--split", "--encoding", "--device", "--gpus", "--adapt-rates"},
+        ),
         ("nn", {"--model", "--analogy", "--vectors", "--device"}),
         ("mix", {"--data", "--split", "--tune", "--text", "--weights", "--encoding", "--device"}),
         ("bench kn", {"--data", "--prune", "--lmplz"}),

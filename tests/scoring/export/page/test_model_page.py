@@ -53,8 +53,8 @@ def opened(watch: Open, address: str) -> Open:
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
         page.keyboard.type(sentence)
-        n_words = len(sentence.split())
-        page.wait_for_function(f"() => byId('words').children.length === {n_words + 1}")
+        shown = "[...byId('words').querySelectorAll('bdi')].map((each) => each.textContent)"
+        page.wait_for_function(f"() => {shown}.join(' ') === {json.dumps(sentence)}")
         page.wait_for_selector("#near .number")
         return watched
 

@@ -122,8 +122,7 @@ def mix(options: MixOptions) -> Mixture:
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
     reported = str(texts[-1]) if texts else None
     result = _mixture(by_text[-1], best, texts=(reported, tuned_on), n_iterations=n_iterations)
-    n_all = max(len(each.words) for each in answered[-1])
-    result = replace(result, n_cut=n_all - len(result.words))
+    result = replace(result, n_cut=int(any(each.lacks_first for each in answered[-1])))
     if options.add:
         n_old = len(options.streams)
         gain = _gain(by_text[0][:n_old], by_text[-1][:n_old], mixed=result)

@@ -317,3 +317,5 @@ def test_a_mixture_is_written_as_a_release_less_its_first_token() -> None:
     assert again.log10_probs == pytest.approx(result.log10_probs[1:], abs=1e-8)
     mix(["z.prob", "x"], weights="1,0", out="zz.prob")  # which lacks it already
     assert Path("zz.prob").read_bytes() == Path("z.prob").read_bytes()
+    mix(["z.prob", "zz.prob"], weights=".5,.5", out="of-both.prob")  # which both lack it
+    assert Path("of-both.prob").read_bytes() == Path("z.prob").read_bytes()

@@ -167,9 +167,8 @@ class Normalisation:
                 raise DataError(f"{name}: {key} is {each!r}; expected a {kind.__name__}")
         rules = value.get("map", [])
         for rule in rules:
-            if not (
-                isinstance(rule, list) and len(rule) == 2 and all(type(s) is str for s in rule)
-            ):
+            is_pair = isinstance(rule, list) and len(rule) == 2
+            if not is_pair or not all(type(s) is str for s in rule) or not split_words(rule[0]):
                 raise DataError(f"{name}: map has {rule!r:.60}; expected two texts a rule")
         try:
             return cls(**value | {"map": tuple(map(tuple, rules))})

@@ -7,7 +7,7 @@ looked at again, and no rule may change it: applying a map twice is applying it 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -29,7 +29,9 @@ def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
     """
     if said is None:
         return ()
-    return tuple(said.items()) if isinstance(said, Mapping) else read_map(said)
+    if isinstance(said, Mapping):
+        return _checked((("map", f"{old}\t{new}") for old, new in said.items()), name="map")
+    return read_map(said)
 
 
 def read_map(path: str | Path) -> Rules:
@@ -39,12 +41,20 @@ def read_map(path: str | Path) -> Rules:
         DataError: FILE:LINE of what is no rule, or stands there twice; a rule that another one
             would change the result of.
     """
-    name, rules = display_name(path), dict[str, str]()
-    for number, line in read_lines(path):
-        if not line.strip(" \t") or ("\t" not in line and line.startswith("#")):
-            continue
-        where, fields = f"{name}:{number}", line.split("\t")
-        sides = [" ".join(split_words(each)) for each in fields]
+    name = display_name(path)
+    lines = (
+        (f"{name}:{number}", line)
+        for number, line in read_lines(path)
+        if line.strip(" \t") and ("\t" in line or not line.startswith("#"))
+    )
+    return _checked(lines, name=name)
+
+
+def _checked(lines: Iterable[tuple[str, str]], *, name: str) -> Rules:
+    """The rules of lines, each behind where it stands."""
+    rules: dict[str, str] = {}
+    for where, line in lines:
+        sides = [" ".join(split_words(each)) for each in line.split("\t")]
         if len(sides) != 2 or not sides[0]:
             raise DataError(
                 f"{where}: found {line[:40]!r}; expected words, TAB, and what is read in their "

@@ -245,6 +245,7 @@ def test_time_and_memory_are_bounded_where_a_word_is_junk() -> None:
         (GOOD | {"unicode": "NFX"}, "unicode: found 'NFX'; expected one of NFC, NFD, NFKC, NFKD,"),
         (GOOD | {"tokenise": "x"}, "tokenise: found 'x'; expected one of none, simple"),
         (GOOD | {"punctuation": "x"}, "punctuation: found 'x'; expected one of keep, drop"),
+        (GOOD | {"map": [["", "b"]]}, "map has ['', 'b']; expected two texts a rule"),
         (GOOD | {"map": [["a"]]}, "map has ['a']; expected two texts a rule"),
     ],
 )

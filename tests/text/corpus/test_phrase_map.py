@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.phrase_map import PhraseMap, read_map
+from charlm.text.corpus.phrase_map import PhraseMap, read_map, rules_of
 
 
 @pytest.fixture
@@ -57,4 +57,19 @@ def test_what_is_no_rule_or_one_too_many_is_refused(
     rules_path.write_text(text)
     with pytest.raises(DataError) as caught:
         read_map(rules_path)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"": "x"}, "map: found '\\tx'; expected words, TAB"),  # would stand before every word
+        ({"a": "b", "b": "c"}, "map: 'a' becomes 'b', and that 'c' by another rule"),
+    ],
+)
+def test_rules_that_python_gives_are_checked_like_those_of_a_file(
+    rules: dict[str, str], message: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        rules_of(rules)
     assert message in str(caught.value)

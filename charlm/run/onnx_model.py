@@ -138,7 +138,7 @@ def require_no_torch(path: str | Path, options: Any) -> None:
     """Raises ConfigError for an option of a command that only torch can heed."""
     given: dict[str, Any] = {
         f"--{name.replace('_', '-')}": getattr(options, name, None)
-        for name in ("open_vocabulary", "unnormalised", "gpus", "processes")
+        for name in ("open_vocabulary", "unnormalised", "adapt_rates", "gpus", "processes")
     }
     given["--adapt"] = getattr(options, "adapt", "none") != "none"
     device, precision = options.device, getattr(options, "precision", "auto")

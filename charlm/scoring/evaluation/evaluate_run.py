@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from charlm.errors import ConfigError
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.stored_weights import LoadedRun, load_run
@@ -31,6 +32,11 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     """As `evaluate`."""
 
     def lead(first: First[Group]) -> tuple[Evaluation, ...]:
+        if options.adapt != "none" and first.size > 1:
+            raise ConfigError(
+                "--adapt: each token waits for what was learned of those before it; expected one "
+                "process; drop --gpus and --processes"
+            )
         paths = text_paths(options)
         device = pick_device(first.device)
         asked = replace(options, precision=pick_precision(options.precision, device))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from charlm import evaluate
+from charlm.errors import ConfigError
 from charlm.text.perplexity.perplexity import Evaluation, ScoredSentence
 
 TEXT = "a b zz\n\nc d e f <unk> a a\nzz\n" + "h g h g h g\n" * 5
@@ -67,3 +68,8 @@ def test_figures_under_adaptation_depend_on_the_order_of_sentences(
     same = plain_one.by_state["sentence"].ppl
     assert plain_two.by_state["sentence"].ppl == pytest.approx(same, rel=1e-6)
     assert one.by_state["sentence"].ppl != pytest.approx(two.by_state["sentence"].ppl, rel=1e-3)
+
+
+def test_a_text_that_is_followed_is_read_by_one_process(run: Path, text: Path) -> None:
+    with pytest.raises(ConfigError, match="--adapt: each token waits .*; expected one process"):
+        evaluated(run, text, adapt="cache", processes=2)

@@ -172,9 +172,15 @@ def _check(options: RescoringOptions) -> None:
         raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
     if options.open_vocabulary and not options.model:
         raise ConfigError("--open-vocabulary: found no --model; expected a run with a speller")
-    if options.adapt != "none" and (not options.model or options.unnormalised):
+    is_adapted = options.adapt != "none"
+    if (is_adapted or options.adapt_rates) and (not options.model or options.unnormalised):
         found = "--unnormalised" if options.model else "no --model"
         raise ConfigError(f"--adapt: found {found}; expected a run's probabilities; drop either")
+    if options.recordings and options.context == "none" and not is_adapted:
+        raise ConfigError(
+            f"--recordings {options.recordings!r:.60}: each list is on its own; expected --context "
+            "previous or --adapt beside it; give one, or drop --recordings"
+        )
     if options.unnormalised and (_is_mixture(options) or not options.model):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "

@@ -125,3 +125,19 @@ def test_what_does_not_go_with_adaptation_is_refused(
     (tmp_path / "lists").write_text("VERSION=1.0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a a=-1\n")
     with pytest.raises(ConfigError, match=message):
         charlm.score(tmp_path / "lists", model=run, adapt="cache", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"adapt_rates": "rate=1"}, "--adapt: found no --model; expected a run's probabilities"),
+        ({"recordings": "^(.*)-"}, "--recordings .*: each list is on its own; expected --context"),
+    ],
+)
+def test_options_of_what_is_remembered_are_refused_where_nothing_is(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "lists").write_text("u-1\t-1\ta\nu-1\t-2\tb\n")
+    said = {"format": "tsv", "columns": "id,am,text", "weight": ["am=1"]}
+    with pytest.raises(ConfigError, match=message):
+        charlm.score(tmp_path / "lists", **said, **options)

@@ -61,22 +61,23 @@ def _on_recordings(result: RescoringResult) -> list[str]:
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
     if not n_recordings:
         return []
+    option = "--adapt" if result.adaptation else "--context previous"
     notes = []
     if n_recordings == n_lists:
         notes.append(
-            "no list has another of its recording before it, and --context previous does nothing; "
+            f"no list has another of its recording before it, and {option} does nothing; "
             "expected ids as 1089-134686-0007 in their order; --recordings REGEX says what else "
             "names a recording"
         )
     elif n_recordings == 1:
         notes.append(
             f"all {n_lists} lists are taken for one recording; if their ids only number them, "
-            "leave --context previous out, or say what names a recording (--recordings REGEX)"
+            f"leave {option} out, or say what names a recording (--recordings REGEX)"
         )
     if result.by_sentence and n_recordings < n_lists:
         notes.append(
             f"{', '.join(result.by_sentence)} learned sentences that begin anew, which what was "
-            "said before does harm; leave --context previous out, or train with "
+            f"said before does harm; leave {option} out, or train with "
             "recipe.batching.type=streams"
         )
     return notes
@@ -91,7 +92,8 @@ def _on_vocabulary(result: RescoringResult) -> list[str]:
         was, now = ("spelled", "<unk>") if origin.spelled else ("<unk>", "spelled")
         notes.append(
             f"the weights were tuned with unknown words {was}, and here they are {now}: tune "
-            f"again, or give --{'' if origin.spelled else 'no-'}open-vocabulary"
+            f"again, or give {'a run with a speller, and --' if origin.spelled else '--no-'}"
+            "open-vocabulary"
         )
     text = result.text
     ranks = weights and not origin and any(weights.values.get(name) for name in result.scorers)

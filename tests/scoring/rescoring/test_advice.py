@@ -58,8 +58,23 @@ def test_context_that_is_none_or_does_harm_is_named(
     found = advice.advice_on(replace(result, by_sentence=by_sentence))
     assert len(found) == len(beginnings)
     assert all(map(str.startswith, found, beginnings))
+    assert all("--context previous" in each for each in found)
     alone = charlm.score(lists, scorer=scorer)
     assert advice.advice_on(replace(alone, by_sentence=by_sentence)) == []
+
+
+@pytest.mark.parametrize("ids", [["a-1", "b-1"], ["a-1", "a-2"], ["a-1", "a-2", "b-1"]])
+def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
+    tmp_path: Path, ids: list[str]
+) -> None:
+    lists = tmp_path / "lists.tsv"
+    lists.write_text("id\ttext\n" + "".join(f"{id}\ta\n" for id in ids))
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    result = charlm.score(lists, scorer=scorer, context="previous")
+    adapted = replace(result, adaptation="nn dynamic(rate=1)", by_sentence=("nn",))
+    found = advice.advice_on(adapted)
+    assert found
+    assert all("--adapt" in each and "--context" not in each for each in found)
 
 
 def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:

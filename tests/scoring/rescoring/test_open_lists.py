@@ -73,8 +73,8 @@ def test_weights_are_used_as_they_were_tuned(
     other = charlm.score(
         lists, model=spelled_run, weights=weights, open_vocabulary=not spelled, threads=1
     )
-    option = "open" if spelled else "no-open"
-    assert f"or give --{option}-vocabulary" in advice_on(other)[0]
+    option = "a run with a speller, and --open" if spelled else "--no-open"
+    assert f"or give {option}-vocabulary" in advice_on(other)[0]
 
 
 def test_weights_of_an_older_charlm_were_tuned_without_spelling(tmp_path: Path) -> None:

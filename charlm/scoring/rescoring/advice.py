@@ -77,7 +77,7 @@ def _on_recordings(result: RescoringResult) -> list[str]:
     if result.by_sentence and n_recordings < n_lists:
         notes.append(
             f"{', '.join(result.by_sentence)} learned sentences that begin anew, which what was "
-            f"said before does harm; leave {option} out, or train with "
+            "said before does harm; leave --context previous out, or train with "
             "recipe.batching.type=streams"
         )
     return notes

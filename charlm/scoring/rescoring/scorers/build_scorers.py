@@ -322,7 +322,9 @@ def _opened(
 
     run = load_run(path, device=pick_device(options.device))
     scorer = _neural(run, options, name=name)
-    scorer.learned_single_sentences = run.learned_single_sentences
+    # --adapt alone changes weights, and lets each sentence begin anew.
+    may_carry = options.context == "previous" or options.adapt == "none"
+    scorer.learned_single_sentences = run.learned_single_sentences and may_carry
     return scorer
 
 

@@ -34,10 +34,10 @@ def prep(options: PrepOptions, *, as_json: bool) -> None:
     if as_json:
         output.write_json(result.to_dict())
     else:
-        _print(result)
+        _print(result, encoding=options.encoding)
 
 
-def _print(result: "PrepResult") -> None:
+def _print(result: "PrepResult", *, encoding: str) -> None:
     splits = result.counts.items()
     output.table(
         [(split, n.lines, n.words, n.characters) for split, n in splits],
@@ -58,5 +58,10 @@ def _print(result: "PrepResult") -> None:
     if result.oddities:
         output.write("")
         write_oddities(result.oddities)
+    if result.replaced:
+        output.say(
+            f"bytes that are not {encoding} became U+FFFD in {result.replaced} of "
+            f"{result.n_lines_read} lines; is --encoding the text's?"
+        )
     if result.stopped_after_tokens is not None:
         output.say(f"stopped after {result.stopped_after_tokens} tokens; the rest was not read")

@@ -47,6 +47,7 @@ def test_prep_prints_what_each_split_holds_and_what_became_of_the_lines(raw: Pat
 def test_prep_tells_of_lines_that_were_mended_and_of_an_early_end(raw: Path) -> None:
     mended = runner.invoke(app, ["prep", str(raw), "--out", "c", "--invalid", "replace"])
     assert "kept        11\nmended       1\n" in mended.stdout
+    assert "that are not utf-8 became U+FFFD in 1 of 12 lines; is --encoding" in mended.stderr
     cut = runner.invoke(app, ["prep", str(raw), "--out", "d", "--max-tokens", "10"])
     assert cut.stderr == "stopped after 12 tokens; the rest was not read\n"
 

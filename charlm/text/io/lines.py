@@ -45,8 +45,8 @@ class LineRules:
         if not _holds_ascii(self.encoding):
             raise ConfigError(
                 f"--encoding {self.encoding!r:.40}: expected one that Python knows and that has "
-                "ASCII's characters as they are, as utf-8, latin-1 or cp1251; convert the file "
-                "(iconv)"
+                "ASCII's characters as they are, as utf-8, latin1, latin2 or cp1251; convert the "
+                "file (iconv)"
             )
 
     def mark_of(self, raw: bytes, *, where: str) -> bytes:

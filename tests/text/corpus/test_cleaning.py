@@ -196,3 +196,4 @@ def test_what_belongs_to_no_word_is_an_error_unless_asked_otherwise(
     with pytest.raises(DataError) as caught:
         prep(tmp_path / "raw", out=tmp_path / "c")
     assert str(caught.value).startswith(f"{tmp_path / 'raw'}:2: {message}")
+    assert "\0" in line.decode() or "--invalid drop leaves out the lines" in str(caught.value)

@@ -98,12 +98,16 @@ _HOMES = {
     "__version__": "charlm.version",
 }
 
+# What is typed first for a function that is called otherwise: commands, and American spelling.
+_GUESSES = {"eval": "evaluate", "neighbors": "neighbours", "nn": "neighbours"}
+
 
 def __getattr__(name: str) -> object:
     if name == "decoders":
         return import_module("charlm.decoders")
     if name not in _HOMES:
-        raise AttributeError(f"module 'charlm' has no attribute {name!r}")
+        hint = f"; it is charlm.{_GUESSES[name]}" if name in _GUESSES else ""
+        raise AttributeError(f"module 'charlm' has no attribute {name!r}{hint}")
     from charlm.runtime import prepare_torch
 
     prepare_torch()  # before any of them imports torch

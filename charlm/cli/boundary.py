@@ -140,7 +140,8 @@ class Command(TyperCommand):
         taken = [each.name for each in self.params if each.param_type_name == "argument"]
         if extra and not taken:
             word = extra[0]
-            flags = [f"--{name} {word}" for name in ("data", "model", "out") if self._has(name)]
+            names = ("arch", "data", "model", "out")
+            flags = [f"--{name} {word}" for name in names if self._has(name)]
             said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
             raise typer.BadParameter(said, ctx=ctx)
         needs_out = any(each.name == "out" and each.required for each in self.params)

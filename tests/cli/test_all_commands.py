@@ -175,7 +175,7 @@ def test_what_other_tools_call_it_is_understood(arguments: list[str]) -> None:
     ("line", "told"),
     [
         ("train --encoding latin-1 --data c", "`charlm prep --encoding NAME` converts a text"),
-        ("train corpus", "found 'corpus' alone; expected options; say --data corpus or --out corp"),
+        ("train corpus", "say --arch corpus or --data corpus or --out corpus"),
         ("prep raw.txt corpus", "--out is missing; say --out corpus, if the result is to go there"),
     ],
 )
@@ -273,6 +273,14 @@ def test_the_public_names_are_listed_and_others_refused() -> None:
     assert charlm.__all__ == dir(charlm)
     with pytest.raises(AttributeError, match="module 'charlm' has no attribute 'trian'"):
         _ = charlm.trian
+
+
+@pytest.mark.parametrize(
+    ("guess", "name"), [("nn", "neighbours"), ("neighbors", "neighbours"), ("eval", "evaluate")]
+)
+def test_a_function_is_told_to_who_types_its_command(guess: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{guess}'; it is charlm.{name}$"):
+        getattr(charlm, guess)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,6 +18,12 @@ from charlm.run.onnx_model import OnnxModel
 
 Array = npt.NDArray[Any]
 
+# Options with which a part has other products than the page computes.
+COMPUTED: dict[str, dict[str, object]] = {
+    "context": {"gates": "ifo", "peepholes": False, "layer_norm": False},
+    "output": {"projection": 0},
+}
+
 
 @dataclass(frozen=True)
 class Product:
@@ -78,6 +84,13 @@ def _require_parts(model: OnnxModel) -> None:
                 f"{model.path}: --page: {place} {part['type']!r} is not computed there; expected "
                 f"{expected[place]!r}, as char-small has it; export it by --onnx"
             )
+        for name, value in COMPUTED.get(place, {}).items():
+            found = part.get(name, value)
+            if found != value:
+                raise ConfigError(
+                    f"{model.path}: --page: {place} of {name} {found!r} is not computed there; "
+                    f"expected {value!r}; export it by --onnx"
+                )
 
 
 class _Network:

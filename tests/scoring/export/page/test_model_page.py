@@ -138,12 +138,22 @@ def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, sche
     assert (page.evaluate(GROUND) == "rgb(255, 255, 255)") == (scheme == "light")
 
 
-def test_a_part_that_the_page_does_not_compute_is_named(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "option", "value", "message"),
+    [
+        ("context", "type", "gru", "context 'gru' is not computed there; expected"),
+        ("context", "peepholes", True, "context of peepholes True is not computed there; expected"),
+        ("output", "projection", 8, "output of projection 8 is not computed there; expected 0"),
+    ],
+)
+def test_a_part_that_the_page_does_not_compute_is_named(
+    folder: Path, tmp_path: Path, place: str, option: str, value: object, message: str
+) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / "model"))
     info = json.loads((copy / EXPORT).read_text())
-    info["settings"]["context"]["type"] = "gru"
+    info["settings"][place][option] = value
     (copy / EXPORT).write_text(json.dumps(info))
-    with pytest.raises(ConfigError, match="--page: context 'gru' is not computed there; expected"):
+    with pytest.raises(ConfigError, match=f"--page: {message}"):
         charlm.export(copy, page=tmp_path / "page.html")
 
 

@@ -32,11 +32,7 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     """As `evaluate`."""
 
     def lead(first: First[Group]) -> tuple[Evaluation, ...]:
-        if options.adapt != "none" and first.size > 1:
-            raise ConfigError(
-                "--adapt: each token waits for what was learned of those before it; expected one "
-                "process; drop --gpus and --processes"
-            )
+        _require_one_process(options, first.size)
         paths = text_paths(options)
         device = pick_device(first.device)
         asked = replace(options, precision=pick_precision(options.precision, device))
@@ -74,6 +70,14 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
 
     machine = Machine(options.device, options.gpus, options.processes, options.threads)
     return run_command(Group(work=EVALUATION), machine=machine, lead=lead, follow=_follow)
+
+
+def _require_one_process(options: EvaluateOptions, n_processes: int) -> None:
+    if options.adapt != "none" and n_processes > 1:
+        raise ConfigError(
+            "--adapt: each token waits for what was learned of those before it; expected one "
+            "process; drop --gpus and --processes"
+        )
 
 
 def _with_log_z(result: Evaluation, reader: Blocks | AdaptiveBlocks) -> Evaluation:

@@ -158,7 +158,6 @@ class Remedy:
         return self.rule in SURE or self.share >= ENOUGH
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {**vars(self), "is_advised": self.is_advised}
 
 
@@ -174,7 +173,6 @@ class UnknownWords:
     oddities: tuple[Finding, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             **vars(self),
             "remedies": [each.to_dict() for each in self.remedies],

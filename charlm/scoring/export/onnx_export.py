@@ -74,7 +74,6 @@ class OnnxExport:
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "model": str(self.model),
             "folder": str(self.folder),

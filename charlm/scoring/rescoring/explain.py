@@ -94,7 +94,6 @@ class Explanation:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return asdict(self)
 
     def table(self) -> tuple[list[str], list[list[str]]]:

@@ -42,7 +42,6 @@ class TextCounts:
         return tuple(each for each in found if each.is_advised)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {
             "n_hypotheses": self.n_hypotheses,
             "n_words": self.n_words,

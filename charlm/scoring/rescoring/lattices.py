@@ -74,7 +74,6 @@ class LatticeCounts:
                 setattr(self, name, getattr(self, name) + count)
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return dict(vars(self))
 
 

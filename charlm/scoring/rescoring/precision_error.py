@@ -23,7 +23,6 @@ class Deviation:
     largest: float
 
     def to_dict(self) -> dict[str, float | int]:
-        """As JSON."""
         return dict(vars(self))
 
 

@@ -49,7 +49,6 @@ class RescoringResult:
     adaptation: str  # how models followed what was chosen; empty: not at all
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         plain = {name: value for name, value in vars(self).items() if name != "counts"}
         counts = {name: n for name, n in vars(self.counts).items() if name.startswith("n_")}
         return counts | {name: _plain(value) for name, value in plain.items()}

@@ -58,7 +58,6 @@ class Table:
         return tuple(sorted(names, key=lambda name: _order(name) or 10))
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
         return {"state": self.state, "columns": [asdict(column) for column in self.columns]}
 
 

@@ -79,6 +79,11 @@ def load_info(folder: str | Path) -> RunInfo:
         DataError: no run, a newer format, or not what `RunInfo.save` writes.
     """
     path = Path(folder) / RUN
+    if Path(folder).is_file():
+        raise DataError(
+            f"{folder}: a file, and no run; expected a folder that `charlm train` wrote; n-gram "
+            "models go to --lm"
+        )
     if not path.is_file():
         raise DataError(
             f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"

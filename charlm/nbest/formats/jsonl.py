@@ -147,6 +147,11 @@ def _flat(line: Line) -> Row | OtherLine:
         raise DataError(
             f"{place}: found a whole list among single hypotheses; expected one form in a file"
         )
+    if "text" not in value:
+        raise DataError(
+            f"{place}: found neither 'hyps' nor 'text'; expected a list as "
+            '{"id": "u", "hyps": [{"text": "a b"}]}, or a hypothesis as {"id": "u", "text": "a b"}'
+        )
     return Row(
         line,
         _id(value, place),

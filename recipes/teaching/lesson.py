@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from charlm.run.stored_weights import LoadedRun
 
 FOLDER = Path("exp/teaching")
-TEMPLATE = Path(__file__).with_name("lesson.html")
+TEMPLATE = Path(__file__).with_name("template.html")
 MAX_TOKENS = 200_000  # of the English of Python's docstrings
 CELLS = ("rnn", "lstm", "gru")
 N_BACK, WARM_UP = 40, 20  # words back that are looked at, and words read before the first of them

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from charlm.errors import DataError
-from charlm.run.folder import VOCABULARY
+from charlm.run.folder import EXPORT, VOCABULARY
 from charlm.settings import Settings
 from charlm.text.io.files import read_json, sha256_of, write_json
 from charlm.text.vocabulary.encoding import OOV_INPUTS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
 FORMAT = 1
-EXPORT, STEP, ENCODE = "export.json", "step.onnx", "encode.onnx"
+STEP, ENCODE = "step.onnx", "encode.onnx"
 HASHED = (STEP, ENCODE, VOCABULARY)
 EXPECTED = "expected what `charlm export --onnx` writes"
 MOST_NUMBERS = 1 << 24  # of a leaf of a state

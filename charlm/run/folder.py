@@ -26,6 +26,7 @@ MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
 VOCABULARY = vocabulary.VOCABULARY  # which n-gram models look for, too
 SPELLER_WEIGHTS = "speller.safetensors"
+EXPORT = "export.json"  # in a folder of `charlm export --onnx`, which is no run
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 
 
@@ -85,6 +86,8 @@ def load_info(folder: str | Path) -> RunInfo:
             "models go to --lm"
         )
     if not path.is_file():
+        if (Path(folder) / EXPORT).is_file():
+            raise DataError(f"{folder}: an exported model; expected the run that it was made of")
         raise DataError(
             f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"
         )

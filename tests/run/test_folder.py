@@ -110,6 +110,12 @@ def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Pa
         load_info(tmp_path / "kn.arpa")
 
 
+def test_an_exported_folder_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text("{}")
+    with pytest.raises(DataError, match="an exported model; expected the run that it was made of"):
+        load_info(tmp_path)
+
+
 HOLDER = """
 import sys, time
 from pathlib import Path

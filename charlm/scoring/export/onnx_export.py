@@ -26,14 +26,13 @@ from charlm.model.forms import Forms
 from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.run.exported_folder import (
     ENCODE,
-    EXPORT,
     HASHED,
     STEP,
     ExportedInfo,
     ExportPrecision,
     Leaf,
 )
-from charlm.run.folder import VOCABULARY
+from charlm.run.folder import EXPORT, VOCABULARY
 from charlm.run.onnx_model import N_EDGES, OnnxModel, form_inputs
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run

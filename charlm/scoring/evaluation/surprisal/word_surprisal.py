@@ -229,7 +229,7 @@ def _notes_on_words(words: Sequence[WordUnderModel], *, name: str, is_spelled: b
             "their surprisal is that of <unk> and of their spelling"
             if is_spelled
             else "their surprisal is that of <unk>, of no word, and does not compare; leave them "
-            "out by the column known, or spell them (--open-vocabulary)"
+            "out by the column known, or spell them (--open-vocabulary, of a run with a speller)"
         )
         notes.append(
             f"{name}: {n_unknown} of {len(words)} words ({share(n_unknown, len(words)):.1%}) are "

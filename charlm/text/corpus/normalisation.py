@@ -273,7 +273,9 @@ class _Scanner:
     @cached_property
     def _long(self) -> re.Pattern[str]:
         marks = _marks()
-        no_abbreviation = rf"(?P<dotted>(?:{LETTER}[{marks}]*\.){{2,}}+(?=\w))"
+        dotted = rf"{LETTER}[{marks}]*\."
+        # Not {2,}+: up to Python 3.11.2 what is possessive may match what it must not.
+        no_abbreviation = rf"(?P<dotted>(?:{dotted}){{2,}}(?!{dotted})(?=\w))"
         return re.compile(f"{no_abbreviation}|{_token_pattern(marks, joiners=JOINERS)}")
 
     def tokens_of_long(self, word: str) -> list[str]:

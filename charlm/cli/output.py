@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,10 +96,20 @@ def flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Python flushes once more at its end, and would print a page of its own after our line.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         error.filename = STDOUT
         raise
+
+
+def _discard(stream: TextIO | None) -> None:
+    """What is left of a stream goes nowhere.
+
+    Python flushes once more at its end, and would print a page of its own, or end with status 120.
+    """
+    if stream is None:  # the caller closed it
+        return
+    with suppress(OSError):  # a stream without a number, as in a notebook
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def write_json(value: object) -> None:
@@ -157,5 +167,6 @@ def say_or_fail(text: str) -> None:
         console().print(text.translate(ESCAPES_IN_LINES), soft_wrap=True)
     except OSError as error:
         console().quiet = True  # rich would keep all that is said, and try it again
+        _discard(sys.stderr)
         error.filename = STDERR
         raise

@@ -120,7 +120,7 @@ def start(body: str, **options: Any) -> "subprocess.Popen[str]":
         **{
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
-            "env": {**os.environ, "LC_ALL": "C"},
+            "env": {**os.environ, "LC_ALL": "C", "PYTHONUNBUFFERED": ""},
             **options,
         },
         text=True,

@@ -22,7 +22,8 @@ from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
 Widths = Annotated[tuple[int, ...], Range(1, 64)]
 FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536)]
-N_BUCKETS = 3  # groups of forms of like length: a third less time than one; more did not help
+N_BUCKETS = 3  # groups of forms of like length: a third less time than one
+MANY = 256  # forms of a bucket, of which there are more then: 10,000 at once leave the cache
 ROWS = 16  # a bucket's forms are filled up to a multiple, so that bf16 products find their kernels
 
 
@@ -71,12 +72,13 @@ class CharCNN(Encoder):
         """The largest response of each filter, shape (N, F), of forms of like length together."""
         lengths_N = (letters_NL != PAD).sum(dim=1)
         order_N = torch.argsort(lengths_N, stable=True)
-        filled = rounded_up(len(order_N), N_BUCKETS * ROWS) if is_bf16_on_cpu(matrix_FW) else 0
+        n_buckets = max(N_BUCKETS, len(order_N) // MANY)
+        filled = rounded_up(len(order_N), n_buckets * ROWS) if is_bf16_on_cpu(matrix_FW) else 0
         n_more = max(0, filled - len(order_N))
         rows_N = torch.cat([order_N[:1].expand(n_more), order_N])
         responses = [
             self._all_at_once(letters_NL[rows, : int(lengths_N[rows[-1]])], matrix_FW)
-            for rows in rows_N.tensor_split(min(N_BUCKETS, len(rows_N)))
+            for rows in rows_N.tensor_split(min(n_buckets, len(rows_N)))
         ]
         return spread(torch.cat(responses), torch.argsort(order_N) + n_more)
 

@@ -6,6 +6,7 @@
 #
 # CHARLM_DEMO_DIR  where it works, instead of exp/demo
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 usage() {

@@ -3,6 +3,7 @@
 
 recipes=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 export PYTHONPATH=$recipes PYTHONDONTWRITEBYTECODE=1
+. "$recipes/help.sh"
 
 die() {
   printf 'get: %s\n' "$*" >&2

@@ -7,6 +7,7 @@
 # PATH), ORDER the order (5), ROUNDS how often each is run (3), LMPLZ_MEMORY what it may take for
 # sorting (4G). Needs GNU time. Both write an ARPA file to TMPDIR; their headers must be equal.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 
 die() {

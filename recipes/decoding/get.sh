@@ -5,6 +5,7 @@
 #
 # As languages/get.sh: FOLDER (data/bible) gets a folder a language, en and cs if no CODE is given.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:-data/bible}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- en cs

@@ -8,6 +8,7 @@
 # (--pyctcdecode 500 asks that decoder, too, where it is installed), OUT (exp/decoding) is where
 # everything goes, and is gone on with.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of the languages; see the head of this file"}
 shift
 ARCHS=${ARCH:-char-small}

@@ -7,6 +7,7 @@
 # presets (miyamoto-word miyamoto-gate-pretrained), OUT (exp/imdb) is where everything goes, and is gone on with.
 # As in their code, unknown words are read by their spelling where a model reads spelling.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of raw/, or of train.txt, valid.txt and test.txt"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

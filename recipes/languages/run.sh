@@ -10,6 +10,7 @@
 # 3 % at a perplexity of 35. Ends with bits a verse (or sentence), which compare across languages as
 # far as the texts do (not where unknown words stand as <unk>, unspelled), and with the table.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of the languages; see the head of this file"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

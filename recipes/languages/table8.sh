@@ -9,6 +9,7 @@
 # table for each V. Where a text has no more words than V, V is all of them, which are trained once.
 # Perplexities over other words do not compare: of two tables only the per cent do.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of one language; see the head of this file"}
 folder=${folder%/}
 shift

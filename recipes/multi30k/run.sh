@@ -7,6 +7,7 @@
 # presets (word-small morph-small char-small), OUT (exp/multi30k) is where everything goes, and is
 # gone on with. The rate is halved when valid falls by less than 1 %.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of the languages"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

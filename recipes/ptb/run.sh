@@ -7,6 +7,7 @@
 # ARCH (char-small) is the preset, SEED (3435) its seed, OUT (exp/ptb-ARCH) its run, which is gone
 # on with if it exists.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 
 die() {

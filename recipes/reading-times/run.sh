@@ -7,6 +7,7 @@
 # vocabulary (10000), OUT (exp/reading-times) is where everything goes, and is gone on with. A
 # training has 5 epochs unless the options say otherwise, with a rate that falls from their half on.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of stories, pairs and wikitext-2, as get.sh leaves it"}
 shift
 ARCHS=${ARCHS:-word-small char-small}

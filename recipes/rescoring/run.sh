@@ -8,6 +8,7 @@
 # new folder) keeps the halves, the weights and the rescored lists. TUNE holds options of charlm
 # tune alone, as "--tuned am,nn --folds 0".
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 lists=${1:?"lists with an id at the start of every line"}
 refs=${2:?"references with an id at the start of every line"}
 shift 2

@@ -7,6 +7,7 @@
 # models and what each command said, as JSON; what stands there already is not made again. MODEL
 # is a run that is tried on one of the sets, too.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 data=${1:?"the folder of the lists"}
 data=$(cd -- "$data" && pwd)
 shift

@@ -7,6 +7,7 @@
 # is where everything goes: corpus/, vocab.json, kn.arpa, run/, which is gone on with if it exists.
 # SIZE (20000) is the vocabulary.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of train.txt, valid.txt and test.txt"}
 folder=$(cd -- "$folder" && pwd)
 shift

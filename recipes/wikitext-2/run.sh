@@ -7,6 +7,7 @@
 # (word-small morph-small char-small), OUT (exp/wikitext-2) is where everything goes, and is gone on
 # with.
 set -euo pipefail
+. "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of train.txt, valid.txt and test.txt"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

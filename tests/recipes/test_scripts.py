@@ -15,7 +15,12 @@ from charlm.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted([*(ROOT / "recipes").rglob("*.sh"), ROOT / ".ci" / "run"])
-SOURCED = {"setup.sh", "fetch.sh", "chain.sh"}  # by others, and never started
+SOURCED = {"setup.sh", "fetch.sh", "chain.sh", "help.sh"}  # by others, and never started
+HELPED = [  # test.sh hands its arguments to pytest; Kaldi's scripts give their usage otherwise
+    path
+    for path in SCRIPTS
+    if path.name not in {*SOURCED, "test.sh", "rnnlm_compute_scores.sh", "run"}
+]
 BASH = shutil.which("bash") or "bash"
 
 
@@ -49,6 +54,21 @@ def test_a_script_needs_no_bash_newer_than_macos_has(path: Path, newer: str) -> 
 def test_the_scripts_that_are_started_can_be_started() -> None:
     started = [path for path in SCRIPTS if path.name not in SOURCED]
     assert all(os.stat(path).st_mode & stat.S_IXUSR for path in started)
+
+
+@pytest.mark.parametrize("asked", ["--help", "-h"])
+@pytest.mark.parametrize("path", HELPED, ids=script_name)
+def test_a_script_that_is_asked_for_help_tells_its_head_and_makes_nothing(
+    path: Path, asked: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [BASH, path, asked], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    head = path.read_text().partition("\nset -euo")[0].splitlines()[1:]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in head]
+    assert f"  bash {script_name(path)}" in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def direct_requirements(text: str) -> set[str]:

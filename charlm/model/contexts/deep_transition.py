@@ -14,10 +14,10 @@ from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     Leaves,
-    StackedContext,
     Times,
     drawn,
 )
+from charlm.model.contexts.stacked_context import StackedContext
 from charlm.settings import Dim, Layers
 
 

@@ -11,14 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import (
-    Cell,
-    Drop,
-    Leaves,
-    StackedContext,
-    Times,
-    drawn,
-)
+from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Times, drawn
+from charlm.model.contexts.stacked_context import StackedContext
 
 Reset = Literal["before", "after"]
 Bias = Literal["candidate", "state"]

@@ -13,15 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import (
-    Cell,
-    Drop,
-    LayerNorm,
-    Leaves,
-    StackedContext,
-    Times,
-    drawn,
-)
+from charlm.model.contexts.recurrence import Cell, Drop, LayerNorm, Leaves, Times, drawn
+from charlm.model.contexts.stacked_context import StackedContext
 from charlm.model.contract import State
 
 # A product with a few rows takes two thirds of the time where the weights lie transposed, and the

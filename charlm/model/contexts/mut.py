@@ -11,14 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.recurrence import (
-    Cell,
-    Drop,
-    Leaves,
-    StackedContext,
-    Times,
-    drawn,
-)
+from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Times, drawn
+from charlm.model.contexts.stacked_context import StackedContext
 
 
 class MUTCell(Cell):

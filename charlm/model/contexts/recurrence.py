@@ -1,37 +1,26 @@
-"""Recurrent contexts: one layer's recurrence, and layers of it on top of each other.
+"""One layer's recurrence, and what disturbs it in training.
 
 A layer is our own loop over a cell, or one call of oneDNN or cuDNN. Both take and return its state
 as a flat tuple, the layer's output first. Weight drop never touches a module's own weight, where it
 would do nothing or crash: the dropped matrix is handed to the call, and is drawn once a chunk,
 while what falls on the candidate or the state is drawn afresh at each step.
-
-A part says how one layer of its own is made; whatever else recurrent contexts have in common stands
-here: options, dropout, residuals, the start. Where a dropout's mask is one for all steps, that is
-one a chunk and a stream: the next chunk draws anew.
 """
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.errors import ConfigError
-from charlm.model.contract import Context, State
 from charlm.model.kernels import bf16_lstm, fp16_lstm
 from charlm.model.kernels.tiles import is_bf16_on_cpu
-from charlm.settings import Dim, Layers, Probability, Range
 
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]
 Drop = Callable[[Tensor], Tensor]
 Activation = Literal["tanh", "sigmoid", "relu"]
-LastDim = Annotated[int, Range(0, 65_536)]  # 0: as wide as the other layers
-OutputDropout = Annotated[float, Range(-1.0, 0.999)]  # below 0: the rate of `dropout`
 Start = Literal["zero", "learned"]
 LayerResult = tuple[Tensor, Leaves]
 
@@ -220,12 +209,6 @@ def drawn(*shape: int, dim: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape).uniform_(-(dim**-0.5), dim**-0.5))
 
 
-class Run(Protocol):
-    """h_TBH of one layer from what goes in, and its state."""
-
-    def __call__(self, layer: nn.Module, x_TBE: Tensor, /, *, state: Leaves) -> LayerResult: ...
-
-
 def dropped(x_TBE: Tensor, rate: float, *, training: bool, variational: bool) -> Tensor:
     """Dropout, afresh at each position or with one mask for all steps of a stream."""
     if not variational:
@@ -245,175 +228,3 @@ def quick_mask(like: Tensor, rate: float) -> Tensor:
     drawn = torch.empty(-(-like.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
     kept = drawn.view(torch.int16)[: like.numel()] >= round((rate - 0.5) * 2**16)
     return kept.view(like.shape).to(torch.bfloat16).mul_(1 / (1 - rate))
-
-
-class StackedContext(Context):
-    """Layers on top of each other, eq. 4.17 of Koehn's chapter, with what stands between them.
-
-    Dropout follows every layer (Zaremba et al., 2014), with a rate of its own after the last one
-    and before the first one; `variational` takes one mask for all steps (Gal and Ghahramani, 2016).
-    Residual connections run from the second layer on, and a layer's dropout comes before what went
-    in is added (Straka). A sum takes the layers' outputs before dropout, and drops once.
-
-    A part's own options are the keywords of its `layer`: its constructor takes them behind the
-    widths, and its signature, which settings are checked against, has them there.
-
-    Raises:
-        ConfigError: residuals or a sum of one layer, or of layers that are not equally wide, or
-            both at once.
-    """
-
-    name: ClassVar[str]  # as CONTEXTS has it
-    n_leaves: ClassVar[int] = 1  # tensors of a layer's state; the first one is the output
-    lacks: ClassVar[Collection[str]] = ("memory_zoneout",)  # of the options below
-    __signature__: ClassVar[inspect.Signature]
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        shared = _keyword_options(StackedContext.__init__)
-        place = next(place for place, each in enumerate(shared) if each.name == "dropout")
-        listed = [*shared[:place], *_keyword_options(cls.layer), *shared[place:]]
-        if "__init__" in vars(cls):  # what a part says anew stands first
-            listed = [*_keyword_options(cls.__init__), *listed]
-        options: dict[str, inspect.Parameter] = {}
-        for option in listed:
-            if option.name not in cls.lacks:
-                options.setdefault(option.name, option)
-        leading = inspect.signature(StackedContext.__init__).parameters["input_dim"]
-        cls.__signature__ = inspect.Signature([leading, *options.values()])
-
-    def __init__(
-        self,
-        input_dim: int,
-        *,
-        dim: Dim = 300,
-        layers: Layers = 2,
-        last_dim: LastDim = 0,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
-        output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        recurrent_dropout: Probability = 0.0,
-        zoneout: Probability = 0.0,
-        memory_zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
-        initial_state: Start = "zero",
-        **of_layer: Any,
-    ) -> None:
-        super().__init__()
-        self.widths = (input_dim, *[dim] * (layers - 1), last_dim or dim)
-        self.dim = self.widths[-1]
-        self.input_dropout = input_dropout
-        self.rates = [*[dropout] * (layers - 1), output_dropout if output_dropout >= 0 else dropout]
-        self.variational = variational
-        self.residual = residual
-        self.sum_layers = sum_layers
-        self._check_sums()
-        zoneouts = (zoneout, memory_zoneout)[: self.n_leaves]
-        self.noise = Noise(recurrent_dropout, zoneouts, weight_drop)
-        self.layers = nn.ModuleList(self.layer(*pair, **of_layer) for pair in pairwise(self.widths))
-        self.start = InitialState(self.widths[1:], n_leaves=self.n_leaves, start=initial_state)
-
-    def _check_sums(self) -> None:
-        if self.residual and self.sum_layers:
-            raise ConfigError(
-                f"options 'residual' and 'sum_layers' of context {self.name!r} are both true; "
-                "expected one of them; leave one out"
-            )
-        option = "residual" if self.residual else "sum_layers"
-        if not (self.residual or self.sum_layers):
-            return
-        if len(self.widths) == 2:
-            raise ConfigError(
-                f"option {option!r} of context {self.name!r} is true where there is one layer, to "
-                "which it does nothing; expected two or more; set context.layers=2, or leave it out"
-            )
-        if len(set(self.widths[1:])) > 1:
-            found = ", ".join(map(str, self.widths[1:]))
-            raise ConfigError(
-                f"option {option!r} of context {self.name!r} adds layers of widths {found}; "
-                "expected equal widths; leave out last_dim"
-            )
-
-    @abstractmethod
-    def layer(self, *widths: Any, **options: Any) -> nn.Module:
-        """A layer from one width to another: a `Cell`, or one of torch's if `noise` allows it."""
-
-    def initial_state(self, n_streams: int) -> State:
-        """A tuple of (B, H) leaves a layer."""
-        return self.start.of(n_streams, like=next(self.parameters()))
-
-    def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
-        """h_TBH, and a tuple of leaves a layer, in the parameters' precision."""
-        return self.through_layers(x_TBE, state, run=self.run_layer)
-
-    def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> LayerResult:
-        """h_TBH of one layer alone, and its state."""
-        if isinstance(layer, Cell):
-            return run_cell(layer, x_TBE, state=state, noise=self.noise)
-        assert isinstance(layer, nn.RNNBase)
-        return run_fused(
-            layer,
-            x_TBE,
-            state=state,
-            weight_drop=self.noise.weight_drop,
-            bias_shift_G=self.bias_shift(layer),
-        )
-
-    def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:
-        """What is added to the bias on the state of one of torch's layers."""
-        return None
-
-    def through_layers(self, x_TBE: Tensor, state: State, *, run: Run) -> tuple[Tensor, State]:
-        """h_TBH of the whole stack, and each layer's state; `run` runs one layer."""
-        after: list[State] = []
-        outputs = []
-        x_TBE = self._dropped(x_TBE, self.input_dropout)
-        for number, (layer, leaves) in enumerate(zip(self.layers, state, strict=True)):
-            assert isinstance(leaves, tuple)
-            h_TBH, left = run(layer, x_TBE, state=tuple(map(as_tensor, leaves)))
-            after.append(left)
-            outputs.append(h_TBH)
-            if self.sum_layers and number == len(self.layers) - 1:
-                h_TBH = torch.stack(outputs).sum(dim=0)
-            h_TBH = self._dropped(h_TBH, self.rates[number])
-            x_TBE = h_TBH + x_TBE if self.residual and number else h_TBH
-        return x_TBE, tuple(after)
-
-    def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
-        return dropped(x_TBE, rate, training=self.training, variational=self.variational)
-
-
-def _keyword_options(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    parameters = inspect.signature(function).parameters.values()
-    return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-
-
-def as_tensor(leaf: State) -> Tensor:
-    """A leaf of a state whose shape is known."""
-    assert isinstance(leaf, Tensor)
-    return leaf
-
-
-class InitialState(nn.Module):
-    """The state before any word: zeros, or learned vectors that every stream starts from."""
-
-    def __init__(self, widths: Sequence[int], *, n_leaves: int, start: Start) -> None:
-        super().__init__()
-        self.n_leaves = n_leaves
-        self.widths = [dim for dim in widths for _ in range(n_leaves)]
-        learned = [torch.zeros(dim) for dim in self.widths]
-        self.leaves = nn.ParameterList(learned if start == "learned" else [])
-
-    def of(self, n_streams: int, *, like: Tensor) -> State:
-        """A tuple of (B, H) leaves a layer, on the device and in the precision of `like`."""
-        if len(self.leaves):
-            flat = [leaf.expand(n_streams, -1) for leaf in self.leaves]
-        else:
-            flat = [like.new_zeros(n_streams, dim) for dim in self.widths]
-        return tuple(
-            tuple(flat[first : first + self.n_leaves])
-            for first in range(0, len(flat), self.n_leaves)
-        )

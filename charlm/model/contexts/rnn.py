@@ -11,10 +11,10 @@ from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     Leaves,
-    StackedContext,
     Times,
     drawn,
 )
+from charlm.model.contexts.stacked_context import StackedContext
 
 
 class RNNCell(Cell):

@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from charlm.api import load
+    from charlm.api.load_model import load
+    from charlm.api.loaded_models import ExportedModel, NgramLanguageModel, SentenceScore
+    from charlm.api.trained_model import Model
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
     from charlm.insight.report.make import report
     from charlm.insight.vectors.neighbours import neighbours
-    from charlm.loaded_models import ExportedModel, NgramLanguageModel, SentenceScore
     from charlm.nbest.scorers import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
     from charlm.scoring.evaluation.comparison.across import table
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from charlm.scoring.rescoring.tune import tune
     from charlm.text.corpus.prepare import prep
     from charlm.text.vocabulary.build_vocabulary import vocab
-    from charlm.trained_model import Model
     from charlm.training.train import train
     from charlm.version import __version__
 
@@ -70,17 +70,17 @@ _HOMES = {
     "CharlmError": "charlm.errors",
     "ConfigError": "charlm.errors",
     "DataError": "charlm.errors",
-    "ExportedModel": "charlm.loaded_models",
+    "ExportedModel": "charlm.api.loaded_models",
     "FunctionScorer": "charlm.nbest.scorers",
-    "Model": "charlm.trained_model",
-    "NgramLanguageModel": "charlm.loaded_models",
-    "SentenceScore": "charlm.loaded_models",
+    "Model": "charlm.api.trained_model",
+    "NgramLanguageModel": "charlm.api.loaded_models",
+    "SentenceScore": "charlm.api.loaded_models",
     "TrainingError": "charlm.errors",
     "compare_kn": "charlm.scoring.evaluation.comparison.compare_kn",
     "evaluate": "charlm.scoring.evaluation.evaluate",
     "export": "charlm.scoring.export.export",
     "info": "charlm.insight.info",
-    "load": "charlm.api",
+    "load": "charlm.api.load_model",
     "minimal_pairs": "charlm.scoring.evaluation.surprisal.minimal_pairs",
     "mix": "charlm.scoring.evaluation.mix",
     "neighbours": "charlm.insight.vectors.neighbours",

@@ -23,3 +23,11 @@ class TrainingError(CharlmError):
 
 class ProcessError(CharlmError):
     """Of several processes that work together one ended before its time, or never came."""
+
+
+def broken_model(source: object, *, mend: str = "train it again") -> DataError:
+    """Of a model that gives something else than numbers."""
+    return DataError(
+        f"{source}: the model is broken: log probabilities are NaN or infinite; expected numbers; "
+        f"{mend}"
+    )

@@ -19,6 +19,26 @@ def bits_of(log10_probs: Sequence[float]) -> tuple[float, ...]:
     return tuple(0.0 - value * BITS for value in log10_probs)
 
 
+class ColouredWords:
+    """What sentences with the log10 probability of each word, and of the end, have in common."""
+
+    words: tuple[str, ...]
+    log10_probs: tuple[float, ...]
+
+    @property
+    def log10_prob(self) -> float:
+        """Of the whole, the end included where there is one."""
+        return math.fsum(self.log10_probs)
+
+    @property
+    def bits(self) -> tuple[float, ...]:
+        """The surprisal of each word, then of `</s>`: 10 bits are a chance of one in 1,024."""
+        return bits_of(self.log10_probs)
+
+    def _repr_html_(self) -> str:
+        return coloured_html([(self.words, self.bits)])
+
+
 def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) -> str:
     """Paragraphs of words with their bits; a number beyond the words' is that of the end."""
     return "".join(f"<p>{_line(words, bits)}</p>" for words, bits in sentences)

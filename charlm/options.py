@@ -8,6 +8,7 @@ files that hold the fields.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import (
@@ -111,7 +112,8 @@ def keywords(
                 try:
                     signature.bind(*args, **kwargs)
                 except TypeError as error:
-                    raise TypeError(f"{function.__name__}(): {error}") from None
+                    said = f"{function.__name__}(): {error}{_hint(kwargs, signature)}"
+                    raise TypeError(said) from None
                 chosen = options(*args, **kwargs)
             check_ranges(chosen)
             return function(chosen)
@@ -123,6 +125,14 @@ def keywords(
         return cast("Function[P, Options, Result]", call)
 
     return decorate
+
+
+def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
+    """What the first keyword that does not exist may mean."""
+    names = signature.parameters
+    wrong = next((name for name in given if name not in names), "")
+    near = get_close_matches(wrong, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _plain_signature(options: type) -> inspect.Signature:
@@ -199,8 +209,6 @@ TextMap = Annotated[
         "Rules, one a line: a word or phrase, TAB, what is read in its place, in the words as case "
         "and punctuation leave them; * is the rest of a word on both sides.",
         "Normalisation",
-        metavar="FILE",
-        cli_type=Path | None,
     ),
 ]
 SplitHyphens = Annotated[

@@ -30,6 +30,7 @@ NO_FOLDER = "no such folder; expected one that holds train.txt, valid.txt, test.
 NO_TEXT = "no such file; expected one sentence a line, words between blanks"
 GZIP = "broken compressed file (…); expected a whole one"
 BINARY = "found a NUL byte; expected text, not a binary file"
+CLEAN = "`charlm prep --invalid replace` or `drop` cleans it"
 ESCAPED = r"'\x1b[31mx\x1b[0m y'"  # repr, and no control character
 
 TRAIN = [
@@ -45,9 +46,9 @@ TRAIN = [
         "utf/train.txt: is a file; expected a folder or a new name",
     ),
     ("--data empty-valid", "empty-valid/valid.txt: no sentence; expected one a line"),
-    ("--data binary", f"binary/train.txt:1: {BINARY}"),
+    ("--data binary", f"binary/train.txt:1: {BINARY}; {CLEAN}"),
     ("--data utf", f"{NO_UTF_8} {PREP}"),
-    ("--data nul", f"nul/train.txt:2: {BINARY}"),
+    ("--data nul", f"nul/train.txt:2: {BINARY}; {CLEAN}"),
     ("--data inside", "inside/train.txt:1: found </s> within a line; expected one sentence a line"),
     ("--data made", "made/corpus.json: not what `charlm prep` writes; expected an object"),
     (
@@ -123,7 +124,7 @@ EVAL = [
     ("no.txt", "no.txt: no such file; expected a text"),
     ("corpus", "corpus: is a folder; expected a file"),
     ("empty/train.txt", "empty/train.txt: no sentence; expected one a line"),
-    ("binary/train.txt", f"binary/train.txt:1: {BINARY}"),
+    ("binary/train.txt", f"binary/train.txt:1: {BINARY}; {CLEAN}"),
     ("utf/train.txt", f"{NO_UTF_8} {SAY} convert the file; `charlm prep --invalid …` …"),
     ("broken.gz", f"broken.gz: {GZIP}"),
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
@@ -145,7 +146,8 @@ VOCAB = [
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
     ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
     ("--data utf", f"{NO_UTF_8} {PREP}"),
-    ("--data nul", f"nul/train.txt:2: {BINARY}"),
+    ("--data nul", f"nul/train.txt:2: {BINARY}; {CLEAN}"),
+    ("--data corpus --against nul/train.txt", f"nul/train.txt:2: {BINARY}; {CLEAN}"),
     (
         "--data corpus --out nowhere/v.json",
         "--out nowhere/v.json: no folder nowhere; expected one; make it first",

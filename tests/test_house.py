@@ -39,8 +39,6 @@ FLOORS = [
         "training",
         "insight",
         "bench",
-        "loaded_models",
-        "trained_model",
         "api",
         "decoders",
         "cli",

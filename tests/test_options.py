@@ -55,7 +55,9 @@ def test_a_functions_signature_and_help_are_those_of_its_options() -> None:
 
 
 def test_a_keyword_that_does_not_exist_names_the_function() -> None:
-    with pytest.raises(TypeError, match=r"^toy\(\): got an unexpected keyword argument 'bem'$"):
+    with pytest.raises(TypeError, match=r"^toy\(\): got an unexpected keyword argument 'xyz'$"):
+        toy(xyz=1.0)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"keyword argument 'bem'; did you mean 'beam'\?$"):
         toy(bem=1.0)  # type: ignore[call-overload]
 
 

@@ -1,6 +1,7 @@
 """Running paths in turns, their medians, the memory that each needs at its peak, and as JSON."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,15 +48,15 @@ class Timing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measured(ABC):
     """What a benchmark gives: what it was of, its paths' timings, and what follows of them."""
 
     timings: dict[str, Timing]
     followings: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
 
+    @abstractmethod
     def paths(self) -> dict[str, dict[str, object]]:
         """The timings as JSON, by the tokens that each path went over."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, object]:
         own = {name: value for name, value in vars(self).items() if name != "timings"}

@@ -123,11 +123,7 @@ def bench_train(options: TrainBenchOptions) -> TrainBench:
 
 
 def _trainer(options: TrainBenchOptions) -> Trainer:
-    """One with chunks for all steps.
-
-    Raises:
-        DataError: the text is too short.
-    """
+    """One with chunks for all steps."""
     device = pick_device(options.device)
     with corpus(options.data, n_tokens=MADE_TOKENS) as folder:
         trainer = trainer_on(

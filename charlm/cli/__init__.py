@@ -54,7 +54,9 @@ def charlm(
     *,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="The version."),
+        typer.Option(
+            "-V", "--version", callback=_print_version, is_eager=True, help="The version."
+        ),
     ] = False,
 ) -> None:
     """Word-level language models that read words by their spelling.

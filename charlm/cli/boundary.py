@@ -9,6 +9,7 @@ that of every error.
 
 import os
 import re
+import shlex
 import signal
 import sys
 from contextlib import suppress
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli import output
 from charlm.cli.command import LISTED
@@ -31,13 +32,15 @@ TWICE = "found twice; expected once: the first would be dropped"
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
 
 
-# Options that have become commands, by the command that had them: what to call now.
-MOVED = {
+# Options that people try and a command does not have, and what there is instead.
+GUESSED_OPTIONS = {
     "score": {
-        "--tune": "charlm tune DEV --refs REFS --out weights.json finds weights, and charlm score "
-        "LIST --weights weights.json takes them",
-        "--serve": "charlm serve answers JSON lines",
-    }
+        "--tune": "is a command of its own now: charlm tune DEV --refs REFS --out weights.json "
+        "finds weights, and charlm score LIST --weights weights.json takes them",
+        "--serve": "is a command of its own now: charlm serve answers JSON lines",
+    },
+    "surprisal": {"--spillover": "--previous N gives the values of the N words before"},
+    "export": {"--out": "say what goes there instead: --arpa FILE, --onnx DIR or --page FILE"},
 }
 # The commands as --help lists them; one that stands nowhere comes under the last heading.
 HEADINGS = {
@@ -58,6 +61,12 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """As Typer's; by a second name, too."""
         return super().get_command(ctx, ALSO_CALLED.get(cmd_name, cmd_name))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer's; `help COMMAND` and `version` as other tools have them, too."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, but under headings, and with first sentences that are not cut."""
@@ -106,11 +115,9 @@ class Command(TyperCommand):
 
         Raises:
             BadParameter: what Typer refuses, or an option that comes twice.
-            ConfigError: an option that has become a command.
+            ConfigError: an option that is called otherwise.
         """
-        for gone, instead in MOVED.get(self.name or "", {}).items():
-            if any(word.partition("=")[0] == gone for word in args):
-                raise ConfigError(f"{gone}: is a command of its own now: {instead}")
+        self._explain_guesses(ctx, args)
         listing = getattr(self.callback, "listing", None)
         if listing is not None:
             args = _with_empty_name(args)
@@ -121,11 +128,12 @@ class Command(TyperCommand):
         for option in found:
             if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
                 raise typer.BadParameter(TWICE, ctx=ctx, param=option)
+        self._refuse_options_as_values(ctx, given)
         if "listed" in given:  # before Typer asks for what is missing
             assert listing is not None
             listing(given["listed"], as_json=bool(given.get("as_json")))
             ctx.exit()
-        self._explain_words(ctx, given, extra=extra)
+        self._explain_words(ctx, args, given=given, extra=extra)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -135,9 +143,40 @@ class Command(TyperCommand):
     def _has(self, name: str) -> bool:
         return any(each.name == name for each in self.params)
 
-    def _explain_words(self, ctx: Any, given: dict[str, Any], *, extra: list[str]) -> None:
-        """Raises BadParameter for a folder without the option that says what it is."""
-        taken = [each.name for each in self.params if each.param_type_name == "argument"]
+    def _explain_guesses(self, ctx: Any, args: list[str]) -> None:
+        """Raises ConfigError for an option that is called otherwise here."""
+        guesses = GUESSED_OPTIONS.get(self.name or "", {})
+        if not self._has("out"):
+            kept = f"the result goes to standard output; {ctx.command_path} … > FILE keeps it"
+            guesses = {"--out": kept} | guesses
+        for word in args:
+            guess = word.partition("=")[0]
+            if guess in guesses:
+                raise ConfigError(f"{guess}: {guesses[guess]}")
+
+    def _refuse_options_as_values(self, ctx: Any, given: dict[str, Any]) -> None:
+        """Raises BadParameter for `--onnx --model RUN`: the parser takes --model for the folder."""
+        spellings = {spelling for each in self.params for spelling in each.opts}
+        for option in self.params:
+            value = given.get(option.name or "")
+            if isinstance(option, TyperOption) and isinstance(value, str) and value in spellings:
+                said = f"found the option {value}; expected {option.metavar or 'a value'}"
+                raise typer.BadParameter(said, ctx=ctx, param=option)
+
+    def _explain_words(
+        self, ctx: Any, args: list[str], *, given: dict[str, Any], extra: list[str]
+    ) -> None:
+        """Raises BadParameter for words that lack an option before them, or a pipe."""
+        arguments = [each for each in self.params if isinstance(each, TyperArgument)]
+        taken = [each.name for each in arguments]
+        files = [
+            word
+            for each in arguments
+            if "Path" in str(each.type_descriptor.annotation)
+            for word in _as_list(given.get(each.name or ""))
+        ]
+        if self._has("model"):
+            self._explain_files(ctx, args, files=files, extra=extra)
         if extra and not taken:
             word = extra[0]
             names = ("arch", "data", "model", "out")
@@ -145,10 +184,29 @@ class Command(TyperCommand):
             said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
             raise typer.BadParameter(said, ctx=ctx)
         needs_out = any(each.name == "out" and each.required for each in self.params)
-        several = [given.get(name or "") for name in taken]
-        words = [word for each in several if isinstance(each, list | tuple) for word in each]
+        words = [word for name in taken for word in _as_list(given.get(name or ""))]
         if needs_out and "out" not in given and len(words) > 1:
             said = f"--out is missing; say --out {words[-1]}, if the result is to go there"
+            raise typer.BadParameter(said, ctx=ctx)
+
+    def _explain_files(
+        self, ctx: Any, args: list[str], *, files: list[str], extra: list[str]
+    ) -> None:
+        """Raises BadParameter for a run or a sentence in the place of a file."""
+        from charlm.run.folder import EXPORT, RUN
+
+        # Not Path.exists, which raises where a sentence is too long for a name.
+        words = [*files, *extra]
+        for word in words:
+            if any(os.path.isfile(os.path.join(word, name)) for name in (RUN, EXPORT)):
+                said = f"found the model {word!r} without its option; say --model {word}"
+                raise typer.BadParameter(said, ctx=ctx)
+        sentence = " ".join(words)
+        may_be_files = any(os.path.exists(each) or Path(each).suffix for each in words)
+        if files and " " in sentence and not may_be_files:
+            others = shlex.join(each for each in args if each not in words)
+            piped = f"echo {shlex.quote(sentence)} | {ctx.command_path} - {others}".rstrip()
+            said = f"{sentence!r}: no such file; expected one; a sentence comes so: {piped}"
             raise typer.BadParameter(said, ctx=ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -175,6 +233,10 @@ def _with_empty_name(args: list[str]) -> list[str]:
     """`--list` alone as `--list ""`: Typer has no option whose value may be left out."""
     followed = zip(args, [*args, "-"][1:], strict=True)
     return [f"{each}=" if each == LISTED and after[:1] == "-" else each for each, after in followed]
+
+
+def _as_list(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _comes_once(option: TyperOption) -> bool:

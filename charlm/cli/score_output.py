@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
+from charlm.text.corpus.tokens import shown_counts
 
 if TYPE_CHECKING:
     from charlm.nbest.metrics.rates_report import Rate, RateReport
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         ServeResult,
         TuneResult,
     )
+    from charlm.text.corpus.normalisation import Normalisation
 
 CHANCE = 0.05  # a larger p is no evidence of a gain
 
@@ -109,8 +111,7 @@ def _read(result: "RescoringResult") -> list[str]:
     if text.n_noise:
         lines.append(f"labels of noise: {text.n_noise}, which no model reads")
     if text.unknown:
-        most = ", ".join(f"{word:.60} {count}" for word, count in text.unknown.most_common(10))
-        lines.append(f"most frequent unknown: {most}")
+        lines.append(f"most frequent unknown: {shown_counts(text.unknown)}")
     if text.unknown and result.spelled:
         lines.append(f"unknown words: by their spelling, for {', '.join(result.spelled)}")
     for each in result.remedies:
@@ -127,20 +128,29 @@ def _read(result: "RescoringResult") -> list[str]:
 def _text_rules(result: "RescoringResult") -> list[str]:
     """What was asked for besides the model's own rules, and how many words each took away."""
     rules, weights = result.text_rules, result.weights
+    asked_for = _options_of(rules)
+    lines = []
+    if asked_for:
+        changed = ", ".join(f"{n} by {name}" for name, n in result.text.by_rule.items())
+        lines = [f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"]
+    if weights is not None and weights.text is not None and weights.text != rules:
+        lines.append(
+            "NOTE: the weights were tuned on words read under other rules "
+            f"({_options_of(weights.text) or 'none'}): what the command line says takes the place "
+            "of all of these; say nothing there, or every rule that is to hold"
+        )
+    return lines
+
+
+def _options_of(rules: "Normalisation") -> str:
+    """The rules for what is spoken, as the command line has them."""
     asked = {
         "--lower": rules.lower,
         "--split-hyphens": rules.split_hyphens,
         "--punctuation drop": rules.punctuation == "drop",
         f"--map ({len(rules.map)} rules)": bool(rules.map),
     }
-    lines = []
-    if any(asked.values()):
-        changed = ", ".join(f"{n} by {name}" for name, n in result.text.by_rule.items())
-        asked_for = ", ".join(name for name, is_asked in asked.items() if is_asked)
-        lines = [f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"]
-    if weights is not None and weights.text is not None and weights.text != rules:
-        lines.append("NOTE: the weights were tuned on words read under other rules")
-    return lines
+    return ", ".join(name for name, is_asked in asked.items() if is_asked)
 
 
 def _lists(result: "RescoringResult", *, duplicates: str) -> list[str]:

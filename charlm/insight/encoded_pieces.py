@@ -30,10 +30,21 @@ Piece = tuple[int, ...]  # character ids
 SHOWN = {WORD_START: "{", WORD_END: "}", UNKNOWN_LETTER: "\N{REPLACEMENT CHARACTER}"}
 
 
-def part_of(run: LoadedRun, kind: type[Part]) -> Part | None:
-    """The first part of the run's encoder that is of this kind, None without one."""
-    parts = run.model.encoder.modules()
-    return next((part for part in parts if isinstance(part, kind)), None)
+def part_of(run: LoadedRun, *kinds: type[Part], what: str, wanted: str) -> Part:
+    """The first part of the run's encoder that is of the first of these kinds that it has.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    parts = list(run.model.encoder.modules())
+    for kind in kinds:
+        for part in parts:
+            if isinstance(part, kind):
+                return part
+    raise ConfigError(
+        f"{run.path}: its encoder {run.settings['encoder']['type']!r} has no {what}; expected one "
+        f"with {wanted}; choose another run"
+    )
 
 
 def character_encoder(run: LoadedRun) -> Encoder:
@@ -42,20 +53,9 @@ def character_encoder(run: LoadedRun) -> Encoder:
     Raises:
         ConfigError: there is none.
     """
-    for kind in (CharCNN, CharLSTM, CharNgrams):
-        part = part_of(run, kind)
-        if isinstance(part, Encoder):
-            return part
-    raise lacking(run, "a character encoder", wanted="char-cnn, char-lstm or char-ngram")
-
-
-def lacking(run: LoadedRun, what: str, *, wanted: str) -> ConfigError:
-    """The error for a run whose encoder has no such part."""
-    kind = run.settings["encoder"]["type"]
-    return ConfigError(
-        f"{run.path}: its encoder {kind!r} has no {what.removeprefix('a ')}; expected one with "
-        f"{wanted}; choose another run"
-    )
+    kinds: tuple[type[Encoder], ...] = (CharCNN, CharLSTM, CharNgrams)
+    wanted = "char-cnn, char-lstm or char-ngram"
+    return part_of(run, *kinds, what="character encoder", wanted=wanted)
 
 
 def require_words(run: LoadedRun) -> None:

@@ -14,7 +14,6 @@ from charlm.errors import ConfigError
 from charlm.insight.encoded_pieces import (
     Piece,
     encoded_pieces,
-    lacking,
     part_of,
     pieces_of,
     shown,
@@ -76,9 +75,7 @@ def require_filter(run: LoadedRun, number: int) -> None:
 
 
 def _encoder(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
-    encoder = part_of(run, CharCNN)
-    if encoder is None:
-        raise lacking(run, "filters", wanted="char-cnn")
+    encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
     return encoder, _banks(encoder)
 
 

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from charlm.insight.encoded_pieces import (
-    lacking,
     part_of,
     require_numbers,
     require_words,
@@ -88,9 +87,7 @@ def transform_gates(run: LoadedRun) -> tuple[TransformGate, ...]:
         ConfigError: the run has no highway layers, or no words.
         DataError: a model that gives no numbers.
     """
-    encoder = part_of(run, HighwayEncoder)
-    if encoder is None:
-        raise lacking(run, "highway layers", wanted="highway")
+    encoder = part_of(run, HighwayEncoder, what="highway layers", wanted="highway")
     require_words(run)
     tallies = [_Tally(encoder.dim) for _ in encoder.layers]
     names = [f"transform.{n}" for n in range(1, len(tallies))] + ["transform"]
@@ -142,9 +139,8 @@ def gate_profile(run: LoadedRun) -> GateProfile:
         ConfigError: the run has no gate between words and characters, or no words.
         DataError: a model that gives no numbers.
     """
-    encoder = part_of(run, GateEncoder)
-    if encoder is None:
-        raise lacking(run, "gate between words and characters", wanted="gate")
+    what = "gate between words and characters"
+    encoder = part_of(run, GateEncoder, what=what, wanted="gate")
     require_words(run)
     columns = [_gates_and_norms(encoder, f) for _, f in vocabulary_blocks(run, part=encoder)]
     gates_V, word_norms_V, char_norms_V = (

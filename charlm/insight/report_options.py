@@ -18,7 +18,6 @@ class ReportOptions:
             "Run directories, the first shown in detail; else $CHARLM_MODEL, else the newest "
             "finished in exp/.",
             metavar="RUN",
-            cli_type=list[Path] | None,
             is_argument=True,
         ),
     ] = ()
@@ -28,35 +27,23 @@ class ReportOptions:
         Opt(
             "Corpus directory with train.txt and the text, for all that needs perplexities.",
             metavar="DIR",
-            cli_type=Path | None,
         ),
     ] = None
     split: Annotated[
         Literal["test", "valid"], Opt("Part of the corpus directory that is read.")
     ] = "test"
     out: Annotated[
-        str | Path | None,
-        Opt(
-            "Page to write, report.html if not given; picture, .png or .svg.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Page to write, report.html if not given; picture, .png or .svg.")
     ] = None
     word: Annotated[
         str | Sequence[str],
-        Opt(
-            "Word whose nearest words the page shows; once for each of several.",
-            metavar="WORD",
-            cli_type=list[str] | None,
-        ),
+        Opt("Word whose nearest words the page shows; once for each of several.", metavar="WORD"),
     ] = ()
     table: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
             "What `charlm compare-kn --json` printed, once for each: one table across data sets "
-            "on the page.",
-            metavar="FILE",
-            cli_type=list[Path] | None,
+            "on the page."
         ),
     ] = ()
     at: Annotated[
@@ -79,17 +66,10 @@ class ReportOptions:
             "only with --out.",
             "Pictures",
             metavar="DIR",
-            cli_type=Path | None,
         ),
     ] = None
     data_out: Annotated[
-        str | Path | None,
-        Opt(
-            "Numbers of the one picture, as TSV.",
-            "Pictures",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Numbers of the one picture, as TSV.", "Pictures")
     ] = None
     filter: Annotated[
         int | None,
@@ -97,12 +77,10 @@ class ReportOptions:
             "Filter of the character CNN for the picture of that name, from 1, narrow ones "
             "first; the first of the widest if not given.",
             "Pictures",
-            metavar="N",
         ),
     ] = None
     device: Device = "auto"
     threads: Threads = None
     on_stage: Annotated[
-        Callable[[str], Any] | None,
-        Opt("Hears of each stage that takes time.", is_for_python=True),
+        Callable[[str], Any] | None, Opt("Hears of each stage that takes time.", is_for_python=True)
     ] = None

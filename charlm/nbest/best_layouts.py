@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Piece
 from charlm.nbest.hypotheses import Rescored
 from charlm.nbest.policies import CONTROL, score_text
@@ -30,17 +30,8 @@ def write_best(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
     `rank` is that in the list, from 1; `charlm` is in nats; `total` is what the weights make.
 
     Raises:
-        ConfigError: a layout that there is not.
         DataError: an id or a word that the layout cannot hold, or a list without hypotheses.
     """
-    if layout not in LAYOUTS:
-        raise ConfigError(
-            f"layout {layout!r}: does not exist; expected one of {', '.join(LAYOUTS)}"
-        )
-    return _written(lists, layout)
-
-
-def _written(lists: Iterable[Rescored], layout: str) -> Iterator[Piece]:
     begun = layout != "tsv"
     for item in lists:
         if not begun:
@@ -68,14 +59,6 @@ def _check(item: Rescored, layout: str) -> None:
         )
 
 
-def _kaldi(item: Rescored) -> str:
-    return " ".join((item.nbest.id, *item.best.words))
-
-
-def _trn(item: Rescored) -> str:
-    return " ".join((*item.best.words, f"({item.nbest.id})"))
-
-
 def _text(item: Rescored) -> str:
     return " ".join(item.best.words)
 
@@ -100,8 +83,8 @@ def _jsonl(item: Rescored) -> str:
 
 
 LAYOUTS: dict[str, Callable[[Rescored], str]] = {
-    "kaldi": _kaldi,
-    "trn": _trn,
+    "kaldi": lambda item: " ".join((item.nbest.id, *item.best.words)),
+    "trn": lambda item: " ".join((*item.best.words, f"({item.nbest.id})")),
     "text": _text,
     "tsv": _tsv,
     "jsonl": _jsonl,

@@ -43,7 +43,7 @@ class NgramScorer:
         ]
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """Nothing."""
+        """None: every sentence stands on its own."""
         return None
 
 
@@ -132,7 +132,7 @@ class FunctionScorer:
         return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """Nothing."""
+        """None: every sentence stands on its own."""
         return None
 
 

@@ -8,10 +8,12 @@ known words has the word.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
@@ -26,7 +28,7 @@ from charlm.text.corpus.normalisation import (
     is_number,
     simple_tokens,
 )
-from charlm.text.corpus.oddities import Finding, oddities, scripts_of
+from charlm.text.corpus.oddities import Finding, oddities, replaced, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share
 from charlm.text.io.lines import TEXT, read_lines, split_words
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -37,100 +39,66 @@ ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
-UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 # Letters that look alike, of which one script has crept into a word of another.
-ALIKE = ("АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs")
-TO_LATIN, TO_CYRILLIC = str.maketrans(*ALIKE), str.maketrans(*reversed(ALIKE))
+CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
+ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))
+UNICODE_FORMS: tuple[Literal["NFC", "NFD", "NFKC"], ...] = ("NFC", "NFD", "NFKC")
 
-Rule = Callable[[str], Iterator[str]]
-
-
-def _case(word: str) -> Iterator[str]:
-    yield from (word.lower(), word.capitalize(), word.upper())
-
-
-def _composed(word: str) -> Iterator[str]:
-    for form in ("NFC", "NFD", "NFKC"):
-        yield unicodedata.normalize(form, word)
-
-
-def _apostrophes(word: str) -> Iterator[str]:
-    for sign in ("'", "\u2019"):
-        yield APOSTROPHES.sub(sign, word)
-
-
-def _hyphens(word: str) -> Iterator[str]:
-    for sign in ("-", "\u2010", "\u2013"):
-        yield HYPHENS.sub(sign, word)
-
-
-def _compound(word: str) -> Iterator[str]:
-    if HYPHENS.search(word[1:-1]):
-        yield from (HYPHENS.sub("", word), HYPHENS.sub(" ", word))
-
-
-def _number(word: str) -> Iterator[str]:
-    if is_number(word):
-        yield NUMBER_TOKEN
-
-
-def _punctuation(word: str) -> Iterator[str]:
-    yield " ".join(simple_tokens(word))
-
-
-def _unseen(word: str) -> Iterator[str]:
-    yield UNSEEN.sub("", word)
-
-
-def _encoding(word: str) -> Iterator[str]:
-    for wrong in ("cp1252", "latin-1"):
-        try:
-            yield word.encode(wrong).decode()
-        except UnicodeError:
-            continue
-
-
-def _script(word: str) -> Iterator[str]:
-    if len(scripts_of(word)) > 1:
-        yield from (word.translate(TO_LATIN), word.translate(TO_CYRILLIC))
-
-
-def _lower(word: str) -> Iterator[str]:
-    yield word.lower()
-
-
-def _bare(word: str) -> Iterator[str]:
-    yield Normalisation(unicode="none", punctuation="drop")(word)
-
-
-def _parts(word: str) -> Iterator[str]:
-    yield Normalisation(unicode="none", split_hyphens=True)(word)
-
-
-def _contraction(word: str) -> Iterator[str]:
-    yield CONTRACTION.sub(r"\1 \2", word)
-
-
+Rule = Callable[[str], Iterable[str]]
 Rules = dict[str, tuple[Rule, str]]  # in the order in which they are tried, and what to do then
 
+
+def _read_as_utf8(word: str) -> Iterator[str]:
+    for wrong in ("cp1252", "latin-1"):
+        with suppress(UnicodeError):
+            yield word.encode(wrong).decode()
+
+
 RULES: Rules = {
-    "case": (_case, "prep --lower, for both texts"),
-    "Unicode form": (_composed, "prep --unicode NFC, for both texts"),
-    "apostrophes": (_apostrophes, "one apostrophe in both texts"),
-    "hyphens": (_hyphens, "one hyphen in both texts"),
-    "numbers": (_number, "prep --numbers"),
-    "unseen characters": (_unseen, "prep --invalid replace; take zero-width marks out"),
-    "encoding": (_encoding, "--encoding: it is UTF-8 that was read as something else"),
-    "look-alike letters": (_script, "write each word in one script"),
-    "punctuation": (_punctuation, "prep --tokenise simple"),
-    "compounds": (_compound, ""),
+    "case": (
+        lambda word: (word.lower(), word.capitalize(), word.upper()),
+        "prep --lower, for both texts",
+    ),
+    "Unicode form": (
+        lambda word: [unicodedata.normalize(form, word) for form in UNICODE_FORMS],
+        "prep --unicode NFC, for both texts",
+    ),
+    "apostrophes": (
+        lambda word: (APOSTROPHES.sub("'", word), APOSTROPHES.sub("\u2019", word)),
+        "one apostrophe in both texts",
+    ),
+    "hyphens": (
+        lambda word: [HYPHENS.sub(sign, word) for sign in "-\u2010\u2013"],
+        "one hyphen in both texts",
+    ),
+    "numbers": (lambda word: [NUMBER_TOKEN] if is_number(word) else [], "prep --numbers"),
+    "unseen characters": (
+        lambda word: [" ".join(split_words(UNSEEN.sub("", replaced(word))))],
+        "prep --invalid replace; take zero-width marks out",
+    ),
+    "encoding": (_read_as_utf8, "--encoding: it is UTF-8 that was read as something else"),
+    "look-alike letters": (
+        lambda word: [word.translate(table) for table in ALIKE if len(scripts_of(word)) > 1],
+        "write each word in one script",
+    ),
+    "punctuation": (lambda word: [" ".join(simple_tokens(word))], "prep --tokenise simple"),
+    "compounds": (
+        lambda word: [HYPHENS.sub(by, word) for by in ("", " ") if HYPHENS.search(word[1:-1])],
+        "",
+    ),
 }
+BARE = Normalisation(unicode="none", punctuation="drop")
+PARTS = Normalisation(unicode="none", split_hyphens=True)
 # Those that `charlm score` and `tune` have for the copy that models read.
 LIST_RULES: Rules = {
-    "case": (_lower, "--lower"),
-    "punctuation": (_bare, "--punctuation drop"),
-    "hyphens": (_parts, "--split-hyphens"),
-    "contractions": (_contraction, "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on"),
+    "case": (lambda word: [word.lower()], "--lower"),
+    "punctuation": (lambda word: [BARE(word)], "--punctuation drop"),
+    "hyphens": (lambda word: [PARTS(word)], "--split-hyphens"),
+    "contractions": (
+        lambda word: [CONTRACTION.sub(r"\1 \2", word)],
+        "--map FILE with `*n't TAB * n't`, `*'s TAB * 's` and so on",
+    ),
 }
 SURE = {"Unicode form", "apostrophes", "hyphens", "unseen characters", "encoding"}
 SURE |= {"look-alike letters"}  # another character for the same letter is no chance

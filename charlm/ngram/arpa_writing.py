@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import CAPITAL_UNK, START
@@ -32,11 +32,8 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
     """Write a model, atomically; gz, bz2 or xz by the suffix.
 
     Raises:
-        ConfigError: another `start` than lmplz's and SRILM's.
         DataError: a word that ARPA cannot hold.
     """
-    if start not in STARTS:
-        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
     require_arpa_words(model.words, source=model.source)
     with packed_write(path, through_links=True) as file:
         for block in arpa_blocks(model, start=start):

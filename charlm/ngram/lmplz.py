@@ -179,11 +179,7 @@ def _command(program: Path, folder: Path, *, order: int, prune: Sequence[int]) -
 def _running(
     command: list[str], *, stdin: BinaryIO, stderr: BinaryIO
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that does not outlive the block, whatever ends it.
-
-    Raises:
-        ConfigError: it cannot be started.
-    """
+    """A program that does not outlive the block, whatever ends it."""
     try:
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
     except OSError as error:
@@ -202,11 +198,7 @@ def _running(
 def _copy_head(
     source: BinaryIO, target: BinaryIO, *, program: Path, drops_unk: bool
 ) -> tuple[int, ...]:
-    """Copy up to the first unigram, which is lmplz's `<unk>`; the sizes, none where it ends before.
-
-    Raises:
-        DataError: not what lmplz writes.
-    """
+    """Copy up to the first unigram, lmplz's `<unk>`; the sizes, none where it ends before."""
     lines: list[bytes] = []
     while len(lines) < 2 or lines[-2] != UNIGRAMS:
         line = source.readline(BLOCK)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.ngram.arpa_writing import STARTS, write_arpa
+from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import find_build_binary, wants_binary, write_binary
 from charlm.ngram.ngram_options import Start
@@ -45,8 +45,6 @@ def model_file(
         ConfigError: options that contradict each other; a missing folder or tool.
         DataError: what is there already is no file.
     """
-    if start is not None and start not in STARTS:
-        raise ConfigError(f"--start {start!r}: expected one of {', '.join(STARTS)}")
     is_binary = out is not None and wants_binary(out)
     if start is not None and (out is None or is_binary):
         raise ConfigError(

@@ -108,11 +108,7 @@ def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
 
 
 def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[str]) -> TCPStore:
-    """The store of all processes; those that are started for it are added to `workers`.
-
-    Raises:
-        RankLostError: one of them has ended.
-    """
+    """The store of all processes; those that are started for it are added to `workers`."""
     server, size = socket.create_server((ADDRESS, 0)), len(devices)
     port = server.getsockname()[1]
     store = TCPStore(

@@ -4,12 +4,12 @@ A folder of fixed names: two networks, the vocabulary, and a description with th
 that a folder put together of two models is refused and not believed.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from charlm.errors import DataError
-from charlm.run.folder import EXPORT, VOCABULARY
+from charlm.run.folder import EXPORT, VOCABULARY, wrong_field
 from charlm.settings import Settings
 from charlm.text.io.files import read_json, sha256_of, write_json
 from charlm.text.vocabulary.encoding import OOV_INPUTS
@@ -87,21 +87,6 @@ def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
     return info, inventory
 
 
-_KINDS: dict[str, type] = {
-    "arch": str,
-    "settings": dict,
-    "files": dict,
-    "weights_sha256": str,
-    "vocabulary_sha256": str,
-    "oov_input": str,
-    "precision": str,
-    "vector_dim": int,
-    "state": list,
-    "charlm": str,
-    "versions": dict,
-}
-
-
 def _parsed(value: Any, path: Path) -> ExportedInfo:
     if not isinstance(value, dict) or type(value.get("format")) is not int:
         raise DataError(f"{path}: not the description of an exported model; {EXPECTED}")
@@ -110,14 +95,13 @@ def _parsed(value: Any, path: Path) -> ExportedInfo:
             f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
             "use the charlm that wrote it, or a newer one"
         )
-    for key, kind in _KINDS.items():
-        if type(value.get(key)) is not kind:
-            raise DataError(f"{path}: {key!r} is missing or of a wrong type; {EXPECTED}")
+    if name := wrong_field(ExportedInfo, value):
+        raise DataError(f"{path}: {name!r} is missing or of a wrong type; {EXPECTED}")
     if value["oov_input"] not in OOV_INPUTS or value["precision"] not in ("fp32", "int8"):
         raise DataError(f"{path}: an unknown oov_input or precision; {EXPECTED}")
     if any(type(value["files"].get(name)) is not str for name in HASHED):
         raise DataError(f"{path}: names no hash of {', '.join(HASHED)}; {EXPECTED}")
-    known = {key: value[key] for key in _KINDS}
+    known = {each.name: value[each.name] for each in fields(ExportedInfo)}
     return ExportedInfo(**{**known, "state": _state(value["state"], path)})
 
 

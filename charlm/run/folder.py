@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from charlm.errors import DataError, TrainingError
+from charlm.presets import PRESETS
 from charlm.settings import Settings
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
@@ -88,6 +89,11 @@ def load_info(folder: str | Path) -> RunInfo:
     if not path.is_file():
         if (Path(folder) / EXPORT).is_file():
             raise DataError(f"{folder}: an exported model; expected the run that it was made of")
+        if str(folder) in PRESETS and not Path(folder).exists():
+            raise DataError(
+                f"{folder}: a preset, of which a run is trained; expected a folder that `charlm "
+                f"train --arch {folder} --data DIR --out RUN` wrote"
+            )
         raise DataError(
             f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"
         )

@@ -56,7 +56,8 @@ class OnnxModel:
                 f"{len(self.info.state)} are described; export the model again"
             )
         self._is_row_by_row = self.info.precision == "int8"
-        self.vectors = FormVectors(self, by_spelling=self.info.oov_input == "spelling")
+        self.oov_input, self.weights_sha256 = self.info.oov_input, self.info.weights_sha256
+        self.vectors = FormVectors(self, by_spelling=self.oov_input == "spelling")
         # For neighbours every form is read by its spelling, whatever goes in with a text.
         self.spelled_vectors = FormVectors(self, by_spelling=True)
 

@@ -9,7 +9,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from charlm.errors import ConfigError, DataError, TrainingError
+from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
 from charlm.run.folder import (
     LOG,
@@ -24,9 +24,9 @@ from charlm.run.folder import (
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
-from charlm.text.corpus.sentences import split_path
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class Plan:
     data: Path
     folder: Path
     arch: str
-    settings: Settings
+    settings: Settings  # of a run or preset with its changes; the recipe's with all defaults
+    recipe: Recipe
     vocab: Path | None
     max_tokens: int
     seed: int
@@ -88,13 +89,17 @@ def make_plan(options: TrainOptions) -> Plan:
     source = stored or (load_info(init) if init else None)
     arch = source.arch if source else options.arch or DEFAULT_ARCH
     settings = source.settings if source else preset(arch)
+    if not stored:
+        settings = merged(settings, changes)
+    recipe, recipe_settings = build_recipe(settings.get("recipe"))
     seed = DEFAULT_SEED if options.seed is None else options.seed
     precision = stored.precision if stored else options.precision
     return Plan(
         data=data,
         folder=folder,
         arch=arch,
-        settings=settings if stored else merged(settings, changes),
+        settings={**settings, "recipe": recipe_settings},
+        recipe=recipe,
         vocab=Path(options.vocab) if options.vocab else None,
         max_tokens=stored.corpus["max_tokens"] if stored else options.max_tokens,
         seed=stored.seed if stored else seed,
@@ -234,18 +239,3 @@ def parse_time(text: str) -> float:
     if not 0 < seconds < 1e9:
         raise ConfigError(f"--max-time {text!r}: expected a time as 90s, 30m or 2h")
     return seconds
-
-
-def check_texts(plan: Plan) -> None:
-    """Refuse other texts than the run's, before anything of it is touched.
-
-    Raises:
-        DataError: a text has changed, or is missing.
-    """
-    assert plan.stored is not None
-    for split in ("train", "valid"):
-        path = split_path(plan.data, split)
-        if plan.stored.corpus[split]["sha256"] != sha256_of(path):
-            raise DataError(
-                f"{path}: not the text that the run was begun with; give that one with --data"
-            )

@@ -32,15 +32,14 @@ from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
-from charlm.training.checked_vocabulary import beginning_of
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
 from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import unigrams
 from charlm.training.loop.trainer import Trainer
-from charlm.training.plan import Plan, check_texts
+from charlm.training.plan import Plan
+from charlm.training.plan_checks import beginning_of, check_texts
 from charlm.training.ranks import ALONE, Ranks
-from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
@@ -65,12 +64,11 @@ def run_session(
     Of several processes this is the first; the others `follow`.
     """
     _note_text(plan, inventory, watcher=watcher)
-    recipe, recipe_settings = build_recipe(plan.settings.get("recipe"))
     if plan.stored:
         check_texts(plan)
-    texts = encoded_texts(plan, inventory, oov_input=recipe.oov_input)
-    trainer, model_settings = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
-    settings = {**model_settings, "recipe": recipe_settings}
+    texts = encoded_texts(plan, inventory)
+    trainer, model_settings = trainer_of(plan, inventory, texts=texts, ranks=ranks)
+    settings = {**model_settings, "recipe": plan.settings["recipe"]}
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.init:
         run = beginning_of(plan)
@@ -132,8 +130,7 @@ def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
             )
         texts[split] = replace(text, ids=np.memmap(path, dtype="<i4", mode="r"))
     inventory = load_inventory(plan.folder / VOCABULARY)
-    recipe, _ = build_recipe(plan.settings["recipe"])
-    trainer, _ = trainer_of(plan, inventory, recipe=recipe, texts=texts, ranks=ranks)
+    trainer, _ = trainer_of(plan, inventory, texts=texts, ranks=ranks)
     train_on(trainer, begun, check_lock=lambda: None, deadline=math.inf, watcher=Silence())
 
 
@@ -187,7 +184,7 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
         )
 
 
-def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[str, EncodedText]:
+def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
     """The training and validation text of a run, encoded into it where they are not yet.
 
     Raises:
@@ -204,7 +201,7 @@ def encoded_texts(plan: Plan, inventory: Inventory, *, oov_input: str) -> dict[s
             inventory,
             stem=folder / split,
             max_tokens=plan.max_tokens if split == "train" else 0,
-            oov_input=oov_input,
+            oov_input=plan.recipe.oov_input,
             threads=plan.threads,
             reopen=True,
         )
@@ -216,7 +213,6 @@ def trainer_of(
     plan: Plan,
     inventory: Inventory,
     *,
-    recipe: Recipe,
     texts: dict[str, EncodedText],
     ranks: Ranks = ALONE,
 ) -> tuple[Trainer, Settings]:
@@ -225,14 +221,14 @@ def trainer_of(
         torch.cuda.set_device(plan.device)
     torch.manual_seed(plan.seed)
     model, model_settings = build_model(plan.settings, inventory, may_read=plan.may_read)
-    recipe.initialisation.apply(model)
-    if recipe.criterion.is_self_normalised:
+    plan.recipe.initialisation.apply(model)
+    if plan.recipe.criterion.is_self_normalised:
         model.output.start_from(unigrams(inventory).log())
     model.encoder.after_step()
     model.output.after_step()
     trainer = Trainer(
         model,
-        recipe,
+        plan.recipe,
         inventory=inventory,
         train_text=texts["train"],
         valid_text=texts["valid"],

@@ -17,11 +17,10 @@ from charlm.run.folder import locked
 from charlm.run.history import total_seconds
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.paths import make_folder
-from charlm.training.checked_vocabulary import inventory_for
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import existing_run, make_plan, parse_time
+from charlm.training.plan_checks import check_plan, inventory_for
 from charlm.training.ranks import ALONE, Ranks, check_batch_size
-from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import follow, run_session
 from charlm.training.train_options import TrainOptions, Watcher
 from charlm.training.train_speller import wanted_spellings
@@ -78,8 +77,8 @@ def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> 
     if options.resume and not plan.stored:
         watcher.note(f"{plan.folder} holds no run yet: starting one")
     inventory = inventory_for(plan)
-    recipe, _ = build_recipe(plan.settings.get("recipe"))
-    check_batch_size(recipe.batch_size, first.size)
+    check_plan(plan, inventory)
+    check_batch_size(plan.recipe.batch_size, first.size)
     to_spell = wanted_spellings(options, inventory, plan=plan)
     make_folder(plan.folder)
     with locked(plan.folder) as check_lock:

@@ -92,8 +92,7 @@ def selective_filters(run: "LoadedRun") -> Iterator[tuple[int, int, tuple[str, .
     from charlm.insight.filters import filter_matches
     from charlm.model.encoders.char_cnn import CharCNN
 
-    encoder = part_of(run, CharCNN)
-    assert encoder is not None
+    encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
     first = 1
     for filters in encoder.filters:
         numbers = range(first, first + min(CANDIDATES, filters.out_features))
@@ -110,8 +109,7 @@ def coloured_letters(run: "LoadedRun", word: str) -> str:
     from charlm.insight.encoded_pieces import part_of
     from charlm.model.encoders.char_cnn import CharCNN
 
-    encoder = part_of(run, CharCNN)
-    assert encoder is not None
+    encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
     shares = letter_shares(encoder, run.inventory.spelling(word))
     spans = [
         f'<span style="background: rgba({COLOUR}, {0.7 * share / max(shares):.2f})" '
@@ -214,8 +212,7 @@ def lesioned_perplexities(run: "LoadedRun", sentences: Sequence[str]) -> list[fl
     from charlm.insight.encoded_pieces import part_of
     from charlm.model.encoders.highway import HighwayEncoder
 
-    encoder = part_of(run, HighwayEncoder)
-    assert encoder is not None
+    encoder = part_of(run, HighwayEncoder, what="highway layers", wanted="highway")
     ppls = [perplexity(run, sentences)]
     for layer in encoder.layers:
         kept = {name: value.clone() for name, value in layer.gate.state_dict().items()}

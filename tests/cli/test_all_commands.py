@@ -222,9 +222,18 @@ def test_the_example_of_a_command_uses_options_that_it_has(name: str) -> None:
         assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known
 
 
-def test_the_program_tells_its_version() -> None:
-    result = CliRunner().invoke(app, ["--version"])
+@pytest.mark.parametrize("asked", ["--version", "-V", "version"])
+def test_the_program_tells_its_version(asked: str) -> None:
+    result = CliRunner().invoke(app, [asked])
     assert (result.exit_code, result.stdout) == (0, f"charlm {charlm.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["", "train", "bench train"])
+def test_help_as_a_command_is_the_help_of_what_follows(command: str) -> None:
+    words = command.split()
+    asked = CliRunner().invoke(app, ["help", *words])
+    assert asked.exit_code == 0
+    assert asked.stdout == CliRunner().invoke(app, [*words, "--help"]).stdout
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""What is refused as not understood before a command runs: wrong values, and one value too many."""
+"""What is refused before a command runs: wrong values, one value too many, wrong guesses."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,63 @@ def test_a_number_or_a_place_that_comes_again_replaces_the_first() -> None:
 def test_several_models_are_several_where_a_command_takes_several() -> None:
     context = commands()["score"].make_context("score", ["--model", "a", "--model", "b"])
     assert context.params["model"] == [Path("a"), Path("b")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("export --model run --out x", "what goes there instead: --arpa FILE, --onnx DIR or --pag"),
+        ("export --model run --onnx --out x", "--arpa FILE, --onnx DIR or --page FILE\n"),
+        ("surprisal a.csv --spillover 2", "charlm: --spillover: --previous N gives the values of"),
+        ("surprisal a.csv --out=x", "charlm: --out: the result goes to standard output; "),
+        ("bench eval --out x", "standard output; charlm bench eval … > FILE keeps it\n"),
+    ],
+)
+def test_an_option_that_people_guess_is_answered_with_what_there_is(
+    arguments: str, told: str
+) -> None:
+    result = CliRunner().invoke(app, arguments.split(), prog_name="charlm")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("export --onnx --model run", "Invalid value for '--onnx': found the option --model; "),
+        ("surprisal a.csv run", "found the model 'run' without its option; say --model run\n"),
+        ("eval a.csv run/onnx", "found the model 'run/onnx' without its option; say --model run/"),
+        ("score a.csv run", "say --model run\n"),
+        ("tune a.csv run", "say --model run\n"),
+        ("export run", "say --model run\n"),
+        (
+            "surprisal 'the cat' --model run",
+            "so: echo 'the cat' | charlm surprisal - --model run\n",
+        ),
+        ("eval the cat", "'the cat': no such file; expected one; a sentence comes so: echo 'the c"),
+        (f"surprisal '{'the cat ' * 500}'", "the cat ' | charlm surprisal -\n"),
+        ("score the cat sat.", "so: echo 'the cat sat.' | charlm score -\n"),
+    ],
+)
+def test_a_run_or_a_sentence_in_the_place_of_a_file_is_told_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run/onnx").mkdir(parents=True)
+    for name in ("run/run.json", "run/onnx/export.json", "a.csv"):
+        (tmp_path / name).touch()
+    result = CliRunner().invoke(app, shlex.split(arguments), prog_name="charlm")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert told in result.stderr
+
+
+def test_files_that_are_not_there_are_no_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["eval", "a.txt", "b.txt", "--model", "run"])
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "charlm: a.txt: no such file; expected a text\n",
+    )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.best_layouts import LAYOUTS, write_best
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 
@@ -88,14 +88,6 @@ def test_an_id_that_a_layout_cannot_hold_is_refused(layout: str, key: str) -> No
 @pytest.mark.parametrize(("layout", "key"), [("tsv", "a b(1)"), ("text", "\n"), ("jsonl", "a\n b")])
 def test_an_id_that_a_layout_can_hold_is_written(layout: str, key: str) -> None:
     assert text_of([rescored(key, "a")], layout)
-
-
-def test_a_layout_that_there_is_not_is_refused_before_anything_is_read() -> None:
-    with pytest.raises(ConfigError) as caught:
-        write_best(iter([]), "ctm")
-    assert str(caught.value) == (
-        "layout 'ctm': does not exist; expected one of kaldi, trn, text, tsv, jsonl"
-    )
 
 
 def test_a_list_without_hypotheses_has_no_winner() -> None:

@@ -30,6 +30,7 @@ def rules(inventory: Inventory, text: str, path: Path) -> dict[str, tuple[tuple[
         ("well\u2010known", "hyphens", "well-known"),
         ("1,000", "numbers", "N"),
         ("na\xadïve", "unseen characters", "naïve"),
+        ("don't\x01", "unseen characters", "don't"),
         ("cafÃ©", "encoding", "café"),
         ("нeт", "look-alike letters", "нет"),
         ("cat,", "punctuation", "cat ,"),

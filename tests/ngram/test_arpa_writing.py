@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.arpa_writing import arpa_blocks, arpa_bytes, write_arpa
 from charlm.ngram.backoff import BackoffModel, Grams
@@ -133,11 +133,6 @@ def test_what_is_hardly_possible_is_written_as_impossible() -> None:
     grams = Grams(np.arange(5), values, np.empty(0))
     lines = b"".join(arpa_blocks(BackoffModel(WORDS, (grams,)))).decode().split("\n")[4:9]
     assert [line.split("\t")[0] for line in lines] == ["-98.9999999", "0", "-99", "-99", "-99"]
-
-
-def test_an_unknown_start_is_refused(model: BackoffModel, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^--start 'x': expected one of lmplz, srilm$"):
-        write_arpa(model, tmp_path / "a", start="x")  # type: ignore[arg-type]  # what a user types
 
 
 def test_a_back_off_beyond_the_tables_is_written_whole(model: BackoffModel, tmp_path: Path) -> None:

@@ -196,11 +196,6 @@ def test_a_binary_is_for_kenlm_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
 
 
-def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^--engine 'x': expected one of auto, charlm, kenlm$"):
-        load_ngram(tmp_path / "a", engine="x")  # type: ignore[arg-type]  # what a user types
-
-
 def test_our_answers_do_not_change_through_a_file(tmp_path: Path) -> None:
     model = estimated(4)
     write_arpa(model, tmp_path / "a.arpa")

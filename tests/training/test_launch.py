@@ -18,6 +18,7 @@ from charlm.run.folder import LOG, MODEL
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.training.plan import Plan
 from charlm.training.ranks import Ranks
+from charlm.training.recipe.recipe import build_recipe
 from charlm.training.session import Begun, follow
 
 
@@ -27,6 +28,7 @@ def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None
         folder=tmp_path / "run",
         arch="char-small",
         settings={},
+        recipe=build_recipe({})[0],
         vocab=None,
         max_tokens=0,
         seed=1,

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors, readings_of
+from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.run_neighbours import no_answers
@@ -200,19 +200,15 @@ def right_answers(
     questions: Sequence[Question], opened: OpenVectors, *, tap: str
 ) -> list[bool | None]:
     """Whether d is the word nearest to b − a + c; None where the question could not be opened."""
-    found = opened.units_of(readings_of(each.words[:3] for each in questions), tap=tap)
+    found = opened.units_of((word for each in questions for word in each.words[:3]), tap=tap)
     rows = [n for n, q in enumerate(questions) if q.is_answerable and found.has(*q.words[:3])]
     results: list[bool | None] = [None] * len(questions)
     if not rows:
         return results
-    a_QE, b_QE, c_QE = (
-        found.of(readings_of((questions[n].words[i],) for n in rows)) for i in range(3)
-    )
+    a_QE, b_QE, c_QE = (found.of(questions[n].words[i] for n in rows) for i in range(3))
     inventory = opened.vectors.run.inventory
-    words = [list(readings_of([questions[n].words[:3]])) for n in rows]
-    nearest = opened.search(tap).nearest(
-        b_QE - a_QE + c_QE, k=1, left_out=[no_answers(each, inventory) for each in words]
-    )
+    left_out = [no_answers(questions[n].words[:3], inventory) for n in rows]
+    nearest = opened.search(tap).nearest(b_QE - a_QE + c_QE, k=1, left_out=left_out)
     for n, answer in zip(rows, nearest, strict=True):
         right = questions[n].words[3]
         assert right is not None

@@ -4,7 +4,7 @@ A file's words are lower-cased only where that was asked: a model of lower-case 
 as a word that it never saw.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -38,9 +38,10 @@ class OpenVectors:
         """The words of the vocabulary at a tap."""
         return Search(self.vectors, tap, tell=self.tell)
 
-    def units_of(self, readings: Iterable[ReadWord], *, tap: str) -> "UnitVectors":
+    def units_of(self, readings: Iterable[ReadWord | None], *, tap: str) -> "UnitVectors":
         """The vectors of the distinct forms that have their own at a tap, of length 1."""
-        distinct = {each.identity: each for each in readings if self.vectors.reads(each, tap=tap)}
+        found = [each for each in readings if each is not None]
+        distinct = {each.identity: each for each in found if self.vectors.reads(each, tap=tap)}
         rows = {identity: row for row, identity in enumerate(distinct)}
         if not distinct:
             return UnitVectors(rows, torch.empty(0, self.vectors.widths[tap]))
@@ -59,9 +60,9 @@ class UnitVectors:
         """Whether all of these could be read, and have vectors."""
         return all(each is not None and each.identity in self.rows for each in readings)
 
-    def of(self, readings: Iterable[ReadWord]) -> Tensor:
-        """The vectors of these, (N, E)."""
-        return self.vectors_NE[[self.rows[each.identity] for each in readings]]
+    def of(self, readings: Iterable[ReadWord | None]) -> Tensor:
+        """The vectors of these, which it has, (N, E)."""
+        return self.vectors_NE[[self.rows[each.identity] for each in readings if each is not None]]
 
 
 def open_vectors(
@@ -104,8 +105,3 @@ def measured(
         found = read(path, opened.reader)
         results += [score(found, opened, tap=tap, name=str(path)) for tap in opened.taps]
     return tuple(results)
-
-
-def readings_of(pairs: Iterable[Sequence[ReadWord | None]]) -> Iterator[ReadWord]:
-    """All that could be read."""
-    return (each for pair in pairs for each in pair if each is not None)

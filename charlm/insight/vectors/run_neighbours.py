@@ -64,9 +64,10 @@ def read_words(reader: Reader, words: str | Sequence[str]) -> list[ReadWord]:
     return [reader.read(word) for word in asked]
 
 
-def no_answers(readings: Sequence[ReadWord], inventory: Inventory) -> set[int]:
+def no_answers(readings: Sequence[ReadWord | None], inventory: Inventory) -> set[int]:
     """The ids of words that are no neighbours of these forms: they themselves, `</s>`, `<unk>`."""
-    return {END, UNK, *(inventory.word_ids.get(each.form, UNK) for each in readings)}
+    forms = [each.form for each in readings if each is not None]
+    return {END, UNK, *(inventory.word_ids.get(form, UNK) for form in forms)}
 
 
 def _at_tap(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import DataError
-from charlm.insight.vectors.inputs import OpenVectors, measured, readings_of
+from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.neighbourhood import DECIMALS
 from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.taps import Reader, ReadWord
@@ -94,11 +94,11 @@ def _number(text: str) -> float | None:
 
 
 def _similarity(pairs: list[_Pair], opened: OpenVectors, *, tap: str, name: str) -> Similarity:
-    found = opened.units_of(readings_of(pair.words for pair in pairs), tap=tap)
+    found = opened.units_of((word for pair in pairs for word in pair.words), tap=tap)
     readable = [pair for pair in pairs if found.has(*pair.words)]
     known = [n for n, pair in enumerate(readable) if pair.is_known]
-    one_NE = found.of(readings_of((pair.words[0],) for pair in readable)).double()
-    other_NE = found.of(readings_of((pair.words[1],) for pair in readable)).double()
+    one_NE = found.of(pair.words[0] for pair in readable).double()
+    other_NE = found.of(pair.words[1] for pair in readable).double()
     # Rounded: a cosine's last digits depend on the batch, and would order what is equal.
     cosines = np.round((one_NE * other_NE).sum(dim=1).numpy(), DECIMALS)
     scores = np.array([pair.score for pair in readable])

@@ -5,9 +5,11 @@ asked: what two could read is an error that names both, since a wrong guess give
 The RNNLM toolkit's lists and plain sentences ask so little of a line that they give way.
 """
 
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
@@ -32,7 +34,7 @@ from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.list_lines import opened
+from charlm.nbest.list_lines import SAMPLE_BYTES, opened
 from charlm.text.io.files import display_name
 from charlm.text.io.table_lines import refuse_csv_lines
 
@@ -59,6 +61,8 @@ FORMATS: dict[str, type[Format]] = {
     "tsv": TsvFormat,
     "text": TextFormat,
 }
+JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
+MAY_BE_CUT = SAMPLE_BYTES // 4  # characters of a sample that may not be all of its file
 LISTS = (
     "lists or sentences; save it with TABs between the fields, without quotes (tsv), or give "
     "--format text if its lines are sentences"
@@ -125,25 +129,61 @@ def detect(sample: Sample) -> Format:
         if len(chosen) > 1:
             chosen = [name for name in chosen if name != loose]
     if not chosen:
-        claimed = {name: _n_claimed(kind(), sample) for name, kind in FORMATS.items()}
-        del claimed[TextFormat.name]  # which lines are most decides there, and no one line
-        name, n_lines = max(claimed.items(), key=lambda each: each[1])
-        if n_lines:
-            raise DataError(
-                f"{where}:{n_lines + 1}: found a line that does not go with those above it, which "
-                f"could be {name}; expected one format of lists; mend the line, or give --format "
-                f"{name}, which says what is wrong with it"
-            )
-        raise DataError(
-            f"{where}: found the beginning of no format of lists; expected one of "
-            f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"
-        )
+        _refuse(sample, where=where)
     if len(chosen) > 1:
         raise ConfigError(
             f"{where}: found what could be {' or '.join(chosen)}; expected one; name it with "
             "--format"
         )
     return format_of(chosen[0])
+
+
+def _refuse(sample: Sample, *, where: str) -> NoReturn:
+    """Raises DataError for what no format claims: what it is, or the line that spoils it."""
+    claimed = {name: _n_claimed(kind(), sample) for name, kind in FORMATS.items()}
+    del claimed[TextFormat.name]  # which lines are most decides there, and no one line
+    name, n_lines = max(claimed.items(), key=lambda each: each[1])
+    if n_lines:
+        raise DataError(
+            f"{where}:{n_lines + 1}: found a line that does not go with those above it, which "
+            f"could be {name}; expected one format of lists; mend the line, or give --format "
+            f"{name}, which says what is wrong with it"
+        )
+    if sample.names:
+        raise DataError(
+            f"{where}: is a folder that no format of lists knows; expected the one that a "
+            "recogniser wrote, or a file of lists; name a file in it"
+        )
+    _refuse_json(sample, where=where)
+    raise DataError(
+        f"{where}: found the beginning of no format of lists; expected one of "
+        f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"
+    )
+
+
+def _refuse_json(sample: Sample, *, where: str) -> None:
+    """Raises DataError for JSON that is broken, or whole and of no format."""
+    text = "\n".join(sample.lines)
+    if JSON_BEGIN.match(text) is None:
+        return
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+    except RecursionError:
+        return
+    except json.JSONDecodeError as error:
+        if len(text) > MAY_BE_CUT and error.pos >= len(text.rstrip()) - 1:
+            return  # it goes on behind the sample
+        raise DataError(
+            f"{where}:{error.lineno}: not valid JSON ({error.msg} at column {error.colno}); "
+            "expected lists of hypotheses; mend it, or write it again"
+        ) from None
+    record = value[0] if isinstance(value, list) else value
+    members = ", ".join(map(repr, record)) if isinstance(record, dict) else ""
+    raise DataError(
+        f"{where}: found JSON whose first object has {members or 'no member':.80}; expected a "
+        "format of lists; bring it into the simplest, a line a list: "
+        '{"id": "u1", "hyps": [{"text": "the cat", "am": -12.5}]}'
+    )
 
 
 def _n_claimed(form: Format, sample: Sample) -> int:

@@ -36,20 +36,13 @@ class AwsFormat(JsonFormat):
     weights = {"confidence": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `results` with `transcripts`."""
         keys = first_keys(sample.lines)
         return "results" in keys and "transcripts" in keys
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The segments of a job, each with its alternatives."""
         return array_within(value, "results", "segments")
 
     def block(self, record: Record, source: Source) -> RecordContent:
-        """The alternatives of a segment.
-
-        Raises:
-            DataError: none, or one without its text.
-        """
         expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"
         found = objects_in(record, "alternatives", member="transcript", what=expected)
         candidates = [

@@ -43,15 +43,9 @@ class AzureFormat(JsonFormat):
         )
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The phrases of a batch transcription, or a phrase itself."""
         return array_within(value, "recognizedPhrases") or super().unfold(value)
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
-        """The hypotheses; None of a phrase without any.
-
-        Raises:
-            DataError: a hypothesis without its text.
-        """
         array, text, confidence = BATCH if BATCH[0] in record.value else SHORT
         if array not in record.value:
             return None

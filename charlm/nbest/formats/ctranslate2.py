@@ -14,7 +14,7 @@ from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import Json, Number, optional_words, string, words_in
+from charlm.nbest.formats.json_values import Json, Number, string, words_in
 
 SPECIAL = re.compile(r"<\|[^|]*\|>")  # <|en|>, <|0.00|>
 
@@ -32,23 +32,15 @@ class Ctranslate2Format(ArraysFormat):
     name = "ctranslate2"
     weights = {"score": 1.0}
     takes_length_penalty = True
-    reference_key = "reference"
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `sequences` and one of the result's other attributes."""
         keys = first_keys(sample.lines)
         return "sequences" in keys and ("sequences_ids" in keys or "no_speech_prob" in keys)
 
     def feature(self, name: str) -> str:
-        """`score` for the library's own."""
         return "score" if name == "scores" else name
 
     def lengths(self, record: Record, n: int) -> Sequence[Json]:
-        """The numbers of ids, or of tokens.
-
-        Raises:
-            DataError: texts without ids.
-        """
         for name in ("sequences_ids", "sequences"):
             found = record.value.get(name)
             sizes = [Number(str(len(each))) for each in _lists(found)]
@@ -56,16 +48,8 @@ class Ctranslate2Format(ArraysFormat):
                 return sizes
         return super().lengths(record, n)
 
-    def reference(self, record: Record) -> tuple[str, ...] | None:
-        """The member `reference`."""
-        return optional_words(record.value, self.reference_key, place=record.place)
-
     def texts(self, record: Record) -> Texts:
-        """The sequences, without marks of language, task and time.
-
-        Raises:
-            DataError: none, or one that is neither tokens nor a text.
-        """
+        """The sequences, without marks of language, task and time."""
         found = record.value.get("sequences")
         if not isinstance(found, list):
             raise DataError(f"{record.place}: found no array 'sequences'; expected one of tokens")
@@ -82,11 +66,7 @@ def _lists(value: Json) -> list[list[Json]]:
 
 
 def _text(tokens: Sequence[Json], where: str) -> str:
-    """The text of tokens of bytes, each byte a letter, as GPT-2 writes them down.
-
-    Raises:
-        DataError: what is no token.
-    """
+    """The text of tokens of bytes, each byte a letter, as GPT-2 writes them down."""
     letters = "".join(string(token, where) for token in tokens)
     parts = SPECIAL.split(letters)
     try:

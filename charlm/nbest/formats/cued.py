@@ -23,11 +23,9 @@ class CuedFormat(ScoreFileFormat):
     weights = {"am": 1.0, "old_lm": 12.0}  # -lmscale; -ip is 0
 
     def claims(self, sample: Sample) -> bool:
-        """Lines of an id, two numbers, and as many words as a third number says."""
         return bool(sample.lines) and all(_looks_so(line) for line in sample.lines)
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """A hypothesis a line."""
         fields = split_words(line.text)
         if len(fields) < 4:
             raise DataError(

@@ -65,17 +65,10 @@ class EspnetFormat(Format):
         self._rest: dict[str, str] = {}  # of processes that decoded nothing
 
     def claims(self, sample: Sample) -> bool:
-        """A folder with a `1best_recog` somewhere in it."""
         return any(found[2] == "1" for found in map(TEXT.fullmatch, sample.names) if found)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an utterance, in the order of `1best_recog`.
-
-        Raises:
-            ConfigError: names of columns, or further files.
-            DataError: no folder, none in it, FILE:LINE of a score that is no number, an utterance
-                that only some files of a rank have.
-        """
+        """One list an utterance, in the order of `1best_recog`."""
         only(source, self.name)
         folder = Path(source.path)
         if str(source.path) == "-" or not folder.is_dir():
@@ -117,7 +110,6 @@ class EspnetFormat(Format):
             yield replace(last, original=_rows_of(last).and_then(rest))
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
-        """A piece for each file and list."""
         for item in lists:
             rows = _rows_of(item.nbest)
             if reranked:

@@ -33,7 +33,6 @@ class Espnet1Format(JsonFormat):
     weights = {"score": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The file is an object that begins with `utts`."""
         return first_keys(sample.lines)[:1] == ("utts",)
 
     def unfold(self, value: Json) -> Unfolded | None:
@@ -47,11 +46,6 @@ class Espnet1Format(JsonFormat):
         return keyed(value["utts"], head=f"{{{head}", tail=f"{tail}}}\n")
 
     def block(self, record: Record, source: Source) -> RecordContent:
-        """The hypotheses in `output`.
-
-        Raises:
-            DataError: no array there, a hypothesis without `rec_text`, or a score that is none.
-        """
         expected = "the hypotheses of ESPnet's recognition"
         found = objects_in(record, "output", member="rec_text", what=expected)
         candidates = [

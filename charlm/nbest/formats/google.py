@@ -29,7 +29,6 @@ class GoogleFormat(JsonFormat):
     weights = {"confidence": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `results`, which have alternatives with transcripts."""
         keys, text = first_keys(sample.lines), "\n".join(sample.lines)
         return (
             "results" in keys
@@ -39,15 +38,9 @@ class GoogleFormat(JsonFormat):
         )
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The results of a response."""
         return array_within(value, "results")
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
-        """The alternatives; None of a result without any.
-
-        Raises:
-            DataError: an alternative without its text.
-        """
         if "alternatives" not in record.value:
             return None
         candidates = [

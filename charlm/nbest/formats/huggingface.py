@@ -9,7 +9,7 @@ from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import optional_words, words_in
+from charlm.nbest.formats.json_values import words_in
 
 
 class HuggingFaceFormat(ArraysFormat):
@@ -23,27 +23,15 @@ class HuggingFaceFormat(ArraysFormat):
     name = "huggingface"
     weights = {"score": 1.0}
     takes_length_penalty = True
-    reference_key = "reference"
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `sequences`."""
         keys = first_keys(sample.lines)
         return "sequences" in keys and not {"sequences_ids", "no_speech_prob"} & set(keys)
 
     def feature(self, name: str) -> str:
-        """`score` for the library's own."""
         return "score" if name == "sequences_scores" else name
 
-    def reference(self, record: Record) -> tuple[str, ...] | None:
-        """The member `reference`."""
-        return optional_words(record.value, self.reference_key, place=record.place)
-
     def texts(self, record: Record) -> Texts:
-        """The sequences.
-
-        Raises:
-            DataError: none, or ids of tokens instead of texts.
-        """
         found = record.value.get("sequences")
         if not isinstance(found, list):
             raise DataError(f"{record.place}: found no array 'sequences'; expected one of texts")

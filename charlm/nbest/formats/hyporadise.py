@@ -25,23 +25,16 @@ class HyporadiseFormat(ArraysFormat):
     reference_key = "output"
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `input`, or `input1` and `input2`, and `output`."""
         keys = set(first_keys(sample.lines))
         return bool(keys >= {"input"} or keys >= {"input1", "input2"}) and (
             "output" in keys or len(sample.lines) == 1
         )
 
     def reference(self, record: Record) -> tuple[str, ...] | None:
-        """The member `output`."""
         said = record.value.get(self.reference_key)
         return None if said is None else _words(said, f"{record.place}: 'output'")
 
     def texts(self, record: Record) -> Texts:
-        """The inputs.
-
-        Raises:
-            DataError: none, or the others as one text, in which they cannot be told apart.
-        """
         is_split = "input1" in record.value
         key = "input2" if is_split else "input"
         others = record.value.get(key)

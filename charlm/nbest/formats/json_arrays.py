@@ -18,7 +18,14 @@ from charlm.nbest.formats.json_lists import (
     Slot,
     new_score,
 )
-from charlm.nbest.formats.json_values import Json, JsonObject, Number, said_id, score_in
+from charlm.nbest.formats.json_values import (
+    Json,
+    JsonObject,
+    Number,
+    optional_words,
+    said_id,
+    score_in,
+)
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.list_lines import Lines
 
@@ -36,7 +43,7 @@ class ArraysFormat(JsonFormat):
     arrays of as many words are not moved, since they may be a reference.
     """
 
-    reference_key = ""
+    reference_key = "reference"
 
     @abstractmethod
     def texts(self, record: Record) -> Texts:
@@ -46,9 +53,9 @@ class ArraysFormat(JsonFormat):
             DataError: FILE:LINE of what is missing.
         """
 
-    @abstractmethod
     def reference(self, record: Record) -> tuple[str, ...] | None:
         """The reference, where the record holds one."""
+        return optional_words(record.value, self.reference_key, place=record.place)
 
     def feature(self, name: str) -> str:
         """What the scores in the array of this name are called."""
@@ -70,11 +77,6 @@ class ArraysFormat(JsonFormat):
         return lengths
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        """The lists in these lines.
-
-        Raises:
-            ConfigError: a length penalty that is none.
-        """
         if not abs(source.length_penalty) <= MAX_PENALTY:  # NaN is not
             raise ConfigError(
                 f"length penalty {source.length_penalty:g}: expected what `generate` was given, a "
@@ -83,7 +85,6 @@ class ArraysFormat(JsonFormat):
         return super().lists(lines, source)
 
     def block(self, record: Record, source: Source) -> RecordContent:
-        """The texts with their scores."""
         texts = self.texts(record)
         features = self._features(record, len(texts)) if texts else []
         if source.length_penalty and texts:
@@ -120,7 +121,6 @@ class ArraysFormat(JsonFormat):
         return results
 
     def changed(self, found: JsonList, item: Rescored, *, order: Sequence[int]) -> JsonObject:
-        """The record's value in this order, the scores one array more."""
         value = super().changed(found, item, order=order)
         if item.scores:
             hypotheses = item.nbest.hypotheses
@@ -135,11 +135,7 @@ class ArraysFormat(JsonFormat):
 def _summed(
     record: Record, features: list[dict[str, float]], *, lengths: Sequence[Json], penalty: float
 ) -> list[dict[str, float]]:
-    """Sums of log-probabilities, of scores that are such sums by length to the power of `penalty`.
-
-    Raises:
-        DataError: what is no length of a text.
-    """
+    """Sums of log-probabilities, of such sums by length to the power of `penalty`."""
     results = []
     for found, said in zip(features, lengths, strict=True):
         length = score_in(said, f"{record.place}: 'lengths'")

@@ -141,12 +141,7 @@ class JsonFormat(Format):
                 before = ""
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list a record; one without hypotheses is passed on where they may be missing.
-
-        Raises:
-            ConfigError: columns, further files, or a length penalty where there can be none.
-            DataError: FILE:LINE of what is not JSON, or not of this format.
-        """
+        """One list a record; one without hypotheses is passed on where they may be missing."""
         only(source, self.name, length_penalty=self.takes_length_penalty)
         self._rest = ""
         with lines_of(source) as lines:

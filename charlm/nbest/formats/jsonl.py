@@ -62,11 +62,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
         return isinstance(value, dict) and "id" in value and ("hyps" in value or "text" in value)
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        """The lists, of the form that the first line has.
-
-        Raises:
-            DataError: FILE:LINE of what is not an object of that form.
-        """
+        """The lists, of the form that the first line has."""
         first = lines.peek()
         while first is not None and not first.text.strip(BLANKS):
             next(lines)
@@ -80,14 +76,12 @@ class JsonlFormat(JsonFormat, TemplateFormat):
             yield from gathering.lists(map(_flat, lines))
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
-        """The object on each line."""
         for line in lines:
             if line.text.strip(BLANKS):
                 encoding = encoding_of(line.text, line)
                 yield Record(_object(line), line.place, before=line.start, encoding=encoding)
 
     def block(self, record: Record, source: Source) -> RecordContent:
-        """The list that a line is."""
         value, place = record.value, record.place
         hyps = value.get("hyps")
         if not isinstance(hyps, list) or not hyps or not all(isinstance(h, dict) for h in hyps):
@@ -102,13 +96,11 @@ class JsonlFormat(JsonFormat, TemplateFormat):
         return RecordContent(_id(value, place), candidates, reference, _recording(value, place))
 
     def text(self, item: Rescored, *, reranked: bool) -> str:
-        """The line of a list, or its hypotheses' lines."""
         if isinstance(item.nbest.original, JsonList):
             return super().text(item, reranked=reranked)
         return self.filled(item, reranked=reranked)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The object, with the score where its features are."""
         record, there = hypothesis.original, at.original
         assert isinstance(record, Record)
         assert isinstance(there, Record)

@@ -16,7 +16,6 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, Piece, Sample, Source
 from charlm.nbest.formats.archives import (
     Archive,
-    Value,
     check_left,
     some_of,
     split_line,
@@ -88,13 +87,6 @@ class KaldiFormat(TemplateFormat):
         return bool(seen)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an utterance.
-
-        Raises:
-            ConfigError: names of columns, or two files of one feature.
-            DataError: FILE:LINE of a line without a rank in its key, of a cost that is no number;
-                a folder without texts; keys that one file has and another lacks.
-        """
         only(source, self.name, features=True)
         with ExitStack() as stack:
             text, costs = source.path, dict(source.features)
@@ -137,7 +129,6 @@ class KaldiFormat(TemplateFormat):
         }
 
     def key(self, nbest: NbestList, which: int) -> str:
-        """The archive's own."""
         original = nbest.hypotheses[which].original
         assert isinstance(original, tuple)
         return str(original[0])
@@ -157,7 +148,6 @@ class KaldiFormat(TemplateFormat):
                     yield Piece(FEATURE, _costs(item))
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The line as it was."""
         assert isinstance(hypothesis.original, tuple)
         return "".join(hypothesis.original)
 
@@ -235,7 +225,7 @@ def _features(
     for name, archive in archives.items():
         value = archive.find(key)
         if value is not None:
-            features[name] = 0.0 - _cost(value)
+            features[name] = 0.0 - number(value.text, value.place)
         elif not source.allow_missing:
             missing = [key, *_missing_too(lines, archive)]
             raise DataError(
@@ -251,7 +241,3 @@ def _missing_too(lines: Lines, archive: Archive) -> Iterator[str]:
         found = split_line(line)
         if found is not None and archive.find(found[0]) is None:
             yield found[0]
-
-
-def _cost(value: Value) -> float:
-    return number(value.text, value.place)

@@ -32,19 +32,12 @@ class MlmScoringFormat(JsonFormat):
     weights = {"score": 1.0}
 
     def claims(self, sample: Sample) -> bool:
-        """The first utterance has a `hyp_1`."""
         return "hyp_1" in first_keys(sample.lines)[1:]
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """Each member of the object is an utterance."""
         return keyed(value)
 
     def block(self, record: Record, source: Source) -> RecordContent:
-        """The members called `hyp_` and a number.
-
-        Raises:
-            DataError: one that is no object, or has no text.
-        """
         key, candidates = required_key(record), []
         for name, value in record.value.items():
             matched = HYP.fullmatch(name)

@@ -34,18 +34,11 @@ class MosesFormat(TemplateFormat):
         return bool(lines) and all(_looks_so(line) for line in lines)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id.
-
-        Raises:
-            ConfigError: columns or further files.
-            DataError: FILE:LINE of a line with too few fields, or a feature that is no number.
-        """
         only(source, self.name)
         with lines_of(source) as lines:
             yield from Gathering(source, name=lines.name).lists(_row(line) for line in lines)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The line, `charlm= SCORE` the last feature."""
         original = hypothesis.original
         assert isinstance(original, _Fields)
         if score is None:

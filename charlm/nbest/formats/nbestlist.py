@@ -32,14 +32,12 @@ class NbestList1Format(UtteranceFormat):
     header: ClassVar[str] = "NBestList1.0"
 
     def claims(self, sample: Sample) -> bool:
-        """The header, or lines that begin with a whole number in parentheses."""
         lines = first_lines(sample)
         if lines and lines[0].startswith("NBestList"):
             return lines[0].strip(" \t") == self.header
         return self.name == "nbestlist1" and bool(lines) and all(map(_looks_so, lines))
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """A hypothesis a line, below a header."""
         if line.number == 1 and line.text.startswith("NBestList"):
             if line.text.strip(" \t") != self.header:
                 raise DataError(

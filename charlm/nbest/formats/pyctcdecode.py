@@ -10,7 +10,7 @@ from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, first_keys
-from charlm.nbest.formats.json_values import Json, optional_words, score_in, words_in
+from charlm.nbest.formats.json_values import Json, score_in, words_in
 
 MEMBERS = (4, 5)  # of a beam, without the state and with it
 
@@ -25,22 +25,11 @@ class PyctcdecodeFormat(ArraysFormat):
 
     name = "pyctcdecode"
     weights = {"logit": 1.0, "lm": 1.0}
-    reference_key = "reference"
 
     def claims(self, sample: Sample) -> bool:
-        """The first object has `beams`."""
         return "beams" in first_keys(sample.lines)
 
-    def reference(self, record: Record) -> tuple[str, ...] | None:
-        """The member `reference`."""
-        return optional_words(record.value, self.reference_key, place=record.place)
-
     def texts(self, record: Record) -> Texts:
-        """The first member of each beam.
-
-        Raises:
-            DataError: no beams, or one of other length.
-        """
         return [
             (("beams", i), words_in(beam[0], f"{record.place}: hypothesis {i + 1}"))
             for i, beam in enumerate(_beams(record))

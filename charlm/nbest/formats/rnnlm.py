@@ -32,7 +32,6 @@ class RnnlmFormat(ScoreFileFormat):
         return len(set(ids)) < len(ids) and ids == sorted(ids)
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """A hypothesis a line."""
         words = split_words(line.text)
         if not words:
             raise DataError(f"{line.place}: found an empty line; expected an id and words")

@@ -38,7 +38,6 @@ class ScoreFileFormat(TemplateFormat):
         """
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The line as it was."""
         assert isinstance(hypothesis.original, str)
         return hypothesis.original
 
@@ -50,12 +49,7 @@ class ScoreFileFormat(TemplateFormat):
         return "".join(score_text(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id; files of features hold a log10 for each hypothesis.
-
-        Raises:
-            ConfigError: names of columns, or a feature that the list has itself.
-            DataError: FILE:LINE of what is no hypothesis, or of a score too many or too few.
-        """
+        """One list an id; files of features hold a log10 for each hypothesis."""
         only(source, self.name, features=True)
         with lines_of(source) as lines:
             rows = (self.row(line, "") for line in lines)
@@ -117,13 +111,7 @@ class UtteranceFormat(ScoreFileFormat):
     """
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list a file, by name; a file of features beside a folder is a folder too.
-
-        Raises:
-            ConfigError: names of columns, or a feature that the list has itself.
-            DataError: FILE:LINE of what is no hypothesis; an empty file, unless it may be missing;
-                two files of one utterance; a folder within the folder; scores without a list.
-        """
+        """One list a file, by name; a file of features beside a folder is a folder too."""
         only(source, self.name, features=True)
         if str(source.path) == "-" or not Path(source.path).is_dir():
             with lines_of(source) as lines:

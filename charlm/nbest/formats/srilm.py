@@ -23,12 +23,10 @@ class SrilmFormat(UtteranceFormat):
     weights = {"am": 1.0, "old_lm": 8.0}  # rescore-reweight: lmw 8, wtw 0
 
     def claims(self, sample: Sample) -> bool:
-        """Lines of two numbers, a whole number, and words."""
         lines = first_lines(sample)
         return bool(lines) and all(_looks_so(line) for line in lines)
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """A hypothesis a line."""
         fields = split_words(line.text)
         if len(fields) < 3:
             raise DataError(

@@ -37,11 +37,7 @@ class TextFormat(ScoreFileFormat):
         return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """A list a line; first words that look like ids are noted, where each is another.
-
-        Raises:
-            ConfigError, DataError: as other formats of lines.
-        """
+        """A list a line; first words that look like ids are noted, where each is another."""
         firsts: list[str] = []
         for nbest in super().read(source):
             if len(firsts) < LOOKED_AT:
@@ -52,7 +48,6 @@ class TextFormat(ScoreFileFormat):
             source.notices.ids_read_as_words = firsts[:3]
 
     def row(self, line: Line, key: str) -> Row | OtherLine:
-        """A hypothesis a line."""
         words = plain_words(line.text, line.place)
         return Row(line, str(line.number), words, {}, line.text)
 

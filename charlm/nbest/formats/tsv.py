@@ -71,19 +71,12 @@ class TsvFormat(TemplateFormat):
         return len(fields) > 1 and not fields[0].startswith(("{", "["))
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id.
-
-        Raises:
-            ConfigError: names of columns that do not fit, further files.
-            DataError: FILE:LINE of a line with other fields than the first, or without a number.
-        """
         only(source, self.name, columns=True)
         with lines_of(source) as lines:
             rows = _rows(lines, source, _sample(source, lines))
             yield from Gathering(source, name=lines.name).lists(rows)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
-        """The line, the score a column before the text."""
         original, there = hypothesis.original, at.original
         assert isinstance(original, _Cells)
         assert isinstance(there, _Cells)

@@ -33,11 +33,6 @@ class VoskFormat(JsonFormat):
         )
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
-        """The alternatives; None of a partial result.
-
-        Raises:
-            DataError: no alternatives, or one without its text.
-        """
         if "partial" in record.value:
             return None
         expected = "one; let the recogniser give several (SetMaxAlternatives)"

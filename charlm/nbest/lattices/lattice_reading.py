@@ -77,11 +77,7 @@ def _of_file(lines: Lines, form: str, symbols: kaldi.Symbols | None) -> Iterator
 
 
 def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
-    """The names of a folder's lattices; the others are counted.
-
-    Raises:
-        DataError: there is none, or an empty file, which a decoder that failed left.
-    """
+    """The names of a folder's lattices; the others are counted."""
     if form != SLF:
         raise ConfigError(
             f"{source.path}: a folder; expected an archive of Kaldi's, or HTK's files (slf)"
@@ -103,11 +99,7 @@ def _looks_like_one(path: Path) -> bool:
 
 
 def _is_lattice(path: Path) -> bool:
-    """Whether a file begins as HTK's do.
-
-    Raises:
-        DataError: it is empty, or packed and broken.
-    """
+    """Whether a file begins as HTK's do."""
     if not path.is_file():  # a pipe would be waited for
         return False
     with open_bytes(path) as file:

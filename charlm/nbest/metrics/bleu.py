@@ -6,13 +6,12 @@ Some lists hold no texts to compare but each hypothesis' matches; these are enou
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric, Pair
@@ -24,35 +23,22 @@ LENGTH = "hyp_len"
 COUNT = re.compile("[0-9]{1,9}")
 MOST = 999_999_999
 
-ReferenceLength = Literal["closest", "shortest"]
-
 
 class Bleu(Metric):
     """1 − BLEU: lengths of hypothesis and reference, matches and n-grams of orders 1 to 4."""
 
     name = "bleu"
 
-    def __init__(self, *, lower: bool = False, tokenise: str = "13a") -> None:
-        """`tokenise` is sacrebleu's: 13a, or none for texts that are tokenised.
-
-        Raises:
-            ConfigError: a tokeniser that sacrebleu has not.
-        """
-        super().__init__(lower=lower)
-        if tokenise not in BLEU.TOKENIZERS:
-            raise ConfigError(
-                f"tokeniser {tokenise!r}: expected one of sacrebleu's: {', '.join(BLEU.TOKENIZERS)}"
-            )
-        self._tokenise = tokenise
+    def __init__(self) -> None:
+        super().__init__()
         # Of a sentence alone, its effective order is what sacrebleu wants; the counts are the same.
-        self._bleu = BLEU(lowercase=lower, tokenize=tokenise, effective_order=True)
+        self._bleu = BLEU(effective_order=True)
 
     @property
     def signature(self) -> str:
         """As sacrebleu prints it."""
-        case = "lc" if self.lower else "mixed"
         version = sacrebleu.__version__
-        return f"bleu|nrefs:1|case:{case}|eff:no|tok:{self._tokenise}|smooth:exp|version:{version}"
+        return f"bleu|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
 
     def count(self, pairs: Sequence[Pair]) -> Iterable[tuple[int, ...]]:
         """Lengths of hypothesis and reference, four counts of matches, four of n-grams."""
@@ -84,15 +70,10 @@ class CountedBleu(Bleu):
 
     reads = (LENGTH, *MATCHES)
 
-    def __init__(self, *, length: ReferenceLength = "closest") -> None:
-        """`length`: which of several references' lengths a hypothesis is held against."""
-        super().__init__(tokenise="none")
-        self._length = length
-
     @property
     def signature(self) -> str:
         """What is known of counts that somebody else made."""
-        return f"bleu|counted|length:{self._length}|eff:no|smooth:exp"
+        return "bleu|counted|length:closest|eff:no|smooth:exp"
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
         """Counts of every hypothesis, (H, 10) a list.
@@ -115,9 +96,8 @@ class CountedBleu(Bleu):
     def _row(self, hypothesis: Hypothesis, wanted: Sequence[int]) -> list[int]:
         length, *matches = (_whole(hypothesis, name) for name in self.reads)
         closest = min(wanted, key=lambda each: abs(each - length))  # of two as close, the shorter
-        reference_length = closest if self._length == "closest" else wanted[0]
         totals = [max(0, length - n) for n in range(ORDER)]
-        return [length, reference_length, *matches, *totals]
+        return [length, closest, *matches, *totals]
 
 
 def _whole(hypothesis: Hypothesis, name: str) -> int:

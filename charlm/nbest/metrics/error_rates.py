@@ -2,12 +2,13 @@
 
 A metric gives every hypothesis a row of counts; those of the chosen ones are added up, and the
 corpus' rate is a function of the sums. So tuning, oracles and bootstrap need no texts. What is
-compared are the texts as the list and the references have them: `lower` lower-cases both, but what
-a model was shown plays no part.
+compared are the texts as the list and the references have them: what a model was shown plays no
+part.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 from typing import ClassVar
 
 import jiwer
@@ -33,8 +34,7 @@ class Metric(ABC):
     # Features of a list that the metric reads: made from the reference, and no use for a ranking.
     reads: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *, lower: bool = False) -> None:
-        self.lower = lower
+    def __init__(self) -> None:
         self._counts: dict[Pair, tuple[int, ...]] = {}
 
     @property
@@ -67,12 +67,8 @@ class Metric(ABC):
     def _pairs(self, nbest: NbestList, references: References) -> list[Pair]:
         if nbest.id not in references:
             raise DataError(f"list {nbest.id!r}: no reference; expected one for every list")
-        reference = self._text(references[nbest.id])
-        return [(reference, self._text(each.words)) for each in nbest.hypotheses]
-
-    def _text(self, words: Sequence[str]) -> str:
-        text = " ".join(words)
-        return text.lower() if self.lower else text
+        reference = " ".join(references[nbest.id])
+        return [(reference, " ".join(each.words)) for each in nbest.hypotheses]
 
 
 class ErrorRate(Metric):
@@ -83,8 +79,7 @@ class ErrorRate(Metric):
     @property
     def signature(self) -> str:
         """Name, case and jiwer's version."""
-        case = "lower" if self.lower else "mixed"
-        return f"{self.name}|case:{case}|jiwer:{_jiwer_version()}"
+        return f"{self.name}|case:mixed|jiwer:{version('jiwer')}"
 
     def errors(self, sums_NK: Ints) -> Floats:
         """Edits by tokens of the references; by 1 where these hold none, as jiwer has it."""
@@ -124,9 +119,3 @@ def _edits(chunks: Sequence[jiwer.AlignmentChunk]) -> tuple[int, int, int]:
         of_reference = chunk.ref_end_idx - chunk.ref_start_idx
         sizes[chunk.type] += of_reference or chunk.hyp_end_idx - chunk.hyp_start_idx
     return sizes["substitute"], sizes["delete"], sizes["insert"]
-
-
-def _jiwer_version() -> str:
-    from importlib.metadata import version
-
-    return version("jiwer")

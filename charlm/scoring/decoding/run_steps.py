@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from charlm.errors import DataError
+from charlm.errors import broken_model
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.decoding.states import Floats, Rows
 from charlm.scoring.likelihood.form_cache import FormCache
@@ -67,7 +67,4 @@ class RunSteps:
 
     def _require_numbers(self, log_probs: Floats) -> None:
         if not np.isfinite(log_probs).all():
-            raise DataError(
-                f"{self._source}: the model is broken: log probabilities are NaN or infinite; "
-                "expected numbers; train it again"
-            )
+            raise broken_model(self._source)

@@ -23,21 +23,14 @@ class Weights:
 
 
 def em_weights(
-    log10_probs_KN: Log10s,
-    *,
-    tolerance: float = 1e-6,
-    max_iterations: int = 1000,
-    initial: Sequence[float] | Log10s | None = None,
+    log10_probs_KN: Log10s, *, tolerance: float = 1e-6, max_iterations: int = 1000
 ) -> Weights:
     """The weights of K streams that make a text of N tokens likeliest, by EM from equal ones.
 
     It ends when no weight moves by `tolerance` or more. A token to which no stream gives anything
-    is left out; if that leaves none, the weights stay what they were.
+    is left out; if that leaves none, the weights stay equal.
     """
-    n_streams = len(log10_probs_KN)
-    weights = np.full(n_streams, 1 / n_streams) if initial is None else np.array(initial, float)
-    if weights.shape != (n_streams,) or not (weights > 0).all() or abs(weights.sum() - 1) > 1e-9:
-        raise ValueError(f"initial weights {initial!r}: expected {n_streams} above 0, of sum 1")
+    weights = np.full(len(log10_probs_KN), 1 / len(log10_probs_KN))
     probs_KN = _relative_probs(log10_probs_KN)
     n_tokens = probs_KN.shape[1]
     n_iterations, moved = 0, np.inf

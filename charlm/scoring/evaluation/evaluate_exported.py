@@ -4,7 +4,7 @@ One token at a time in a carried state, sentences of like length side by side fr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,11 @@ import numpy as np
 
 from charlm.run.onnx_model import OnnxModel, State, Vectors, require_no_torch
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
-from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text
-from charlm.scoring.evaluation.text_paths import text_paths
+from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text, text_paths
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.encoding import Ids
-from charlm.text.vocabulary.vocabulary import Inventory
 
 SENTENCES_AT_ONCE = 64
 
@@ -38,31 +36,10 @@ def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evalu
     results = []
     for text in paths:
         reader = _Reader(model, options.states)
-        results.append(evaluated_text(text, reader, model=_Description(model), options=asked))
+        results.append(evaluated_text(text, reader, model=model, options=asked))
         if options.on_text is not None:
             options.on_text(results[-1])
     return tuple(results)
-
-
-@dataclass(frozen=True)
-class _Description:
-    model: OnnxModel
-
-    @property
-    def path(self) -> Path:
-        return self.model.path
-
-    @property
-    def inventory(self) -> Inventory:
-        return self.model.inventory
-
-    @property
-    def oov_input(self) -> str:
-        return self.model.info.oov_input
-
-    @property
-    def weights_sha256(self) -> str:
-        return self.model.info.weights_sha256
 
 
 class _Reader:

@@ -17,9 +17,8 @@ from charlm.runtime import autocast, pick_device, pick_precision
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
 from charlm.scoring.evaluation.adaptive_blocks import AdaptiveBlocks
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
-from charlm.scoring.evaluation.evaluated_text import evaluated_text
+from charlm.scoring.evaluation.evaluated_text import evaluated_text, text_paths
 from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
-from charlm.scoring.evaluation.text_paths import text_paths
 from charlm.scoring.likelihood.log_z import MeteredOutput
 from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary

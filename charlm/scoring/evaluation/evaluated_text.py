@@ -14,11 +14,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
+from charlm.options import several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.sentences import blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT
@@ -41,6 +42,32 @@ BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is lon
 
 Nlls = npt.NDArray[np.float32]
 Log10s = npt.NDArray[np.float64]
+
+
+def text_paths(options: EvaluateOptions) -> list[str | Path]:
+    """The texts that are to be evaluated: files, or a split of a corpus directory.
+
+    Raises:
+        ConfigError: neither files nor data, or both; a split of files.
+        DataError: a file that is not there.
+    """
+    files, data, split = several(options.files), options.data, options.split
+    if bool(files) == (data is not None):
+        found = "both files and --data" if files else "neither files nor --data"
+        raise ConfigError(f"found {found}; expected one of them; give either")
+    if data is not None:
+        return [split_path(data, split or SPLIT)]
+    if split is not None:
+        raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
+    for path in files:
+        # A last file that cannot be read would cost the time of those before it.
+        if str(path) == "-":
+            continue
+        if not Path(path).exists():
+            raise DataError(f"{path}: no such file; expected a text")
+        if Path(path).is_dir():
+            raise DataError(f"{path}: is a folder; expected a file")
+    return files
 
 
 class Reader(Protocol):

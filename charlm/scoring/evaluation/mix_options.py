@@ -25,7 +25,6 @@ class MixOptions:
             "`--format jsonl`), probabilities (`--format probabilities`), run directories, ARPA "
             "files, KenLM binaries.",
             metavar="STREAM",
-            cli_type=list[Path],
             is_argument=True,
         ),
     ]
@@ -36,24 +35,16 @@ class MixOptions:
             "Corpus directory for runs and n-gram models; probabilities are then of test/ and "
             "valid/, files of one name.",
             metavar="DIR",
-            cli_type=Path | None,
         ),
     ] = None
     split: Annotated[
-        SplitName | None,
-        Opt("Part of --data whose perplexity is printed; test if not given."),
+        SplitName | None, Opt("Part of --data whose perplexity is printed; test if not given.")
     ] = None
     tune: Annotated[
-        SplitName | None,
-        Opt("Part of --data that the weights are tuned on; valid if not given."),
+        SplitName | None, Opt("Part of --data that the weights are tuned on; valid if not given.")
     ] = None
     text: Annotated[
-        str | Path | None,
-        Opt(
-            "Text for runs and n-gram models, tuned and printed on the same.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Text for runs and n-gram models, tuned and printed on the same.")
     ] = None
     add: Annotated[
         str | Path | Sequence[str | Path],
@@ -61,7 +52,6 @@ class MixOptions:
             "Stream that is new beside the others, once for each; tells what the mixture gains by "
             "it.",
             metavar="STREAM",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     bands: Annotated[
@@ -79,9 +69,7 @@ class MixOptions:
         str | Path | None,
         Opt(
             "File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl, "
-            "probabilities with .prob.",
-            metavar="FILE",
-            cli_type=Path | None,
+            "probabilities with .prob."
         ),
     ] = None
     state: Annotated[

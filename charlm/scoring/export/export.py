@@ -121,11 +121,7 @@ def _export_arpa(options: ExportOptions) -> Export:
 
 
 def _thresholds(options: ExportOptions) -> tuple[int, ...]:
-    """By order the largest count of n-grams of the drawn text that are left out.
-
-    Raises:
-        ConfigError: counts that make no model.
-    """
+    """By order the largest count of n-grams of the drawn text that are left out."""
     thresholds = PRUNE[: options.order] if options.prune is None else parse_pruning(options.prune)
     thresholds_of(thresholds, order=options.order)
     require_all_words(thresholds)

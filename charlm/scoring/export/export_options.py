@@ -9,11 +9,7 @@ from charlm.options import Device, ModelSaid, Opt, Precision, Seed, Threads
 
 DataForArpa = Annotated[
     str | Path | None,
-    Opt(
-        "Corpus directory with train.txt, valid.txt and test.txt, for --arpa.",
-        metavar="DIR",
-        cli_type=Path | None,
-    ),
+    Opt("Corpus directory with train.txt, valid.txt and test.txt, for --arpa.", metavar="DIR"),
 ]
 
 
@@ -25,11 +21,7 @@ class ExportOptions:
     _: KW_ONLY
     arpa: Annotated[
         str | Path | None,
-        Opt(
-            "Where the ARPA file goes; packed by .gz, .bz2 or .xz. Asks for --data.",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        Opt("Where the ARPA file goes; packed by .gz, .bz2 or .xz. Asks for --data."),
     ] = None
     onnx: Annotated[
         str | Path | None,
@@ -37,7 +29,6 @@ class ExportOptions:
             "Folder for the model itself without torch, run by onnxruntime: step.onnx, "
             "encode.onnx, vocab.json, export.json.",
             metavar="DIR",
-            cli_type=Path | None,
         ),
     ] = None
     page: Annotated[
@@ -45,28 +36,16 @@ class ExportOptions:
         Opt(
             "HTML file that holds the model in eight bits and runs it, offline: type a sentence "
             "and see surprisals, next words, near words. Of a run as char-small, or of a folder "
-            "made with --int8.",
-            metavar="FILE",
-            cli_type=Path | None,
+            "made with --int8."
         ),
     ] = None
-    int8: Annotated[
-        bool, Opt("Networks in eight bits, a quarter as large; with --onnx.", flags=("--int8",))
-    ] = False
+    int8: Annotated[bool, Opt("Networks in eight bits, a quarter as large; with --onnx.")] = False
     data: DataForArpa = None
     tokens: Annotated[
-        int,
-        Opt(
-            "Tokens of text drawn from the model, each </s> included.",
-            "N-grams",
-            least=1,
-            metavar="N",
-        ),
+        int, Opt("Tokens of text drawn from the model, each </s> included.", "N-grams", least=1)
     ] = 1_000_000
     # Words alone have no context, and KenLM refuses them.
-    order: Annotated[
-        int, Opt("Length of the longest n-grams.", "N-grams", least=2, most=6, metavar="N")
-    ] = 5
+    order: Annotated[int, Opt("Length of the longest n-grams.", "N-grams", least=2, most=6)] = 5
     prune: Annotated[
         str | None,
         Opt(
@@ -82,7 +61,6 @@ class ExportOptions:
             "Words drawn at each position of both texts, whose n-grams come in, too; 0 for none.",
             "N-grams",
             least=0,
-            metavar="N",
         ),
     ] = 16
     entropy_prune: Annotated[

@@ -73,14 +73,7 @@ class OnnxExport:
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "model": str(self.model),
-            "folder": str(self.folder),
-            "precision": self.precision,
-            "n_bytes": self.n_bytes,
-            "largest_difference": self.largest_difference,
-            "seconds": self.seconds,
-        }
+        return {**vars(self), "model": str(self.model), "folder": str(self.folder)}
 
 
 def export_onnx(options: ExportOptions) -> OnnxExport:
@@ -200,11 +193,7 @@ def _kinds(part: Settings) -> Iterator[str]:
 
 
 def _make_empty(folder: Path) -> None:
-    """Make the folder, or take one that holds nothing but an earlier export.
-
-    Raises:
-        ConfigError: there is something else in it.
-    """
+    """Make the folder, or take one that holds nothing but an earlier export."""
     make_folder(folder)
     others = sorted({path.name for path in folder.iterdir()} - {*HASHED, EXPORT})
     if others:
@@ -292,11 +281,7 @@ def _encode_example(run: LoadedRun) -> Example:
 def _exported(
     module: nn.Module, arguments: tuple[Any, ...], axes: Any, *names: Names, part: str
 ) -> bytes:
-    """A network's bytes, without the names of this machine's files that the exporter notes.
-
-    Raises:
-        ConfigError: the exporter cannot follow what the part computes.
-    """
+    """A network's bytes, without the names of this machine's files that the exporter notes."""
     names_in, names_out = names
     try:
         program = torch.onnx.export(
@@ -356,11 +341,7 @@ def _tried_forms(run: LoadedRun, n: int) -> list[str]:
 
 
 def _checked(run: LoadedRun, folder: Path) -> float:
-    """The largest difference from torch of vectors and log-probabilities at all batches.
-
-    Raises:
-        ConfigError: it is too large, or onnxruntime takes another batch alone.
-    """
+    """The largest difference from torch of vectors and log-probabilities at all batches."""
     largest = largest_difference(run, folder)
     if not largest <= TOLERANCE:
         parts = " or ".join(f"{place} {run.settings[place]['type']!r}" for place in PLACES)

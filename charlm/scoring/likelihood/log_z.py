@@ -47,7 +47,6 @@ class MeteredOutput(Output):
         self.sums = LogZ()
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """As the output's own."""
         log_z_N = self.output.log_z(h_NH)
         exists_N = words_N >= 0
         metered = log_z_N[exists_N].double()
@@ -55,7 +54,6 @@ class MeteredOutput(Output):
         return torch.where(exists_N, log_z_N - self.output.word_scores(h_NH, words_N), 0.0)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
-        """As the output's own."""
         return self.output.log_probs(h_NH)
 
     def read_off(self) -> LogZ:

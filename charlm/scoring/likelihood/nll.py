@@ -5,6 +5,7 @@ once a chunk; memory depends on the vocabulary and the chunk, never on the lengt
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -31,11 +32,8 @@ MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
 Nlls = npt.NDArray[np.float32]
 
 
-class FormVectors:
-    """The vectors of a vocabulary, computed once, and of further spellings as they come.
-
-    Those of a large vocabulary are computed when they are first asked for.
-    """
+class FormRows(ABC):
+    """The vectors of the forms of a chunk, each distinct form once."""
 
     def __init__(
         self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
@@ -45,6 +43,45 @@ class FormVectors:
         self.by_spelling = oov_input == "spelling"
         self.device = next(model.parameters()).device
         self._words = FormTable(inventory, inventory.words)
+
+    @abstractmethod
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        """The vectors of words of the vocabulary."""
+
+    @abstractmethod
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
+        """The vectors of some forms of a table."""
+
+    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
+        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
+
+        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
+        """
+        n_words = self.inventory.n_words
+        if not self.by_spelling:
+            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
+        distinct, where = np.unique(form_ids, return_inverse=True)
+        n_known = int(np.searchsorted(distinct, n_words))
+        new = [spellings[i - n_words] for i in distinct[n_known:]]
+        known = distinct[:n_known].astype(np.int64)
+        parts = [self._of_words(known)] if n_known or not new else []
+        if new:
+            table = FormTable(self.inventory, new, first_id=n_words)
+            parts.append(self._encode(table, np.arange(len(table))))
+        vectors_NE = torch.cat(parts) if len(parts) > 1 else parts[0]
+        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+
+
+class FormVectors(FormRows):
+    """The vectors of a vocabulary, computed once, and of further spellings as they come.
+
+    Those of a large vocabulary are computed when they are first asked for.
+    """
+
+    def __init__(
+        self, model: LanguageModel, inventory: Inventory, *, oov_input: str = "unk"
+    ) -> None:
+        super().__init__(model, inventory, oov_input=oov_input)
         is_large = inventory.n_words > MANY_WORDS
         first = np.arange(1 if is_large else inventory.n_words)
         self.vocabulary_VE = self._encode(self._words, first)
@@ -67,23 +104,6 @@ class FormVectors:
                 vectors_NE = encoded.new_empty(len(rows), encoder.dim)
             vectors_NE[part] = encoded
         return vectors_NE
-
-    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
-        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
-
-        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
-        """
-        n_words = self.inventory.n_words
-        if not self.by_spelling:
-            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
-        distinct, where = np.unique(form_ids, return_inverse=True)
-        n_known = int(np.searchsorted(distinct, n_words))
-        vectors_NE = self._of_words(distinct[:n_known].astype(np.int64))
-        if n_known < len(distinct):
-            new = [spellings[i - n_words] for i in distinct[n_known:]]
-            table = FormTable(self.inventory, new, first_id=n_words)
-            vectors_NE = torch.cat([vectors_NE, self._encode(table, np.arange(len(table)))])
-        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
 
     def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
         lacking = words[self._is_lacking_V[words]]

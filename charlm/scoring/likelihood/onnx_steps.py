@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
+from charlm.errors import broken_model
 from charlm.run.onnx_model import OnnxModel, State, Vectors
 from charlm.text.corpus.tokens import END_WORD, UNK, form_of
 
@@ -65,11 +65,7 @@ class OnnxSteps:
         return position.log_probs_NV.astype(np.float64)
 
     def _stepped(self, state: State, tokens: Sequence[str]) -> Position:
-        """Behind these tokens.
-
-        Raises:
-            DataError: a model that gives no numbers.
-        """
+        """Behind these tokens."""
         n_words = len(self.words)
         spelled = dict.fromkeys(token for token in tokens if token not in self._word_ids)
         numbers = {token: n_words + k for k, token in enumerate(spelled)}
@@ -77,10 +73,7 @@ class OnnxSteps:
         x_NE = self.model.vectors.of(np.array(ids, np.int32), [form_of(each) for each in spelled])
         log_probs_NV, state = self.model.step(x_NE, state)
         if not np.isfinite(log_probs_NV).all():
-            raise DataError(
-                f"{self.model.path}: the model is broken: log probabilities are NaN or infinite; "
-                "expected numbers; export it again"
-            )
+            raise broken_model(self.model.path, mend="export it again")
         return Position(log_probs_NV, state)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charlm.errors import DataError
+from charlm.errors import broken_model
 from charlm.model.contract import State, gather_state, merge_states
 from charlm.scoring.likelihood.draw import Shape, draw, generator_of, uniforms
 from charlm.scoring.likelihood.nll import FormVectors
@@ -71,10 +71,7 @@ def drawn(
         DataError: they are no numbers.
     """
     if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
-        raise DataError(
-            f"{source}: the model is broken: log probabilities are NaN or infinite; expected "
-            "numbers; train it again"
-        )
+        raise broken_model(source)
     numbers_B = uniforms(generators).to(log_probs_BV.device)
     return draw(shape.weights(log_probs_BV), numbers_B)
 

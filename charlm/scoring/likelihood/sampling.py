@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
-from charlm.notebook import bits_of, coloured_html
+from charlm.notebook import ColouredWords, coloured_html
 from charlm.options import keywords
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
@@ -28,25 +28,12 @@ SHOWN = 40  # characters of a prefix in a message
 
 
 @dataclass(frozen=True)
-class SampledSentence:
+class SampledSentence(ColouredWords):
     """A sentence, the prefix that it was begun with included."""
 
     words: tuple[str, ...]
     log10_probs: tuple[float, ...]  # of each word, then of `</s>` if it was drawn
     is_finished: bool  # whether `</s>` was drawn; else it was cut at the greatest length
-
-    @property
-    def log10_prob(self) -> float:
-        """Of all words, and of the end if it was drawn."""
-        return math.fsum(self.log10_probs)
-
-    @property
-    def bits(self) -> tuple[float, ...]:
-        """The surprisal of each word, then of `</s>` if it was drawn."""
-        return bits_of(self.log10_probs)
-
-    def _repr_html_(self) -> str:
-        return coloured_html([(self.words, self.bits)])
 
     def to_dict(self) -> dict[str, object]:
         return {

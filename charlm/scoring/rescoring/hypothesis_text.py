@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from charlm.nbest.lattices.labels import Labels
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.tokens import N_SHOWN
 from charlm.text.io.lines import split_words
 
-N_SHOWN = 10
 MOST_COUNTED = 1 << 20  # unknown words; beyond it those that came least are forgotten
 N_LOOKED_AT = 1000  # unknown words whose other spellings are looked at
 

@@ -31,18 +31,8 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
-Refs = Annotated[
-    str | Path | None,
-    Opt(
-        "References of the lists; own: as the lists have them.",
-        metavar="FILE",
-        cli_type=Path | None,
-    ),
-]
-WeightsFile = Annotated[
-    str | Path | None,
-    Opt("Weights of features, as tune writes them.", metavar="FILE", cli_type=Path | None),
-]
+Refs = Annotated[str | Path | None, Opt("References of the lists; own: as the lists have them.")]
+WeightsFile = Annotated[str | Path | None, Opt("Weights of features, as tune writes them.")]
 Sort = Annotated[
     bool, Opt("Best hypotheses first, as --write ranked; else as the list has them.", "Output")
 ]
@@ -68,17 +58,9 @@ class RescoringOptions:
             "Run directory or exported folder; may come again. Without any model a list's own "
             "features rank it.",
             metavar="RUN",
-            cli_type=list[Path] | None,
         ),
     ] = ()
-    lm: Annotated[
-        Sequence[str | Path],
-        Opt(
-            "n-gram model, ARPA or KenLM; may come again.",
-            metavar="FILE",
-            cli_type=list[Path] | None,
-        ),
-    ] = ()
+    lm: Annotated[Sequence[str | Path], Opt("n-gram model, ARPA or KenLM; may come again.")] = ()
     scorer: Annotated[
         Scorer | None, Opt("A model of the caller's own, beside the others.", is_for_python=True)
     ] = None
@@ -87,7 +69,6 @@ class RescoringOptions:
         Opt(
             "Weight of one feature, over --weights; where tune begins; may come again.",
             metavar="NAME=NUMBER",
-            cli_type=list[str] | None,
         ),
     ] = ()
     mix: Annotated[
@@ -96,7 +77,6 @@ class RescoringOptions:
             "Mix all models word by word, with the weights that suit this text best.",
             "Models",
             metavar="TEXT",
-            cli_type=Path | None,
         ),
     ] = None
     mix_weights: Annotated[
@@ -113,8 +93,6 @@ class RescoringOptions:
         Opt(
             "n-gram model that the list was made with: it is taken out of Kaldi's graph score.",
             "Models",
-            metavar="FILE",
-            cli_type=Path | None,
         ),
     ] = None
     open_vocabulary: Annotated[
@@ -126,8 +104,7 @@ class RescoringOptions:
         ),
     ] = None
     unnormalised: Annotated[
-        bool,
-        Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models"),
+        bool, Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models")
     ] = False
     lower: Annotated[
         bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
@@ -246,28 +223,19 @@ class ListOptions(RescoringOptions):
             "Further file of the lists, as Kaldi's am=acwt; may come again.",
             "Lists",
             metavar="NAME=FILE",
-            cli_type=list[str] | None,
         ),
     ] = ()
     length_penalty: Annotated[
         float,
         Opt(
-            "The lists' scores were divided by length**P: multiply them back.",
-            "Lists",
-            metavar="P",
+            "The lists' scores were divided by length**P: multiply them back.", "Lists", metavar="P"
         ),
     ] = 0.0
     beam: Annotated[
         float, Opt("Paths so far below the best go; 0: none.", "Lattices", least=0, metavar="NATS")
     ] = 16.0
     recombine: Annotated[
-        int,
-        Opt(
-            "Paths with so many last words alike are one; 0: never.",
-            "Lattices",
-            least=0,
-            metavar="N",
-        ),
+        int, Opt("Paths with so many last words alike are one; 0: never.", "Lattices", least=0)
     ] = 4
     n_best: Annotated[
         int,
@@ -275,22 +243,15 @@ class ListOptions(RescoringOptions):
             "Hypotheses that are taken, besides what was best.",
             "Lattices",
             least=1,
-            metavar="N",
             flags=("-n", "--n-best"),
         ),
     ] = 100
     words_txt: Annotated[
-        str | Path | None,
-        Opt(
-            "Kaldi's words.txt, where words are numbers.",
-            "Lattices",
-            metavar="FILE",
-            cli_type=Path | None,
-        ),
+        str | Path | None, Opt("Kaldi's words.txt, where words are numbers.", "Lattices")
     ] = None
     at_once: Annotated[
         int,
-        Opt("Hypotheses that share a tree and memory.", "Machine", least=1, metavar="N"),
+        Opt("Hypotheses that share a tree and memory.", "Machine", least=1),
     ] = 4096
 
     @property

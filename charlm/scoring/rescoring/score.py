@@ -152,11 +152,7 @@ def _measured(
     weights: Weights | None,
     options: ScoreOptions,
 ) -> RateReport:
-    """The rates of the lists that have a reference.
-
-    Raises:
-        ConfigError: the weights were tuned on these lists, unless that is allowed.
-    """
+    """The rates of the lists that have a reference."""
     kept = [pair for pair in lists if pair[0].id in references]
     if weights is not None and weights.origin is not None:
         check_not_reported(

@@ -34,7 +34,6 @@ class ScoreOptions(ListOptions):
         Opt(
             "n-best lists, lattices, or sentences: a file, a folder of some formats, or -.",
             metavar="LIST",
-            cli_type=Path | None,
             is_argument=True,
         ),
     ] = None

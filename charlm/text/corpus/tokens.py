@@ -3,11 +3,14 @@
 `<s>` and `</s>` may stand at the ends of a line, where charlm puts its own; they are taken off.
 """
 
+from collections import Counter
+
 from charlm.errors import DataError
 
 END_WORD, UNK_WORD = "</s>", "<unk>"
 START_WORD = "<s>"  # no word of a model's: nothing predicts it
 END, UNK = 0, 1  # word ids
+N_SHOWN = 10  # of the most frequent words
 
 
 def without_marks(words: list[str], *, where: str) -> list[str]:
@@ -44,3 +47,8 @@ def is_literal_unk(token: str) -> bool:
 def share(part: int, whole: int) -> float:
     """`part` of `whole`; 0 of nothing."""
     return part / whole if whole else 0.0
+
+
+def shown_counts(words: Counter[str]) -> str:
+    """The most frequent words with their counts, in a line."""
+    return ", ".join(f"{word:.60} {count}" for word, count in words.most_common(N_SHOWN))

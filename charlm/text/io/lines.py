@@ -39,6 +39,7 @@ class LineRules:
     takes_nul: bool = False  # who reads them knows what to do about a NUL byte
     mend: str = CONVERT  # advice for a line that is not of the encoding
     shorten: str = ""  # and for one that is too long
+    clean: str = ""  # and for one with a NUL byte
 
     def __post_init__(self) -> None:
         """Raises ConfigError for an encoding that is unknown, or in which lines end otherwise."""
@@ -120,6 +121,7 @@ LIST = LineRules(mend=SAY_ENCODING)
 CORPUS = LineRules(  # what `charlm prep` writes, or somebody else
     mend="let `charlm prep` read it (--encoding), or clean it (--invalid replace or drop)",
     shorten="cut it into sentences, or let `charlm prep --max-words N` leave it out",
+    clean="`charlm prep --invalid replace` or `drop` cleans it",
 )
 TEXT = replace(CORPUS, mend=f"{SAY_ENCODING}; `charlm prep --invalid replace` or `drop` cleans it")
 
@@ -168,7 +170,8 @@ def raw_lines(
                 return
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         if b"\0" in line and not rules.takes_nul:
-            raise DataError(f"{name}:{number}: {NUL_FOUND}")
+            advice = f"; {rules.clean}" if rules.clean else ""
+            raise DataError(f"{name}:{number}: {NUL_FOUND}{advice}")
         yield number, line
 
 

@@ -141,11 +141,7 @@ def _sentence(value: object) -> tuple[list[str], list[float]] | None:
 
 
 def _log10(value: str | float, *, where: str) -> float:
-    """A log10 probability as a number.
-
-    Raises:
-        DataError: no number, or that of more than 1.
-    """
+    """A log10 probability as a number."""
     try:
         number = math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
     except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits

@@ -163,12 +163,7 @@ def vocab(options: VocabOptions) -> VocabularyResult:
 
 
 def _require_vocabulary_or_new(path: Path) -> None:
-    """Refuse, before a long text is counted, what cannot be written then.
-
-    Raises:
-        ConfigError: as `folders.require_place`.
-        DataError: `path` holds something that is no vocabulary, a training text perhaps.
-    """
+    """Refuse, before a long text is counted, what cannot be written then."""
     require_place(path, option="--out")
     if not path.exists() or stream_of(path) is not None:
         return

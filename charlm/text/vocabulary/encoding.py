@@ -234,15 +234,12 @@ def _encode(
             n_ids += len(ids)
             n_sentences += n_more
     if not n_sentences:
-        raise DataError(f"{path}: no sentence; expected one a line" + _limit_note(max_tokens))
+        limit = f", the first of at most {max_tokens} tokens" if max_tokens else ""
+        raise DataError(f"{path}: no sentence; expected one a line{limit}")
     counts = {"n_sentences": n_sentences, "n_ids": n_ids, "crc32": checksum}
     value: dict[str, object] = {**wanted, **counts, "spellings": encoder.spellings}
     write_json(stem.with_suffix(".json"), value)
     return _mapped(stem, value)
-
-
-def _limit_note(max_tokens: int) -> str:
-    return f", the first of at most {max_tokens} tokens" if max_tokens else ""
 
 
 def _description(stem: Path) -> dict[str, object]:

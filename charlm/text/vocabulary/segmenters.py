@@ -146,11 +146,7 @@ def _by_morfessor(inventory: Inventory, *, package: ModuleType) -> MorphModel:
 
 
 def _by_file(inventory: Inventory, *, path: str) -> MorphModel:
-    """The segmentations of a file; of the words that it lacks, by a unigram model of its morphs.
-
-    Raises:
-        DataError: a broken line, a word segmented in two ways, or no word of the vocabulary.
-    """
+    """The segmentations of a file; of the words that it lacks, by a unigram model of its morphs."""
     table: Table = {}
     for number, word, morphs in _file_lines(path, inventory):
         if word not in inventory.word_ids or inventory.word_ids[word] <= UNK:

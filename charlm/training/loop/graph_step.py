@@ -114,11 +114,7 @@ class Recorded:
         main.wait_stream(side)
 
     def _recorded(self) -> torch.cuda.CUDAGraph:
-        """The recording, during which nothing is computed.
-
-        Raises:
-            TrainingError: torch or the driver refuses something in it.
-        """
+        """The recording, during which nothing is computed."""
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):

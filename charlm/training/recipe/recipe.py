@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
-from charlm.settings import Count, Family, Range, Settings, build_part, checked
+from charlm.settings import Count, Family, Range, Settings, build_part, checked, options_of
 from charlm.training.recipe.averaging import AVERAGINGS, Averaging
 from charlm.training.recipe.batching import BATCHINGS, SentenceBatching, StreamBatching
 from charlm.training.recipe.criteria import CRITERIA, Criterion
@@ -31,36 +31,23 @@ FAMILIES = {
     "averaging": Family("averaging", Averaging, AVERAGINGS),
     "batching": Family("batching", StreamBatching, BATCHINGS),
 }
-SCALARS: dict[str, tuple[Any, Any]] = {  # name: (annotation, default)
-    "epochs": (Annotated[int, Range(1, 100_000)], 25),
-    "batch_size": (Annotated[int, Range(1, 65_536)], 20),
-    "bptt": (Annotated[int, Range(1, 65_536)], 35),
-    "divisor": (Divisor, "streams"),
-    "clip": (Annotated[float, Range(0.0, 1e9)], 5.0),
-    "oov_input": (OovInput, "spelling"),
-    "activation_penalty": (Weight, 0.0),
-    "temporal_penalty": (Weight, 0.0),
-    "past_decode_penalty": (Weight, 0.0),
-    "patience": (Count, 0),
-    "temperature": (Temperature, "one"),
-}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A recipe with its parts built."""
+    """A recipe with its parts built; its fields are its options."""
 
-    epochs: int
-    batch_size: int  # streams or sentences side by side
-    bptt: int  # steps of a chunk, through which gradients flow
-    divisor: Divisor
-    clip: float  # largest norm of the whole gradient; 0 turns clipping off
-    oov_input: OovInput
-    activation_penalty: float
-    temporal_penalty: float
-    past_decode_penalty: float
-    patience: int  # epochs without a better validation perplexity that end a training; 0: none do
-    temperature: Temperature  # of the kept softmax: as trained, or the best on the validation text
+    epochs: Annotated[int, Range(1, 100_000)] = 25
+    batch_size: Annotated[int, Range(1, 65_536)] = 20  # streams or sentences side by side
+    bptt: Annotated[int, Range(1, 65_536)] = 35  # steps of a chunk, through which gradients flow
+    divisor: Divisor = "streams"
+    clip: Annotated[float, Range(0.0, 1e9)] = 5.0  # largest norm of a gradient; 0: no clipping
+    oov_input: OovInput = "spelling"
+    activation_penalty: Weight = 0.0
+    temporal_penalty: Weight = 0.0
+    past_decode_penalty: Weight = 0.0
+    patience: Count = 0  # epochs without a better validation that end a training; 0: none do
+    temperature: Temperature = "one"  # of the kept softmax: as trained, or the best on valid.txt
     initialisation: Initialisation
     criterion: Criterion
     optimiser: Optimiser
@@ -98,20 +85,21 @@ def build_recipe(settings: Any) -> tuple[Recipe, Settings]:
     """
     if not isinstance(settings, dict):
         raise ConfigError(f"recipe: found {settings!r:.60}; expected an object")
+    schema = options_of(Recipe)
     for option in settings:
-        if option not in SCALARS and option not in FAMILIES:
-            raise ConfigError(
-                f"recipe has no option {option!r}; it takes {', '.join((*SCALARS, *FAMILIES))}"
-            )
-    values = {
-        name: checked(settings.get(name, default), kind, where=f"option {name!r} of recipe")
-        for name, (kind, default) in SCALARS.items()
-    }
-    resolved: Settings = dict(values)
-    for name, family in FAMILIES.items():
-        default = {"type": next(iter(family.table))}
-        wanted = settings.get(name, default)
-        if isinstance(wanted, dict):
-            wanted = {**default, **wanted} if "type" not in wanted else wanted
-        values[name], resolved[name] = build_part(family, wanted)
+        if option not in schema:
+            raise ConfigError(f"recipe has no option {option!r}; it takes {', '.join(schema)}")
+    values: dict[str, Any] = {}
+    resolved: Settings = {}
+    for name, (kind, default) in schema.items():
+        if name in FAMILIES:
+            first = {"type": next(iter(FAMILIES[name].table))}
+            wanted = settings.get(name, first)
+            if isinstance(wanted, dict) and "type" not in wanted:
+                wanted = {**first, **wanted}
+            values[name], resolved[name] = build_part(FAMILIES[name], wanted)
+        else:
+            where = f"option {name!r} of recipe"
+            values[name] = checked(settings.get(name, default), kind, where=where)
+            resolved[name] = values[name]
     return Recipe(**values), resolved

@@ -95,7 +95,6 @@ def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "lines",
     [
-        ['{"weights": [1]}'],
         ["one egg", "2 cups of milk", "3 spoons of sugar", "stir", "5 minutes"],  # no line is wrong
         ["# made today", "1 we know", "1 we do", "2 yes"],  # and not the second one here
     ],
@@ -127,6 +126,31 @@ def test_a_line_that_is_not_as_those_above_it_is_named(
         f"{name}; expected one format of lists; mend the line, or give --format {name}, which says "
         "what is wrong with it"
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (['{"a":', " [1,", "  x]}"], "a.json:3: not valid JSON (Expecting value at column 3); exp"),
+        (['[{"a": 1}, {"b" 2}]'], "a.json:1: not valid JSON (Expecting ':' delimiter at column 17"),
+        (['{"a": 1,', '"b": []}', '{"c"'], "a.json: found JSON whose first object has 'a', 'b'; e"),
+        (["[[1], [2]]"], "a.json: found JSON whose first object has no member; expected a format"),
+        (["[", *['{"a": 1},'] * 5000], "a.json: found the beginning of no format"),  # cut, perhaps
+        (["[", "{", *['{"a": 1},'] * 5000], "a.json:3: not valid JSON (Expecting property name"),
+    ],
+)
+def test_json_that_is_broken_or_of_no_format_is_told_so(lines: list[str], told: str) -> None:
+    with pytest.raises(DataError) as caught:
+        detect(Sample("a.json", tuple(lines), ()))
+    assert str(caught.value).startswith(told)
+
+
+def test_a_folder_of_no_format_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("a\n")
+    with pytest.raises(
+        DataError, match="is a folder that no format of lists knows; .*; name a file"
+    ):
+        detect(Sample(tmp_path, (), ("notes.txt",)))
 
 
 @pytest.mark.parametrize("lines", [(), ("", " \t")])

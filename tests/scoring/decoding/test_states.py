@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import charlm
+from charlm.api.loaded_models import LoadedModel
+from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
-from charlm.loaded_models import LoadedModel
 from charlm.scoring.decoding.mixed_model import MixedModel
 from charlm.scoring.decoding.states import State, StatefulModel
 from charlm.scoring.likelihood.nll import continued_nll
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
-from charlm.trained_model import Model
 
 KINDS = ("run", "spelling run", "n-gram model", "spelling n-gram model", "mixture")
 LOADED = KINDS[:-1]

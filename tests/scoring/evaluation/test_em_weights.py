@@ -82,13 +82,6 @@ def test_no_iteration_lowers_the_likelihood() -> None:
     assert likelihoods[-1] > likelihoods[0] + 1
 
 
-def test_it_ends_at_the_same_weights_from_anywhere() -> None:
-    log10s = streams(3, seed=5)
-    weights = em_weights(log10s, tolerance=1e-9).weights
-    other = em_weights(log10s, tolerance=1e-9, initial=(0.98, 0.01, 0.01)).weights
-    assert other == pytest.approx(weights, abs=1e-6)
-
-
 def test_it_stops_when_it_is_told_to() -> None:
     assert em_weights(streams(2), max_iterations=3).n_iterations == 3
     assert em_weights(streams(2), tolerance=1.0).n_iterations == 1
@@ -125,14 +118,6 @@ def test_a_stream_without_a_weight_has_no_say() -> None:
     log10s = np.array([[-1.0, -np.inf, -0.1], [-2.0, -3.0, -np.inf]])
     assert mixed_log10(log10s, [1.0, 0.0]).tolist() == [-1.0, -np.inf, -0.1]
     assert mixed_log10(log10s, [0.0, 1.0]).tolist() == [-2.0, -3.0, -np.inf]
-
-
-@pytest.mark.parametrize("initial", [(0.5, 0.6), (1.0, 0.0), (1.0,)])
-def test_initial_weights_that_are_none_are_a_mistake_of_the_caller(
-    initial: tuple[float, ...],
-) -> None:
-    with pytest.raises(ValueError, match="expected 2 above 0, of sum 1"):
-        em_weights(streams(2), initial=initial)
 
 
 # The rule of SRILM's compute-best-mix, which reads by field number and knows no layout.

@@ -5,7 +5,7 @@ same draws: that some draws are hard for every system does not blur their differ
 sentence depend on each other, so it is sentences that are drawn and not tokens.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,7 @@ class Difference:
     first_better: float  # share of the draws
 
     def to_dict(self) -> dict[str, float | None]:
-        return {
-            "ppl": self.ppl,
-            "low": self.low,
-            "high": self.high,
-            "first_better": self.first_better,
-        }
+        return asdict(self)
 
 
 class PairedBootstrap:

@@ -45,14 +45,8 @@ class System:
     by_state: Mapping[State, Figures]
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "n_parameters": self.n_parameters,
-            "n_ngrams": self.n_ngrams,
-            "n_bytes": self.n_bytes,
-            "seconds": self.seconds,
-            **{state: figures.to_dict() for state, figures in self.by_state.items()},
-        }
+        own = {name: value for name, value in vars(self).items() if name != "by_state"}
+        return own | {state: figures.to_dict() for state, figures in self.by_state.items()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,7 @@ class Group:
     systems: tuple[System, ...]  # the n-gram model first, then each model and its mixture
     pairs: tuple[Pair, ...]
     bands: tuple[Band, ...]  # in the first state
-    verdict: tuple[str, ...]  # a sentence a model
+    verdict: tuple[str, ...]  # a sentence a model, and one on the two best
     notes: tuple[str, ...]
 
     @property

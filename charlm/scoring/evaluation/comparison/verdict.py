@@ -1,10 +1,10 @@
-"""What a comparison comes to, in a sentence a model; the tables below it say why.
+"""What a comparison comes to: a sentence a model, one on the two best; the tables say why.
 
 It speaks of the state that the model was trained in, where that was asked for. A difference is one
 where its 95 % interval holds no zero.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
@@ -26,16 +26,18 @@ def verdict(
     states: Sequence[State],
     n_sentences: int,
 ) -> tuple[str, ...]:
-    """A sentence on each model: against the n-gram model, in the mixture, and its training."""
+    """A sentence on each model (the n-gram model, the mixture, its training), then on the best."""
     if n_sentences < FEW_SENTENCES or not members:
         return ()
     from charlm.run.history import history_of  # needs torch, which Kneser-Ney alone does without
 
     sentences = []
+    judged_in: dict[State, None] = {}
     for member in members:
         is_alone = member.learned_single_sentences and "sentence" in states
-        state = "sentence" if is_alone else states[0]
-        found = {(pair.first, pair.second): pair.by_state[state] for pair in pairs}
+        state: State = "sentence" if is_alone else states[0]
+        judged_in[state] = None
+        found = _differences(pairs, state)
         mixture = f"{member.name}+{baseline}"
         alone = found[member.name, baseline]
         parts = [_alone(member.name, baseline, difference=alone)]
@@ -46,7 +48,33 @@ def verdict(
         if is_still_falling([record["valid_ppl"] for record in history_of(member.path)]):
             parts.append("its validation was still falling: train longer")
         sentences.append(f"verdict, state {state}: {'; '.join(parts)}")
+    names = [member.name for member in members]
+    for state in judged_in:
+        best = _best(names, _differences(pairs, state), baseline=baseline)
+        if best:
+            sentences.append(f"verdict, state {state}, best of {len(names)} models: {best}")
     return tuple(sentences)
+
+
+def _differences(pairs: Sequence[Pair], state: State) -> dict[tuple[str, str], Difference]:
+    return {(pair.first, pair.second): pair.by_state[state] for pair in pairs}
+
+
+def _best(
+    names: Sequence[str], found: Mapping[tuple[str, str], Difference], *, baseline: str
+) -> str | None:
+    """How the best model stands to the next best; None where there are no two."""
+    ppls = {name: found[name, baseline].ppl for name in names}  # each less the n-gram model's
+    ranked = sorted((ppl, name) for name, ppl in ppls.items() if ppl is not None)
+    if len(ranked) < 2:
+        return None
+    two = {name for _, name in ranked[:2]}
+    first, second = next(names for names in found if set(names) == two)
+    difference = found[first, second]
+    ppl, low, high = difference.ppl, difference.low, difference.high
+    if ppl is not None and low is not None and high is not None and low > 0:
+        return f"{second} is better than {first} by {_interval(ppl, low, high)}"
+    return _alone(first, second, difference=difference)
 
 
 def is_still_falling(valid_ppls: Sequence[float]) -> bool:

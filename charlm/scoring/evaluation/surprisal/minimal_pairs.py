@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from charlm.errors import ConfigError
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
-from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions
+from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
 from charlm.text.corpus.normalisation import Normalisation
@@ -76,7 +76,8 @@ class PairAccuracy:
             return None
         if len(judged) == 1:
             return _wilson(judged[0].n_right, judged[0].n_judged)
-        variances = [p * (1 - p) / n for p, n in ((_share(each), each.n_judged) for each in judged)]
+        shares = [each.n_right / each.n_judged for each in judged]
+        variances = [p * (1 - p) / each.n_judged for p, each in zip(shares, judged, strict=True)]
         half = Z * math.sqrt(math.fsum(variances)) / len(judged)
         return max(0.0, self.accuracy - half), min(1.0, self.accuracy + half)
 
@@ -163,6 +164,11 @@ def _columns(items: Items, names: str) -> tuple[str, str]:
     if items.is_text:
         raise ConfigError("--pairs: found a text; expected a table with two columns of sentences")
     columns = names.split(",")
+    if names == PAIR_COLUMNS and not {*columns} <= {*items.columns}:
+        raise ConfigError(
+            f"--pairs: found the columns {', '.join(items.columns)}; expected "
+            f"{' and '.join(columns)}; say which two by --pair-columns GOOD,BAD"
+        )
     if len(columns) != 2:
         raise ConfigError(f"--pair-columns {names!r}: expected two names with a comma between")
     good, bad = (items.require(name, option="--pair-columns") for name in columns)
@@ -213,10 +219,6 @@ def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:
 def _tokens(text: str, rules: Normalisation | None, *, where: str) -> tuple[str, ...]:
     found = split_words(text if rules is None else rules(text))
     return tuple(without_marks(found, where=where))
-
-
-def _share(pairs: PairSet) -> float:
-    return pairs.n_right / pairs.n_judged
 
 
 def _wilson(n_right: int, n: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charlm.errors import DataError
+from charlm.errors import broken_model
 from charlm.model.contract import Output, State
 from charlm.model.language_model import LanguageModel
 from charlm.run.stored_weights import LoadedRun
@@ -96,7 +96,8 @@ class RunBits:
                         vectors, ids, spellings=form_ids.spellings, state=states[k]
                     )
                     found.append(nlls)
-            self._require_numbers(found[0])
+            if not all(np.isfinite(nll).all() for nll in found[0]):
+                raise broken_model(self.run.path)
             for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
                 n_words = self.inventory.n_words
                 known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
@@ -123,13 +124,6 @@ class RunBits:
             return [read(each, spellings=spellings, state=initial)[0] for each in ids], None
         nll, state = read(np.concatenate(ids), spellings=spellings, state=state)
         return np.split(nll, np.cumsum([len(each) for each in ids])[:-1]), state
-
-    def _require_numbers(self, nlls: Sequence[Nlls]) -> None:
-        if not all(np.isfinite(nll).all() for nll in nlls):
-            raise DataError(
-                f"{self.run.path}: the model is broken: log probabilities are NaN or infinite; "
-                "expected numbers; train it again"
-            )
 
     def _in_precision(self, make: Callable[[], FormVectors]) -> FormVectors:
         with autocast(next(self.run.model.parameters()).device, self._precision):

@@ -9,6 +9,7 @@ from charlm.options import Device, Encoding, Opt, Precision, Threads
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 
 TableFormat = Literal["auto", "text", "csv", "tsv", "jsonl"]
+PAIR_COLUMNS = "sentence_good,sentence_bad"  # as BLiMP calls them
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,6 @@ class ItemOptions:
         Opt(
             "Texts, a sentence a line, or tables (.csv, .tsv, .jsonl), plain or packed; - is "
             "standard input.",
-            metavar="FILE",
-            cli_type=list[Path] | None,
             is_argument=True,
         ),
     ] = ()
@@ -32,16 +31,13 @@ class ItemOptions:
             "Run directory or exported folder; may come again. Where there is no --lm either: "
             "$CHARLM_MODEL, else the newest finished in exp/.",
             metavar="RUN",
-            cli_type=list[Path] | None,
         ),
     ] = ()
     lm: Annotated[
         Sequence[str | Path],
         Opt(
             "N-gram model, an ARPA file or KenLM's binary; may come again. It reads the text by "
-            "the rules of the first run.",
-            metavar="FILE",
-            cli_type=list[Path] | None,
+            "the rules of the first run."
         ),
     ] = ()
     format: Annotated[
@@ -80,9 +76,7 @@ class SurprisalOptions(ItemOptions):
     entropy: Annotated[
         bool, Opt("Also the entropy, in bits, of what is expected before each word.")
     ] = False
-    previous: Annotated[
-        int, Opt("Also the values of the N words before.", least=0, most=20, metavar="N")
-    ] = 0
+    previous: Annotated[int, Opt("Also the values of the N words before.", least=0, most=20)] = 0
     adapt: AdaptChoice = "none"
     adapt_rates: AdaptRates = ""
 
@@ -94,4 +88,4 @@ class PairOptions(ItemOptions):
     pair_columns: Annotated[
         str,
         Opt("With --pairs: columns of the better and of the worse sentence.", metavar="GOOD,BAD"),
-    ] = "sentence_good,sentence_bad"
+    ] = PAIR_COLUMNS

@@ -95,18 +95,20 @@ def read_items(
     if not files:
         raise ConfigError("no files; expected texts or tables, or - for standard input")
     rules = replace(TEXT, encoding=encoding)
-    formats = {_format_of(path) if format == "auto" else format for path in files}
-    if len(formats & {"text"}) and len(formats) > 1:
-        raise ConfigError("files: found texts beside tables; expected either; use --format")
+    formats = [_format_of(path) if format == "auto" else format for path in files]
+    if "text" in formats and len(set(formats)) > 1:
+        text = display_name(files[formats.index("text")])
+        raise ConfigError(
+            f"files: found {text}, a text by its name, beside tables; expected either; use --format"
+        )
     items: list[Item] = []
-    for path in files:
-        reader = READERS[_format_of(path) if format == "auto" else format]
-        items += reader(path, rules)
+    for path, each in zip(files, formats, strict=True):
+        items += READERS[each](path, rules)
     if not items:
         names = ", ".join(map(display_name, files))
         raise DataError(f"{names}: no sentence in it; expected one a line, or a table of them")
     columns = tuple(dict.fromkeys(name for item in items for name in item.values))
-    return Items(tuple(items), columns, is_text=formats == {"text"})
+    return Items(tuple(items), columns, is_text="text" in formats)
 
 
 def _format_of(path: str | Path) -> TableFormat:

@@ -5,6 +5,7 @@ value of a column. An n-gram model remembers nothing and starts each anew.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,7 +29,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_table import (
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import SentenceBits, TokenModel
 from charlm.scoring.evaluation.surprisal.written_words import WordSplitter, WrittenSentence
-from charlm.text.corpus.tokens import END, UNK, share
+from charlm.text.corpus.tokens import END, UNK, share, shown_counts
 from charlm.text.vocabulary.vocabulary import Inventory
 
 NONE, DOCUMENT = "none", "document"
@@ -53,12 +54,13 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
     told: list[str] = []
     opened = opened_models(options, entropy=options.entropy, adapting=_adapting(options, told))
     texts = [(item.text(column), item.where) for item in items.items]
-    by_model = []
+    by_model, unknown = [], []
     for model in opened.models:
         splitter = WordSplitter(opened.rules(model))
         sentences = [splitter(text, where=where) for text, where in texts]
         bits = _bits(model, sentences, groups=groups, options=options)
         lexicon = _Lexicon(opened.counts(model))
+        unknown.append(_unknown_tokens(sentences, bits))
         by_model.append(
             [_under_model(*pair, lexicon=lexicon) for pair in zip(sentences, bits, strict=True)]
         )
@@ -82,7 +84,8 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         has_entropy=options.entropy,
         n_previous=options.previous,
     )
-    return replace(table, notes=(*table.notes, *told, *_notes(table, opened, options=options)))
+    notes = _notes(table, opened, unknown=unknown, options=options)
+    return replace(table, notes=(*table.notes, *told, *notes))
 
 
 def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
@@ -90,8 +93,12 @@ def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
     if options.adapt == "none" and not options.adapt_rates:
         return None
     if options.entropy or (options.lm and not options.model):
-        found = "--entropy" if options.entropy else "no --model"
-        raise ConfigError(f"--adapt: found {found}; expected surprisals under a run; drop either")
+        found = "--entropy, which a model that adapts does not have; leave either out"
+        if not options.entropy:
+            found = (
+                "n-gram models alone, which do not adapt; give a run by --model, or leave it out"
+            )
+        raise ConfigError(f"--adapt: found {found}")
     from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
 
     return partial(
@@ -178,6 +185,17 @@ def _under_model(
     return SentenceUnderModel(tuple(words), _finite(bits.surprisals[end]), _entropy(bits, end))
 
 
+def _unknown_tokens(
+    sentences: Sequence[WrittenSentence], bits: Sequence[SentenceBits]
+) -> Counter[str]:
+    return Counter(
+        token
+        for sentence, each in zip(sentences, bits, strict=True)
+        for token, is_known in zip(sentence.tokens, each.known, strict=True)
+        if not is_known
+    )
+
+
 def _entropy(bits: SentenceBits, place: int) -> float | None:
     return None if bits.entropies is None else _finite(bits.entropies[place])
 
@@ -197,12 +215,20 @@ def _is_ours(name: str) -> bool:
     return any(name == own or name.startswith(f"{own}_") for own in (*OWN, "entropy"))
 
 
-def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOptions) -> list[str]:
+def _notes(
+    table: SurprisalTable,
+    opened: OpenedModels,
+    *,
+    unknown: Sequence[Counter[str]],
+    options: SurprisalOptions,
+) -> list[str]:
     """What to mind, in sentences."""
     notes = []
     for k, model in enumerate(opened.models):
         words = list(chain.from_iterable(item.by_model[k].words for item in table.items))
-        notes += _notes_on_words(words, name=model.name, is_spelled=options.open_vocabulary)
+        notes += _notes_on_words(
+            words, name=model.name, unknown=unknown[k], is_spelled=options.open_vocabulary
+        )
         is_alone = options.context == NONE
         if is_alone and not model.learned_single_sentences:
             notes.append(
@@ -221,7 +247,9 @@ def _notes(table: SurprisalTable, opened: OpenedModels, *, options: SurprisalOpt
     return notes
 
 
-def _notes_on_words(words: Sequence[WordUnderModel], *, name: str, is_spelled: bool) -> list[str]:
+def _notes_on_words(
+    words: Sequence[WordUnderModel], *, name: str, unknown: Counter[str], is_spelled: bool
+) -> list[str]:
     notes = []
     n_unknown = sum(word.known is False for word in words)
     if n_unknown:
@@ -235,6 +263,7 @@ def _notes_on_words(words: Sequence[WordUnderModel], *, name: str, is_spelled: b
             f"{name}: {n_unknown} of {len(words)} words ({share(n_unknown, len(words)):.1%}) are "
             f"unknown: {meaning}"
         )
+        notes.append(f"{name}: most frequent unknown: {shown_counts(unknown)}")
     n_without = sum(not word.tokens for word in words)
     if n_without:
         notes.append(f"{name}: the text rules leave nothing of {n_without} words: NA")

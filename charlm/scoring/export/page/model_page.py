@@ -12,12 +12,18 @@ from typing import Any
 import numpy as np
 
 from charlm.run.exported_folder import is_exported
+from charlm.run.folder import load_info
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.which import which_run
 from charlm.scoring.export.export_options import ExportOptions
 from charlm.scoring.export.onnx_export import export_run, require_exporter
 from charlm.scoring.export.page.near_words import near_words
-from charlm.scoring.export.page.page_weights import PageWeights, Product, page_weights
+from charlm.scoring.export.page.page_weights import (
+    PageWeights,
+    Product,
+    page_weights,
+    require_computed,
+)
 from charlm.text.io.files import write_bytes
 from charlm.text.io.html_page import html_page, json_block
 from charlm.text.io.paths import require_place
@@ -62,8 +68,11 @@ def export_page(options: ExportOptions) -> PageExport:
 @contextmanager
 def _in_eight_bits(path: Path, options: ExportOptions) -> Iterator[OnnxModel]:
     if is_exported(path):
-        yield OnnxModel(path, threads=options.threads)
+        model = OnnxModel(path, threads=options.threads)
+        require_computed(model.info.settings, source=path)
+        yield model
         return
+    require_computed(load_info(path).settings, source=path)  # before half a minute of exporting
     with TemporaryDirectory() as folder:
         export_run(path, Path(folder), int8=True, threads=options.threads)
         yield OnnxModel(folder, threads=options.threads)
@@ -83,7 +92,7 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
         "longest": inventory.max_word_length,
         "lower": inventory.normalisation.lower,
         "unicode": inventory.normalisation.unicode,
-        "bySpelling": model.info.oov_input == "spelling",
+        "bySpelling": model.oov_input == "spelling",
         "learnedSentences": model.learned_single_sentences,
         "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],
         "network": _network(weights, arrays, widest=_widest(settings)),

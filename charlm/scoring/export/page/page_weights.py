@@ -15,6 +15,7 @@ from charlm.errors import ConfigError
 from charlm.model.encoders.highway import CARRY_BIAS
 from charlm.run.exported_folder import ENCODE, STEP
 from charlm.run.onnx_model import OnnxModel
+from charlm.settings import Settings
 
 Array = npt.NDArray[Any]
 
@@ -49,9 +50,13 @@ def page_weights(model: OnnxModel) -> PageWeights:
     """The weights of a character CNN, highway layers, LSTMs and a softmax.
 
     Raises:
-        ConfigError: another model; one that is not in eight bits.
+        ConfigError: one that is not in eight bits.
     """
-    _require_parts(model)
+    if model.info.precision != "int8":
+        raise ConfigError(
+            f"{model.path}: found {model.info.precision}; expected a run, or a folder that was "
+            "exported with --int8"
+        )
     encode, step = (_Network(model.path / name) for name in (ENCODE, STEP))
     filters, *rest = [encode.product(node) for node in encode.nodes("MatMulInteger")]
     (pooled,) = encode.nodes("ReduceMax")
@@ -68,27 +73,22 @@ def page_weights(model: OnnxModel) -> PageWeights:
     )
 
 
-def _require_parts(model: OnnxModel) -> None:
-    if model.info.precision != "int8":
-        raise ConfigError(
-            f"{model.path}: found {model.info.precision}; expected a run, or a folder that was "
-            "exported with --int8"
-        )
-    settings = model.info.settings
+def require_computed(settings: Settings, *, source: Path) -> None:
+    """Raises ConfigError for a part, or an option of one, that the page does not compute."""
     encoder = settings["encoder"]
     inner = encoder["encoder"] if encoder["type"] == "highway" else encoder
     expected = {"encoder": "char-cnn", "context": "lstm", "output": "softmax"}
     for place, part in (("encoder", inner), *((p, settings[p]) for p in ("context", "output"))):
         if part["type"] != expected[place]:
             raise ConfigError(
-                f"{model.path}: --page: {place} {part['type']!r} is not computed there; expected "
+                f"{source}: --page: {place} {part['type']!r} is not computed there; expected "
                 f"{expected[place]!r}, as char-small has it; export it by --onnx"
             )
         for name, value in COMPUTED.get(place, {}).items():
             found = part.get(name, value)
             if found != value:
                 raise ConfigError(
-                    f"{model.path}: --page: {place} of {name} {found!r} is not computed there; "
+                    f"{source}: --page: {place} of {name} {found!r} is not computed there; "
                     f"expected {value!r}; export it by --onnx"
                 )
 

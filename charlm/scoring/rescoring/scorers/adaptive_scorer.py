@@ -62,11 +62,9 @@ class AdaptiveScorer(NeuralScorer):
 
     @property
     def adaptation(self) -> str:
-        """The mode and its rates."""
         return self.reader.adaptation.shown
 
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
-        """As `NeuralScorer` has it."""
         return super().score_ids(sentences, memory=self._recalled(memory).state)
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:

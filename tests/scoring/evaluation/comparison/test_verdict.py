@@ -81,6 +81,51 @@ def test_of_a_handful_of_sentences_there_is_no_verdict(tmp_path: Path) -> None:
     assert sentence(tmp_path, BETTER, GAIN, BETTER, n_sentences=9) == ()
 
 
+def between(first: Any, second: Any, *, run: Path, by_sentence: bool = False) -> list[str]:
+    """What is said of models a, b and c beside each other; c is worse than both by far."""
+    kn = {"a": (-20.0, -22.0, -18.0), "b": (-23.0, -25.0, -21.0), "c": (50.0, 45.0, 55.0)}
+    figures: dict[tuple[str, str], Any] = {}
+    for name, values in kn.items():
+        figures |= {(name, "KN-5"): values}
+        figures |= {(f"{name}+KN-5", other): GAIN for other in (name, "KN-5")}
+    figures |= {("a", "b"): first, ("a", "c"): (-70, -75, -65), ("b", "c"): (-73, -78, -68)}
+    pairs = [
+        Pair(*names, {"carried": Difference(*values, 0.5), "sentence": Difference(*second, 0.5)})
+        for names, values in figures.items()
+    ]
+    members = [
+        cast(Any, SimpleNamespace(name=name, path=run, learned_single_sentences=each))
+        for name, each in (("a", False), ("b", False), ("c", by_sentence))
+    ]
+    states: Any = ("carried", "sentence")
+    said = verdict(pairs, members, baseline="KN-5", states=states, n_sentences=3761)
+    assert len(said) > len(members)
+    return [each.removeprefix("verdict, ") for each in said[len(members) :]]
+
+
+@pytest.mark.parametrize(
+    ("difference", "told"),
+    [
+        ((3.0, 2.0, 4.0), "b is better than a by 3.00 (2.00 to 4.00)"),
+        ((3.0, -1.0, 7.0), "a and b cannot be told apart (-1.00 to 7.00)"),
+    ],
+)
+def test_the_best_of_several_models_is_held_against_the_next_best(
+    tmp_path: Path, difference: Any, told: str
+) -> None:
+    said = between(difference, GAIN, run=tmp_path)
+    assert said == [f"state carried, best of 3 models: {told}"]
+
+
+def test_models_of_streams_and_of_sentences_are_compared_in_both_states(tmp_path: Path) -> None:
+    said = between((3.0, 2.0, 4.0), GAIN, run=tmp_path, by_sentence=True)
+    # In the state of sentences all differences are the same here, and the first stays the best.
+    assert said == [
+        "state carried, best of 3 models: b is better than a by 3.00 (2.00 to 4.00)",
+        "state sentence, best of 3 models: a is better than b by 7.50 (6.89 to 8.10)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("ppls", "falls"),
     [([100, 90], True), ([100, 99.6], False), ([90, 100], False), ([90], False), ([], False)],

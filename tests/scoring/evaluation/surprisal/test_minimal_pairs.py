@@ -105,6 +105,11 @@ def test_pairs_need_two_columns(arpa: Path, pairs: Path, tmp_path: Path) -> None
         charlm.minimal_pairs(pairs, lm=[arpa], pair_columns="x,y")
     with pytest.raises(ConfigError, match="--pair-columns 'x': expected two names with a comma"):
         charlm.minimal_pairs(pairs, lm=[arpa], pair_columns="x")
+    table = tmp_path / "a.csv"
+    table.write_text("good,bad\na,b\n")
+    told = "--pairs: found the columns good, bad; .*; say which two by --pair-columns GOOD,BAD"
+    with pytest.raises(ConfigError, match=told):
+        charlm.minimal_pairs(table, lm=[arpa])
     text = tmp_path / "a.txt"
     text.write_text("a\n")
     with pytest.raises(ConfigError, match="--pairs: found a text; expected a table"):

@@ -90,7 +90,7 @@ def test_columns_must_be_there(tmp_path: Path) -> None:
         items.sentence_column("x")
     with pytest.raises(ConfigError, match="--column 'x': a text has no columns"):
         read_items([text]).sentence_column("x")
-    with pytest.raises(ConfigError, match="found texts beside tables"):
+    with pytest.raises(ConfigError, match="found .*, a text by its name, beside tables"):
         read_items([text, table])
     with pytest.raises(ConfigError, match="no files; expected texts or tables"):
         read_items([])

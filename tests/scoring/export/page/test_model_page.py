@@ -13,7 +13,7 @@ import pytest
 import charlm
 from charlm.errors import ConfigError
 from charlm.run.exported_folder import EXPORT
-from charlm.run.folder import VOCABULARY
+from charlm.run.folder import RUN, VOCABULARY
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
 
@@ -155,6 +155,18 @@ def test_a_part_that_the_page_does_not_compute_is_named(
     (copy / EXPORT).write_text(json.dumps(info))
     with pytest.raises(ConfigError, match=f"--page: {message}"):
         charlm.export(copy, page=tmp_path / "page.html")
+
+
+def test_a_run_is_looked_at_before_it_is_exported(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
+    info = json.loads((run / RUN).read_text())
+    info["settings"]["context"]["type"] = "gru"
+    (run / RUN).write_text(json.dumps(info))
+    monkeypatch.setattr("charlm.scoring.export.page.model_page.export_run", None)
+    with pytest.raises(ConfigError, match=f"^{run}: --page: context 'gru' is not computed there"):
+        charlm.export(run, page=tmp_path / "page.html")
 
 
 def test_a_folder_in_fp32_is_refused(tiny_onnx: Path, tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 import charlm
+from charlm.api.loaded_models import SentenceScore
+from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
-from charlm.loaded_models import SentenceScore
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
 from charlm.run.stored_weights import load_run, read_tensors, write_tensors
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import load_inventory
-from charlm.trained_model import Model
 
 SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the dog", "<unk>:cat looked"]
 
@@ -187,6 +187,25 @@ def test_without_a_path_the_newest_run_is_loaded(
         charlm.load()
     shutil.copytree(tiny_run, tmp_path / "exp/tiny")
     assert charlm.load(device="cpu").path == Path("exp/tiny")
+
+
+def test_a_presets_name_is_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = "char-small: a preset, .* `charlm train --arch char-small --data DIR --out RUN` wrote"
+    with pytest.raises(DataError, match=told):
+        charlm.load("char-small")
+
+
+def test_an_n_gram_model_runs_on_the_cpu(tmp_path: Path, corpus_dir: Path) -> None:
+    arpa = tmp_path / "kn.arpa"
+    charlm.ngram_baseline(train=corpus_dir / "train.txt", order=2, out=arpa)
+    assert charlm.load(arpa, device="cpu").words == charlm.load(arpa).words
+    with pytest.raises(ConfigError, match="is an n-gram model, which runs on the CPU; found 'cuda"):
+        charlm.load(arpa, device="cuda:0")
+
+
+def test_neighbours_may_be_spelled_as_in_america(model: Model) -> None:
+    assert model.neighbors("cat", k=2) == model.neighbours("cat", k=2)
 
 
 def test_a_score_as_json_names_its_parts() -> None:

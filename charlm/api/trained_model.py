@@ -1,19 +1,20 @@
 """The object that Python users load of a run: it scores sentences, looks at words, and draws."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from charlm.api.loaded_models import LoadedModel
 from charlm.arguments import checked_call
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError, broken_model
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
-from charlm.loaded_models import LoadedModel, SentenceScore
+from charlm.nbest.scorer import WordLogProbs
 from charlm.notebook import table_html
 from charlm.options import check_ranges, require_seed
 from charlm.run.stored_weights import LoadedRun
@@ -70,33 +71,20 @@ class Model(LoadedModel):
         """Parts and recipe with all their options, as run.json holds them."""
         return self._run.settings
 
-    @checked_call
-    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences (a string is one), each from the initial state.
-
-        Words stand between blanks; the run's text normalisation is applied.
-
-        >>> scores = charlm.load("exp/first").score_many(["the cat sat", "a dog looked"])
-        >>> [len(score.words) for score in scores]
-        [3, 3]
-
-        Raises:
-            DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
-        """
-        several = [sentences] if isinstance(sentences, str) else sentences
-        split = [self.tokens(sentence) for sentence in several]
+    def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         form_ids = FormIds(self._run.inventory)
-        ids = encode_sentences(split, form_ids)
+        ids = encode_sentences(sentences, form_ids)
         nlls = sentence_nlls(self._vectors, ids, spellings=form_ids.spellings)
         if not all(np.isfinite(nll).all() for nll in nlls):
-            raise DataError(
-                f"{self.path}: the model is broken: log probabilities are NaN or infinite; "
-                "expected numbers; train it again"
-            )
+            raise broken_model(self.path)
         n_words = self._run.inventory.n_words
-        known = [(each[:-1] < n_words) & (each[:-1] != UNK) for each in ids]
-        log_probs = [0.0 - nll.astype(np.float64) for nll in nlls]  # never -0
-        return self._scores(split, known=known, log_probs=log_probs)
+        return [
+            WordLogProbs(
+                0.0 - nll.astype(np.float64),  # never -0
+                (each[:-1] < n_words) & (each[:-1] != UNK),
+            )
+            for nll, each in zip(nlls, ids, strict=True)
+        ]
 
     @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
@@ -112,6 +100,8 @@ class Model(LoadedModel):
         options = NeighboursOptions(word, k=k, at=at)
         check_ranges(options)
         return neighbours_in(open_vectors(options, run=self._run), word, k=k)[0]
+
+    neighbors = neighbours  # as it is spelled in America
 
     @checked_call
     def vectors(

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from charlm.arguments import checked_call
 from charlm.errors import DataError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
+from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
-from charlm.notebook import bits_of, coloured_html, table_html
+from charlm.notebook import ColouredWords, table_html
 from charlm.options import check_ranges
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.decoding.ngram_steps import NgramSteps
-from charlm.scoring.decoding.states import Flags, StatefulModel
+from charlm.scoring.decoding.states import StatefulModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.settings import Settings
 from charlm.text.corpus.normalisation import Normalisation
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SentenceScore:
+class SentenceScore(ColouredWords):
     """What a model makes of one sentence.
 
     >>> score = charlm.load("exp/first").score("the cat sat")
@@ -50,19 +50,6 @@ class SentenceScore:
     words: tuple[str, ...]  # after normalisation
     known: tuple[bool, ...]  # whether a word is another than `<unk>` at the output
     log10_probs: tuple[float, ...]  # of each word, then of `</s>`
-
-    @property
-    def log10_prob(self) -> float:
-        """Of the whole sentence, its end included."""
-        return math.fsum(self.log10_probs)
-
-    @property
-    def bits(self) -> tuple[float, ...]:
-        """The surprisal of each word, then of `</s>`: 10 bits are a chance of one in 1,024."""
-        return bits_of(self.log10_probs)
-
-    def _repr_html_(self) -> str:
-        return coloured_html([(self.words, self.bits)])
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -82,8 +69,34 @@ class LoadedModel(StatefulModel):
         """The text rules of the sentences that come in."""
 
     @abstractmethod
+    def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
+        """The log-probabilities of sentences of tokens, each from the start of its own.
+
+        Raises:
+            DataError: a model that gives no numbers.
+        """
+
+    @checked_call
     def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences, each from the start of its own."""
+        """The log10 probabilities of sentences (a string is one), each from the start of its own.
+
+        Words stand between blanks; a run's text normalisation is applied. With a speller unknown
+        words are spelled.
+
+        >>> scores = charlm.load("exp/first").score_many(["the cat sat", "a dog looked"])
+        >>> [len(score.words) for score in scores]
+        [3, 3]
+
+        Raises:
+            DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
+        """
+        several = [sentences] if isinstance(sentences, str) else sentences
+        split = [self.tokens(sentence) for sentence in several]
+        found = []
+        for words, (nats, known) in zip(split, self._word_scores(split), strict=True):
+            log10s = (nats + np.append(self.spelled(words, known), 0.0)) / math.log(10)
+            found.append(SentenceScore(tuple(words), tuple(known.tolist()), tuple(log10s.tolist())))
+        return found
 
     @checked_call
     def score(self, sentence: str) -> SentenceScore:
@@ -115,22 +128,6 @@ class LoadedModel(StatefulModel):
         words = split_words(sentence if rules is None else rules(sentence))
         return without_marks(words, where=f"sentence {sentence[:40]!r}")
 
-    def _scores(
-        self,
-        sentences: Sequence[list[str]],
-        *,
-        known: Sequence[Flags],
-        log_probs: Sequence[npt.NDArray[np.float64]],
-    ) -> list[SentenceScore]:
-        """The scores of sentences of tokens, from nats; a speller spells unknown words."""
-        found = []
-        for words, own_known, nats in zip(sentences, known, log_probs, strict=True):
-            log10s = (nats + np.append(self.spelled(words, own_known), 0.0)) / math.log(10)
-            found.append(
-                SentenceScore(tuple(words), tuple(own_known.tolist()), tuple(log10s.tolist()))
-            )
-        return found
-
 
 class NgramLanguageModel(LoadedModel):
     """An n-gram model in a file; `charlm.load` makes it. It has no text rules and no vectors."""
@@ -151,21 +148,8 @@ class NgramLanguageModel(LoadedModel):
         """The length of its longest n-grams."""
         return self._model.order
 
-    @checked_call
-    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences (a string is one), each from `<s>`.
-
-        Raises:
-            DataError: a line end, `<s>` or `</s>` within a sentence.
-        """
-        several = [sentences] if isinstance(sentences, str) else sentences
-        split = [self.tokens(sentence) for sentence in several]
-        scores = NgramScorer(self._model).score(split)
-        return self._scores(
-            split,
-            known=[each.known for each in scores],
-            log_probs=[each.log_probs for each in scores],
-        )
+    def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
+        return NgramScorer(self._model).score(sentences)
 
     @property
     def _normalisation(self) -> Normalisation | None:
@@ -197,20 +181,13 @@ class ExportedModel(LoadedModel):
         """Parts and recipe with all their options, as the run had them."""
         return self._exported.info.settings
 
-    @checked_call
-    def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences (a string is one), each from the initial state.
-
-        Raises:
-            DataError: a line end, `<s>` or `</s>` within a sentence; a model that gives no numbers.
-        """
-        several = [sentences] if isinstance(sentences, str) else sentences
-        split = [self.tokens(sentence) for sentence in several]
-        return self._scores(
-            split,
-            known=[self._onnx_steps.ids(words) != UNK for words in split],
-            log_probs=list(sentence_log_probs(self._onnx_steps, split)),
-        )
+    def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
+        return [
+            WordLogProbs(log_probs, self._onnx_steps.ids(words) != UNK)
+            for log_probs, words in zip(
+                sentence_log_probs(self._onnx_steps, sentences), sentences, strict=True
+            )
+        ]
 
     @checked_call
     def neighbours(self, word: str, *, k: int = 10) -> Neighbourhood:
@@ -222,6 +199,8 @@ class ExportedModel(LoadedModel):
         options = NeighboursOptions(word, k=k)
         check_ranges(options)
         return exported_neighbours(self._exported, options)[0]
+
+    neighbors = neighbours  # as it is spelled in America
 
     @property
     def _normalisation(self) -> Normalisation:

@@ -6,8 +6,8 @@ torch is imported where a run is loaded, or a speller, and nowhere else.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from charlm.api.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
 from charlm.errors import ConfigError
-from charlm.loaded_models import ExportedModel, LoadedModel, NgramLanguageModel
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import is_kenlm_binary
@@ -49,10 +49,13 @@ def load(
             f"open_vocabulary: {path} has no speller of its own; expected the run whose speller"
             " it is to take"
         )
+    elif device not in ("auto", "cpu"):
+        kind = "an n-gram model" if path.is_file() else "an exported model"
+        raise ConfigError(f"{path}: is {kind}, which runs on the CPU; found {device!r}")
     elif path.is_file():
         found = NgramLanguageModel(_arpa(path), speller=speller)
     else:
-        found = ExportedModel(_opened(path, device), speller=speller)
+        found = ExportedModel(OnnxModel(path), speller=speller)
     if speller is not None and set(speller.inventory.words) != set(found.words):
         raise ConfigError(
             f"open_vocabulary: {path} has other words than {open_vocabulary}; expected the same, "
@@ -71,20 +74,14 @@ def _loaded_run(
     path: Path, device: str, *, speller: "OpenVocabulary | bool"
 ) -> tuple[LoadedModel, "OpenVocabulary | None"]:
     """A run, and its speller: the one given, its own (True), or none."""
+    from charlm.api.trained_model import Model
     from charlm.run.stored_weights import load_run
     from charlm.runtime import pick_device
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-    from charlm.trained_model import Model
 
     run = load_run(path, device=pick_device(device))
     own = OpenVocabulary.of_run(run) if speller is True else speller or None
     return Model(run, speller=own), own
-
-
-def _opened(path: Path, device: str) -> OnnxModel:
-    if device not in ("auto", "cpu"):
-        raise ConfigError(f"{path}: is an exported model, which runs on the CPU; found {device!r}")
-    return OnnxModel(path)
 
 
 def _arpa(path: Path) -> BackoffModel:

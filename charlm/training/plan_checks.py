@@ -1,7 +1,7 @@
-"""The vocabulary of a training, and whether its settings make a model over it.
+"""What a training is refused for before it writes anything: its vocabulary, model or checkpoint.
 
-Whatever can be refused is refused here: before anything is written, and on the meta device, where a
-stranger's run that asks for a billion units takes no memory.
+Models are built on the meta device here, where a stranger's run that asks for a billion units takes
+no memory.
 """
 
 from pathlib import Path
@@ -12,27 +12,35 @@ from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
 from charlm.run.history import recorded_history
 from charlm.run.stored_weights import LoadedRun, check_counts, check_header, load_run, load_words
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
+from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.counts import count_file
 from charlm.text.vocabulary.vocabulary import Inventory, extended, inventory_of, load_inventory
 from charlm.training.init_from_run import begin_from
 from charlm.training.plan import Plan
-from charlm.training.recipe.recipe import build_recipe
 
 
 def inventory_for(plan: Plan) -> Inventory:
     """The vocabulary that the plan's model is built over.
 
     Raises:
-        ConfigError: settings that make no model over it, found before anything is written.
-        DataError: a run of another vocabulary, or whose checkpoint is of another model, found
-            before memory is taken for what its run.json asks for.
+        DataError: none can be read or counted; a run that has another.
     """
     inventory = _inventory(plan)
     if plan.stored and plan.stored.vocabulary_sha256 != inventory.sha256:
         raise DataError(f"{VOCABULARY}: not the vocabulary of this run; the run is damaged")
     if plan.stored:
         check_counts(inventory, plan.stored, path=plan.folder / VOCABULARY)
-    recipe, _ = build_recipe(plan.settings.get("recipe"))
+    return inventory
+
+
+def check_plan(plan: Plan, inventory: Inventory) -> None:
+    """Raise whatever the training would fail with later.
+
+    Raises:
+        ConfigError: settings that make no model over the vocabulary, or none that can be trained.
+        DataError: a checkpoint of another model; a run to begin with that is none.
+    """
+    recipe = plan.recipe
     with without_memory():
         model, _ = build_model(plan.settings, inventory, may_read=plan.may_read)
     recipe.check(model.output)
@@ -53,7 +61,6 @@ def inventory_for(plan: Plan) -> Inventory:
         _require_best(plan.folder)
     if plan.init:
         begin_from(model, inventory, run=beginning_of(plan))
-    return inventory
 
 
 def _require_best(folder: Path) -> None:
@@ -80,6 +87,21 @@ def beginning_of(plan: Plan) -> LoadedRun:
             "one that it was with --init, or begin again with another --out"
         )
     return run
+
+
+def check_texts(plan: Plan) -> None:
+    """Refuse other texts than the run's, before anything of it is touched.
+
+    Raises:
+        DataError: a text has changed, or is missing.
+    """
+    assert plan.stored is not None
+    for split in ("train", "valid"):
+        path = split_path(plan.data, split)
+        if plan.stored.corpus[split]["sha256"] != sha256_of(path):
+            raise DataError(
+                f"{path}: not the text that the run was begun with; give that one with --data"
+            )
 
 
 def _inventory(plan: Plan) -> Inventory:

@@ -1,0 +1,1 @@
+"""What Python users hold: the objects that `charlm.load` gives."""

@@ -198,7 +198,7 @@ def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | No
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [layer.get_parameter(name) for name in names]
     if weight_drop:
-        weights[1] = functional.dropout(weights[1], weight_drop, layer.training)
+        weights[1] = dropped(weights[1], weight_drop, training=layer.training, variational=False)
     if bias_shift_G is not None:
         weights[3] = weights[3] + bias_shift_G
     return weights

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.kernels.tiles import WIDE, by_thread, rounded_up, tiled_bf16, transposed
+from charlm.model.kernels.tiles import by_thread, rounded_up, summed_over_rows, tiled_bf16
 
 # Positions are filled up to a multiple: a product over 704 takes a fifth less time than one over
 # 700, and oneDNN keeps a compiled kernel, of megabytes, for every number that it meets.
@@ -61,8 +61,7 @@ class Bf16CrossEntropy(torch.autograd.Function):
         expected_NH = by_thread(p_MV, weight)[:n_positions, : ctx.dim].float()
         grad_h = (expected_NH - weight[words_N, : ctx.dim].float()) * grad_N[:, None]
         shared_MH = h * functional.pad(share_N, (0, n_more))[:, None]
-        p_VM = transposed(p_MV) if shared_MH.shape[1] > WIDE else p_MV.t()
-        grads_VH = p_VM @ shared_MH
+        grads_VH = summed_over_rows(p_MV, shared_MH)
         grad_weight, grad_bias = (
             _scaled(grads_VH[:, : ctx.dim], scale),
             grads_VH[:, ctx.dim].float() * scale,

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.kernels.tiles import WIDE, rounded_up, tiled_bf16, transposed
+from charlm.model.kernels.tiles import rounded_up, summed_over_rows, tiled_bf16
 
 
 class Bf16Highway(torch.autograd.Function):
@@ -46,8 +46,7 @@ class Bf16Highway(torch.autograd.Function):
         sums[:, 1, :dim] = torch.ops.aten.sigmoid_backward((new_NE - y_NE).mul_(grad_NE), t_NE)
         sums = sums.flatten(1)
         grad_y = (grad_NE - of_new_NE).add_((sums @ stacked)[:, :dim])
-        columns = transposed(sums) if dim > WIDE else sums.t()
-        grads = (columns @ y).unflatten(0, (2, -1))[:, :dim]
+        grads = summed_over_rows(sums, y).unflatten(0, (2, -1))[:, :dim]
         of_transform, of_gate = ((rows[:, :dim].float(), rows[:, dim].float()) for rows in grads)
         return grad_y, *of_transform, *of_gate
 

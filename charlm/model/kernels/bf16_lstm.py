@@ -16,8 +16,17 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from charlm.model.kernels.tiles import by_thread, is_bf16_on_cpu, rounded_up, tiled_bf16, transposed
+from charlm.model.kernels.tiles import (
+    by_thread,
+    is_bf16_on_cpu,
+    rounded_up,
+    summed_over_rows,
+    tiled_bf16,
+    transposed,
+)
 
+tanh_backward = torch.ops.aten.tanh_backward.grad_input
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 Product = Callable[[Tensor], Tensor]
 ONEDNN_WIDEST = 384  # units of a layer; at 300 it takes two thirds of our time, at 650 a third more
 G = 2  # which of the four gates, i, f, g and o, is squashed to between −1 and 1
@@ -112,15 +121,15 @@ class Bf16LSTM(torch.autograd.Function):
         grad_TBH, grad_c_BH = (functional.pad(grad.float(), filled) for grad in grads)
         sums_TBG, grad_h, grad_c = _through_time(grad_TBH, grad_c_BH, kept, on_state)
         sums_NG, x_NE = sums_TBG.flatten(0, 1), x_TBE.flatten(0, 1)
-        sums_GN = transposed(sums_NG)
         grad_x = by_thread(sums_NG, on_input)[:, : ctx.input_dim].float()
-        grad_input = sums_GN @ x_NE
+        grad_input = summed_over_rows(sums_NG, x_NE)
+        grad_state = summed_over_rows(sums_NG, h_TBH[:-1].flatten(0, 1))
         return (
             grad_x.view(*x_TBE.shape[:2], ctx.input_dim),
             grad_h[:, : ctx.dim],
             grad_c[:, : ctx.dim],
             _cut(grad_input[:, : ctx.input_dim], dim=ctx.dim),
-            _cut((sums_GN @ h_TBH[:-1].flatten(0, 1))[:, : ctx.dim], dim=ctx.dim),
+            _cut(grad_state[:, : ctx.dim], dim=ctx.dim),
             _cut(grad_input[:, ctx.input_dim], dim=ctx.dim),
         )
 
@@ -128,49 +137,32 @@ class Bf16LSTM(torch.autograd.Function):
 def _through_time(
     grad_TBH: Tensor, grad_c_BH: Tensor, kept: Sequence[Tensor], on_state: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradient of the gates' sums in bf16, (T, B, G), and those of the first h and c."""
+    """The gradient of the gates' sums in bf16, (T, B, G), and those of the first h and c.
+
+    All that a step needs is made within it, where it stays in the cache.
+    """
     c_TBH, squashed_TBH, gates_TBG = kept
     n_streams, dim = c_TBH.shape[1:]
-    to_c_TBH, factors_TBG = _factors(*kept)
     sums_TBG = torch.empty_like(gates_TBG, dtype=torch.bfloat16)
     times = packed(transposed(on_state), n_rows=n_streams)
     row_BG = gates_TBG.new_empty(n_streams, 4 * dim)
-    of_c, of_h = row_BG.view(n_streams, 4, dim).split([3, 1], dim=1)
+    to_i, to_f, to_half, to_o = row_BG.chunk(4, dim=1)
     from_above = torch.zeros_like(grad_c_BH)
-    grad_h, grad_c = torch.empty_like(grad_c_BH), grad_c_BH.clone()
-    spread_c, spread_h = grad_c[:, None], grad_h[:, None]
-    factors_TB4H = factors_TBG.view(-1, n_streams, 4, dim)
-    by_step = (
-        grad_TBH.unbind(),
-        to_c_TBH.unbind(),
-        factors_TB4H[:, :, :3].unbind(),
-        factors_TB4H[:, :, 3:].unbind(),
-        sums_TBG.unbind(),
-        gates_TBG[..., dim : 2 * dim].unbind(),
-    )
-    for grad, to_c, factors_c, factors_h, sums, f in zip(*map(reversed, by_step), strict=True):
+    grad_h, to_c = torch.empty_like(grad_c_BH), torch.empty_like(grad_c_BH)
+    grad_c = grad_c_BH.clone()
+    before_TBH, parts = c_TBH[:-1], (part.unbind() for part in gates_TBG.chunk(4, dim=-1))
+    by_step = (each.unbind() for each in (grad_TBH, squashed_TBH, before_TBH, gates_TBG, sums_TBG))
+    rows = zip(*map(reversed, (*by_step, *parts)), strict=True)
+    for grad, squashed, before, gates, sums, i, f, half, o in rows:
         torch.add(grad, from_above, out=grad_h)
-        grad_c.addcmul_(grad_h, to_c)
-        torch.mul(spread_c, factors_c, out=of_c)
-        torch.mul(spread_h, factors_h, out=of_h)
-        from_above = times(sums.copy_(row_BG))
+        grad_c.addcmul_(grad_h, tanh_backward(o, squashed, grad_input=to_c))
+        torch.mul(grad_c, half, out=to_i).mul_(2).sub_(grad_c)
+        torch.mul(grad_c, before, out=to_f)
+        torch.mul(grad_c, i, out=to_half).mul_(2)
+        torch.mul(grad_h, squashed, out=to_o)
+        from_above = times(sums.copy_(sigmoid_backward(row_BG, gates, grad_input=row_BG)))
         grad_c.mul_(f)
     return sums_TBG, from_above.float(), grad_c
-
-
-def _factors(c_TBH: Tensor, squashed_TBH: Tensor, gates_TBG: Tensor) -> tuple[Tensor, Tensor]:
-    """By what the gradient of h becomes one of c, (T, B, H); and by what those of c (for i, f and
-    g) and of h (for o) become those of what was squashed, (T, B, G).
-    """
-    i, _, half, o = gates_TBG.chunk(4, dim=-1)
-    factors_TBG = torch.empty_like(gates_TBG)
-    of_i, of_f, of_half, of_o = factors_TBG.chunk(4, dim=-1)
-    torch.mul(half, 2, out=of_i).sub_(1)
-    of_f.copy_(c_TBH[:-1])
-    torch.mul(i, 2, out=of_half)
-    of_o.copy_(squashed_TBH)
-    torch.ops.aten.sigmoid_backward.grad_input(factors_TBG, gates_TBG, grad_input=factors_TBG)
-    return torch.ops.aten.tanh_backward(o, squashed_TBH), factors_TBG
 
 
 def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 TILE = 32
-COLUMNS = 256  # of a matrix that are transposed at once
-WIDE = 512  # numbers of a row; where there are more, a product of columns pays for a transpose
+BLOCK = 64  # rows of a matrix that are transposed at once
 NARROW = 1024  # columns; a product of fewer is shared out badly among threads
 
 
@@ -53,12 +52,24 @@ def by_thread(rows_NK: Tensor, matrix_KM: Tensor) -> Tensor:
 
 
 def transposed(matrix_NM: Tensor) -> Tensor:
-    """The matrix's columns as rows that lie in a row: `.t().contiguous()`.
+    """The matrix's columns as rows that lie in a row: `.t().contiguous()`, some rows at a time.
 
-    Which goes from end to end, in one thread, and took two to four times as long.
+    Which goes from end to end, in one thread, and took three times as long.
     """
     columns_MN = matrix_NM.new_empty(matrix_NM.shape[::-1])
-    blocks = zip(columns_MN.split(COLUMNS), matrix_NM.split(COLUMNS, dim=1), strict=True)
-    for rows, columns in blocks:
-        rows.copy_(columns.t())
+    blocks = zip(columns_MN.split(BLOCK, dim=1), matrix_NM.split(BLOCK), strict=True)
+    for columns, rows in blocks:
+        columns.copy_(rows.t())
     return columns_MN
+
+
+def summed_over_rows(left_NG: Tensor, right_NK: Tensor) -> Tensor:
+    """leftᵀ·right, which asks for rows in the place of columns: the narrower one is transposed.
+
+    And what comes out is transposed back, there being fewer rows of a weight than of a batch. Over
+    4,480 rows of 4,608 and 1,152 numbers `left.t() @ right` took 102 ms and this 60, as long as a
+    transpose of the wider one alone (AMX, one thread).
+    """
+    if left_NG.shape[1] < right_NK.shape[1]:
+        return transposed(left_NG) @ right_NK
+    return transposed(transposed(right_NK) @ left_NG)

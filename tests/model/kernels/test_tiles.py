@@ -9,11 +9,12 @@ from charlm.model.encoders.char_cnn import N_BUCKETS, ROWS, CharCNN
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import FormTable
 from charlm.model.kernels.tiles import (
-    COLUMNS,
+    BLOCK,
     NARROW,
     TILE,
     by_thread,
     rounded_up,
+    summed_over_rows,
     tiled_bf16,
     transposed,
 )
@@ -73,9 +74,15 @@ def test_forms_that_fill_up_a_batch_leave_vectors_and_gradients_alone(
     assert float((coarse - exact).norm() / exact.norm()) < 0.05
 
 
-@pytest.mark.parametrize("shape", [(3, COLUMNS - 1), (5, COLUMNS), (2, 2 * COLUMNS + 3)])
-def test_a_transpose_by_blocks_of_columns_is_the_transpose(shape: tuple[int, int]) -> None:
+@pytest.mark.parametrize("shape", [(BLOCK - 1, 3), (BLOCK, 5), (2 * BLOCK + 3, 2)])
+def test_a_transpose_by_blocks_of_rows_is_the_transpose(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape)
     columns = transposed(matrix)
     assert torch.equal(columns, matrix.t())
     assert columns.is_contiguous()
+
+
+@pytest.mark.parametrize(("left", "right"), [(3, 7), (7, 3), (5, 5)])
+def test_a_product_summed_over_rows_is_that_of_columns(left: int, right: int) -> None:
+    wide, narrow = torch.randn(70, left).double(), torch.randn(70, right).double()
+    torch.testing.assert_close(summed_over_rows(wide, narrow), wide.t() @ narrow)

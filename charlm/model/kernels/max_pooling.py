@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from charlm.model.kernels.tiles import tiled_bf16
+
 
 def strongest_responses(x_NLD: Tensor, matrix_FW: Tensor) -> Tensor:
     """max over windows of window · filter, shape (N, F); a window is W / D letters.
@@ -36,11 +38,13 @@ class StrongestResponses(torch.autograd.Function):
         n_forms, length, dim = x_NLD.shape
         full = matrix_FW.shape[1]
         windows = x_NLD.reshape(n_forms, length * dim).unfold(1, full, dim)
-        windows_PW = windows.reshape(-1, full)
+        if matrix_FW.dtype == torch.bfloat16:
+            windows, matrix_FW = tiled_bf16(windows), tiled_bf16(matrix_FW)
+        windows_PW = windows.reshape(-1, matrix_FW.shape[1])
         responses = (windows_PW @ matrix_FW.t()).view(*windows.shape[:2], -1)
         strongest_NF = responses.amax(dim=1)
         ctx.save_for_backward(windows_PW, matrix_FW, responses, strongest_NF)
-        ctx.shape = x_NLD.shape
+        ctx.shape, ctx.full = x_NLD.shape, full
         return strongest_NF
 
     @staticmethod
@@ -51,9 +55,9 @@ class StrongestResponses(torch.autograd.Function):
         shares = torch.eq(responses, strongest_NF[:, None], out=torch.empty_like(responses))
         shares.mul_((grad_NF / shares.sum(dim=1))[:, None])
         shares_PF = shares.flatten(0, 1)
-        grad_windows = (shares_PF @ matrix_FW).view(*shares.shape[:2], -1)
+        grad_windows = (shares_PF @ matrix_FW)[:, : ctx.full].unflatten(0, shares.shape[:2])
         n_windows, dim = shares.shape[1], ctx.shape[2]
         grad_x = grad_windows.new_zeros(ctx.shape)
         for place, part in enumerate(grad_windows.split(dim, dim=2)):
             grad_x[:, place : place + n_windows] += part
-        return grad_x, shares_PF.t() @ windows_PW
+        return grad_x, (shares_PF.t() @ windows_PW)[:, : ctx.full]

@@ -10,11 +10,40 @@ it is gone when the training has ended. The word vectors that it reads and write
 output's.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from charlm.model.contract import Output
 from charlm.model.outputs.table import WordTable
+
+
+class MeanSquares(torch.autograd.Function):
+    """As `mean_squares`; of torch's own operations each keeps a copy in fp32 for its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x_TBH: Tensor) -> Tensor:
+        """The means, shape (T, B)."""
+        ctx.save_for_backward(x_TBH)
+        dtype = torch.promote_types(x_TBH.dtype, torch.float32)
+        norms_TB: Tensor = torch.linalg.vector_norm(x_TBH, dim=-1, dtype=dtype)
+        return norms_TB.square() / x_TBH.shape[-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_TB: Tensor) -> Tensor:
+        """The gradient of x_TBH in its format."""
+        (x_TBH,) = ctx.saved_tensors
+        grad_TBH: Tensor = x_TBH * (grad_TB * (2 / x_TBH.shape[-1])).to(x_TBH.dtype)[..., None]
+        return grad_TBH
+
+
+def mean_squares(x_TBH: Tensor) -> Tensor:
+    """The mean of x² over the last dimension, shape (T, B), in fp32 or finer."""
+    means_TB: Tensor = MeanSquares.apply(x_TBH)  # type: ignore[no-untyped-call]  # torch's own
+    return means_TB
 
 
 def activation_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
@@ -22,7 +51,7 @@ def activation_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
 
     Differs from the paper's code in nothing but padding: dropout is in the outputs, as there.
     """
-    squares_TB = h_TBH.float().square().mean(dim=-1)
+    squares_TB = mean_squares(h_TBH)
     return (squares_TB if exists_TB is None else squares_TB[exists_TB]).mean()
 
 
@@ -34,7 +63,7 @@ def temporal_penalty(h_TBH: Tensor, exists_TB: Tensor | None) -> Tensor:
     both_TB = None if exists_TB is None else exists_TB[1:] & exists_TB[:-1]
     if len(h_TBH) == 1 or (both_TB is not None and not bool(both_TB.any())):
         return h_TBH.new_zeros(())
-    squares_TB = h_TBH.float().diff(dim=0).square().mean(dim=-1)
+    squares_TB = mean_squares(h_TBH.diff(dim=0))
     return (squares_TB if both_TB is None else squares_TB[both_TB]).mean()
 
 

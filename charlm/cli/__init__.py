@@ -11,7 +11,7 @@ import typer
 
 from charlm.cli import output
 from charlm.cli.bench import bench
-from charlm.cli.boundary import Command, Commands, die_of_closed_pipes, tidy_up_when_ended
+from charlm.cli.boundary import Command, Commands
 from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
 from charlm.cli.export import export
@@ -24,6 +24,7 @@ from charlm.cli.report import report
 from charlm.cli.sample import sample
 from charlm.cli.score import score
 from charlm.cli.serve import serve
+from charlm.cli.signals import die_of_closed_pipes, tidy_up_when_ended
 from charlm.cli.surprisal import surprisal
 from charlm.cli.table import table
 from charlm.cli.train import train

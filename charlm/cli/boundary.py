@@ -21,6 +21,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from charlm.cli import output
 from charlm.cli.command import LISTED
+from charlm.cli.signals import EndedBySignal
 from charlm.errors import CharlmError, ConfigError
 
 FAILED = 1
@@ -92,7 +93,9 @@ class Commands(TyperGroup):
             finally:
                 output.flush()
         except EndedBySignal as stop:
-            signal.raise_signal(stop.number)  # by default again, so that the caller sees it
+            if stop.code != INTERRUPTED:
+                signal.signal(stop.number, signal.SIG_DFL)
+                signal.raise_signal(stop.number)  # so that the caller sees what ended it
             raise
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and stop.code != INTERRUPTED:
@@ -248,49 +251,6 @@ def _comes_once(option: TyperOption) -> bool:
         return False
     kind = option.type_descriptor
     return kind.annotation in (Path, str) or "test" in (kind.choices or ())
-
-
-def die_of_closed_pipes() -> None:
-    """End silently when nobody reads any more (`charlm eval ... | head`), as other tools do.
-
-    Python ignores the signal and raises BrokenPipeError instead. It comes from any pipe: code that
-    writes to a program it has started must be ready for that program's end in another way.
-    """
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-
-
-class EndedBySignal(SystemExit):
-    """`kill`, `timeout`, a closed terminal: the program tidies up on its way out."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(128 + number)
-        self.number = number
-
-
-def tidy_up_when_ended() -> None:
-    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, with no temporary file left behind.
-
-    A second signal ends it at once, as the first does one of several processes: that may wait for
-    another within torch, where Python answers no signal. What is ignored, as by nohup, stays so.
-    """
-    if "RANK" in os.environ:
-        return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)
-
-
-def _end(number: int, _: object) -> None:
-    for each in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_DFL)
-    raise EndedBySignal(number)
-
-
-def outlive_closed_pipes() -> None:
-    """Go on when nobody reads any more, for a command whose result does not go to stdout."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def error_line(error: BaseException) -> str | None:

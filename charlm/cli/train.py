@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from charlm.cli import output, preset_list
-from charlm.cli.boundary import error_line, outlive_closed_pipes
+from charlm.cli.boundary import error_line
 from charlm.cli.command import command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
+from charlm.cli.signals import EndedBySignal, StopRequest, outlive_closed_pipes
 from charlm.training.train_options import TrainOptions
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ TELLS_EVERY = 60.0  # seconds, where no bar is seen
 def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory.
 
-    The corpus directory is not written to. A killed training goes on with --resume and ends with
-    the same weights, to the bit on a CPU with the same number of threads. One whose messages nobody
-    takes any more (a full disk, a closed pipe) goes on to its end, and says so in log.jsonl.
+    The corpus directory is not written to. Ctrl-C, SIGTERM or SIGHUP stops a training after the
+    step or validation that it is at, and saves it; a second one ends it at once. A stopped or
+    killed training goes on with --resume and ends with the same weights, to the bit on a CPU with
+    the same number of threads. One whose messages nobody takes any more (a full disk, a closed
+    pipe) goes on to its end, and says so in log.jsonl.
 
     \b
     charlm train --arch char-small --data ptb --epochs 25
@@ -43,15 +46,20 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     from charlm.training.train import train as train_model
 
     outlive_closed_pipes()
+    request = StopRequest(is_rank_0=is_rank_0())
     try:
-        with ProgressBar() as bar, errors_from_rank_0():
-            result = train_model(replace(options, watcher=bar))
-    except KeyboardInterrupt:
+        with ProgressBar() as bar, errors_from_rank_0(), request:
+            result = train_model(replace(options, watcher=bar, stop=request))
+    except (KeyboardInterrupt, EndedBySignal):
         if is_rank_0():
             output.say(f"note: {left_behind(options)}")
         raise
-    if is_rank_0():
+    if request.number and not result.is_finished:
+        output.say(f"{_stopped(result, by=request.name)}; go on with --resume")
+    elif is_rank_0():
         _tell_if_possible(result, as_json=as_json)
+    if request.number:
+        raise EndedBySignal(request.number)
 
 
 def _tell_if_possible(result: "TrainResult", *, as_json: bool) -> None:
@@ -69,15 +77,26 @@ def _tell(result: "TrainResult", *, as_json: bool) -> None:
     if as_json:
         output.write_json(result.to_dict())
         return
-    state = "finished" if result.is_finished else "stopped by --max-time"
-    epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs} epochs"
-    output.write(f"{result.run}: {state} after {epochs}, {_time(result.seconds)}")
-    if not result.is_finished:
+    if result.is_finished:
+        output.write(f"{result.run}: finished after {_made(result)}")
+    else:
+        output.write(_stopped(result, by="--max-time"))
         output.say("go on with --resume")
     if result.valid_ppl is not None:
         from charlm.run.history import shown_ppl
 
         output.write(f"best valid ppl {shown_ppl(result.valid_ppl)} (epoch {result.best_epoch})")
+
+
+def _stopped(result: "TrainResult", *, by: str) -> str:
+    return f"{result.run}: stopped by {by} after {_made(result)}"
+
+
+def _made(result: "TrainResult") -> str:
+    """`1 epoch and 5 steps, 30 s`."""
+    epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs:,} epochs"
+    steps = "1 step" if result.steps == 1 else f"{result.steps:,} steps"
+    return f"{epochs}{f' and {steps}' if result.steps else ''}, {_time(result.seconds)}"
 
 
 class ProgressBar:

@@ -9,7 +9,6 @@ folder; the corpus they need not.
 """
 
 import errno
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -55,11 +54,11 @@ def run_session(
     *,
     check_lock: Callable[[], None],
     to_spell: Spellings | None,
-    deadline: float,
+    is_over: Callable[[], bool],
     watcher: Watcher,
     ranks: Ranks = ALONE,
 ) -> Trainer:
-    """Train until the end or the deadline (of `time.monotonic`); the trainer as it then stands.
+    """Train until the end or until it is over; the trainer as it then stands.
 
     Of several processes this is the first; the others `follow`.
     """
@@ -98,7 +97,7 @@ def run_session(
         is_resumed=bool(plan.stored) and (plan.folder / RESUME).is_file(),
     )
     begun = ranks.from_first(lambda: begun)
-    train_on(trainer, begun, check_lock=check_lock, deadline=deadline, watcher=watcher)
+    train_on(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
     return trainer
 
 
@@ -131,7 +130,7 @@ def follow(ranks: Ranks, begun: Begun, *, device: torch.device) -> None:
         texts[split] = replace(text, ids=np.memmap(path, dtype="<i4", mode="r"))
     inventory = load_inventory(plan.folder / VOCABULARY)
     trainer, _ = trainer_of(plan, inventory, texts=texts, ranks=ranks)
-    train_on(trainer, begun, check_lock=lambda: None, deadline=math.inf, watcher=Silence())
+    train_on(trainer, begun, check_lock=lambda: None, is_over=lambda: False, watcher=Silence())
 
 
 def train_on(
@@ -139,7 +138,7 @@ def train_on(
     begun: Begun,
     *,
     check_lock: Callable[[], None],
-    deadline: float,
+    is_over: Callable[[], bool],
     watcher: Watcher,
 ) -> None:
     """Train from the checkpoint or the start; every process does this, and the first writes.
@@ -166,7 +165,7 @@ def train_on(
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
-    _run_epochs(trainer, begun, check_lock=check_lock, deadline=deadline, watcher=watcher)
+    _run_epochs(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
 
 
 def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
@@ -295,7 +294,7 @@ def _run_epochs(
     begun: Begun,
     *,
     check_lock: Callable[[], None],
-    deadline: float,
+    is_over: Callable[[], bool],
     watcher: Watcher,
 ) -> None:
     folder, saved, ranks = begun.plan.folder, time.monotonic(), trainer.ranks
@@ -303,13 +302,12 @@ def _run_epochs(
     def after_step() -> bool:
         nonlocal saved
         watcher.stepped(trainer)
-        now = time.monotonic()
-        is_due, is_over = ranks.decided(now - saved > CHECKPOINT_SECONDS, now > deadline)
+        is_due, is_last = ranks.decided(time.monotonic() - saved > CHECKPOINT_SECONDS, is_over())
         if is_due:
             check_lock()
             save_position(trainer, folder)
             saved = time.monotonic()
-        return is_over
+        return is_last
 
     while not trainer.progress.is_finished:
         is_whole = trainer.run_epoch(after_step)
@@ -323,7 +321,7 @@ def _run_epochs(
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
-        if any(ranks.decided(saved > deadline)):
+        if any(ranks.decided(is_over())):
             break
     if trainer.progress.is_finished and ranks.is_first:
         is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)

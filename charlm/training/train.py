@@ -5,6 +5,7 @@ This is the command as a function; `plan` says what is to be done and `session` 
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ class TrainResult:
     """What a training reached."""
 
     run: str
-    is_finished: bool  # False: stopped by max_time
+    is_finished: bool  # False: stopped by max_time or stop
     epochs: int
+    steps: int  # made after them, of an epoch that is not done
     best_epoch: int  # 0: none is finished
     valid_ppl: float | None  # of the best epoch
     seconds: float  # of all steps and validations, earlier sittings included
@@ -61,15 +63,21 @@ def train(options: TrainOptions) -> TrainResult:
     max_seconds = parse_time(options.max_time) if options.max_time else math.inf
     deadline = time.monotonic() + max_seconds
 
+    def is_over() -> bool:
+        is_stopped = options.stop is not None and options.stop()
+        return is_stopped or time.monotonic() > deadline
+
     def lead(first: First[Ranks]) -> TrainResult:
-        return _trained(replace(options, device=first.device), first=first, deadline=deadline)
+        return _trained(replace(options, device=first.device), first=first, is_over=is_over)
 
     # How many threads a run that is gone on with has is not known yet.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
     return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 
 
-def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> TrainResult:
+def _trained(
+    options: TrainOptions, *, first: First[Ranks], is_over: Callable[[], bool]
+) -> TrainResult:
     for split in ("train", "valid"):
         split_path(options.data, split)
     plan = make_plan(options)
@@ -91,7 +99,7 @@ def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> 
             inventory,
             check_lock=check_lock,
             to_spell=to_spell,
-            deadline=deadline,
+            is_over=is_over,
             watcher=watcher,
             ranks=first.start_others(),
         )
@@ -108,6 +116,7 @@ def _result(trainer: Trainer, folder: Path) -> TrainResult:
         run=str(folder),
         is_finished=trainer.progress.is_finished,
         epochs=position.epoch,
+        steps=position.step,
         best_epoch=best,
         valid_ppl=valid_ppl,
         seconds=total_seconds(position.history) + position.seconds,

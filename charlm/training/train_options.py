@@ -3,7 +3,7 @@
 None means: what the preset says, or with --resume what the run says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
@@ -128,4 +128,11 @@ class TrainOptions:
     ] = None
     watcher: Annotated[
         Watcher | None, Opt("Hears of the training while it runs.", is_for_python=True)
+    ] = None
+    stop: Annotated[
+        Callable[[], bool] | None,
+        Opt(
+            "Asked after each step in the first process: True stops there, ready for --resume.",
+            is_for_python=True,
+        ),
     ] = None

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -116,6 +117,7 @@ def test_without_a_terminal_a_line_a_minute_tells_where_a_training_is(
     ]
 
 
+@pytest.mark.usefixtures("_one_second_a_step")
 def test_an_interrupt_says_what_is_there_and_how_to_go_on(
     corpus_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +126,7 @@ def test_an_interrupt_says_what_is_there_and_how_to_go_on(
 
     def stepped(_: ProgressBar, trainer: trainer.Trainer) -> None:
         if trainer.position.epoch == in_epoch:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(ProgressBar, "stepped", stepped)
     first = runner.invoke(app, arguments)
@@ -135,8 +137,9 @@ def test_an_interrupt_says_what_is_there_and_how_to_go_on(
     assert Path("r", "run.json").is_file()
     in_epoch = 1
     second = runner.invoke(app, arguments)  # and not "holds a run already"
+    assert (second.exit_code, second.stdout) == (130, "")
     assert second.stderr.endswith(
-        "note: r holds 1 epoch; go on with --resume\ncharlm: interrupted\n"
+        "r: stopped by Ctrl-C after 1 epoch and 1 step, 6 s; go on with --resume\n"
     )
     in_epoch = -1
     assert runner.invoke(app, arguments).exit_code == 1
@@ -174,7 +177,7 @@ def test_a_training_that_ran_out_of_time_says_how_to_go_on(corpus_dir: Path) -> 
     arguments = ["train", "--data", str(corpus_dir), "--out", "r", *SIZES]
     result = runner.invoke(app, [*arguments, "--max-time", "0.000001"])
     assert result.exit_code == 0
-    assert result.stdout == "r: stopped by --max-time after 0 epochs, 1 s\n"
+    assert result.stdout == "r: stopped by --max-time after 0 epochs and 1 step, 1 s\n"
     assert result.stderr.endswith("go on with --resume\n")
     more = runner.invoke(app, ["train", "--data", str(corpus_dir), "--out", "r", "--resume"])
     assert sum(logged_seconds()) > 2

@@ -80,6 +80,7 @@ def test_the_result_says_what_was_reached(train_toy: TrainToy, tmp_path: Path) -
         "run": str(tmp_path / "run"),
         "is_finished": True,
         "epochs": 3,
+        "steps": 0,
         "best_epoch": result.best_epoch,
         "valid_ppl": result.valid_ppl,
         "seconds": result.seconds,

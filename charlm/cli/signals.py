@@ -1,0 +1,104 @@
+"""What a signal does to a command: `kill`, Ctrl-C, a closed terminal or pipe.
+
+A command that works for hours and can save where it stands takes the first signal as a request
+(`StopRequest`); any other one ends at once and tidies up on its way out.
+"""
+
+import os
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def die_of_closed_pipes() -> None:
+    """End silently when nobody reads any more (`charlm eval ... | head`), as other tools do.
+
+    Python ignores the signal and raises BrokenPipeError instead. It comes from any pipe: code that
+    writes to a program it has started must be ready for that program's end in another way.
+    """
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def outlive_closed_pipes() -> None:
+    """Go on when nobody reads any more, for a command whose result does not go to stdout."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+class EndedBySignal(SystemExit):
+    """`kill`, `timeout`, a closed terminal: the program tidies up on its way out.
+
+    Of Ctrl-C: it has done so, and said it.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.number = number
+
+
+def tidy_up_when_ended() -> None:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does, with no temporary file left behind.
+
+    A second signal ends it at once, as the first does one of several processes: that may wait for
+    another within torch, where Python answers no signal. What is ignored, as by nohup, stays so.
+    """
+    if "RANK" in os.environ:
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: object) -> None:
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+    raise EndedBySignal(number)
+
+
+class StopRequest:
+    """Whether a signal has asked this process to stop, for work that asks after each step.
+
+    Until it asks for the first time nothing can be saved: a signal ends it. From then on the first
+    one is a request, and a second one ends the process wherever it is. One that is ignored, as by
+    nohup, stays so. Of several processes all but rank 0 ignore all: it tells them when to stop.
+    """
+
+    def __init__(self, *, is_rank_0: bool) -> None:
+        self.number = 0  # of the signal that asked; 0: none has
+        self._is_rank_0 = is_rank_0
+        self._can_wait = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in ENDING:
+                before = signal.getsignal(number)
+                if before is not signal.SIG_IGN:
+                    self._before[number] = before
+                    signal.signal(number, self._take if self._is_rank_0 else signal.SIG_IGN)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def __call__(self) -> bool:
+        """Whether to stop here."""
+        self._can_wait = True
+        return bool(self.number)
+
+    @property
+    def name(self) -> str:
+        """What asked."""
+        return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        for each in self._before:
+            signal.signal(each, signal.SIG_DFL)
+        self.number = number
+        if not self._can_wait:
+            raise KeyboardInterrupt if number == signal.SIGINT else EndedBySignal(number)

@@ -17,11 +17,12 @@ class EvalCommand(perplexities.Layout, EvaluateOptions):
 def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     """Measure the perplexity of texts under a model.
 
-    As one stream, with the state carried over the text, and sentence by sentence.
+    As one stream, with the state carried over the text, and sentence by sentence: first as the
+    model was trained, which is the latter after `charlm train --for sentences`.
 
     Prints SRILM's two lines as `ngram -unk -ppl` would (<unk> is a word), perplexities over other
     denominators, and a signature of all that they depend on. --debug and the other formats print
-    the scores of sentences and words, in the carried state unless --state sentence.
+    the scores of sentences and words in the first state, unless --state names another.
 
     With --adapt the model follows each text as it reads it, from its trained weights on; the run's
     own files stay as they are.

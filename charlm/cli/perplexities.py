@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from charlm.text.perplexity.spelled_words import Spelling
 
 MOST_NAMED = 5  # words
+READ = {
+    "carried": "one stream, the state carried over sentence ends",
+    "sentence": "each sentence on its own",
+}
+TRAINED = {
+    "carried": "with its state carried over their ends (train --for sentences is for them)",
+    "sentence": "for single sentences",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +153,9 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
 
     counts, first_sums = result.counts, next(iter(result.by_state.values())).sums
     remarks = [
+        *_read(result),
         f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
-        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out"
+        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out",
     ]
     if has_srilms_line and counts.n_oov and not first_sums.n_zeroprobs_oov:
         remarks.append("0 OOVs: SRILM's count, of words without a probability; <unk> has one")
@@ -154,8 +163,7 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
         remarks.append(_hidden(result.hidden_words))
     if result.spelling is not None:
         remarks.append(_spelled(result.spelling, obstacle=result.open_obstacle))
-    n_left_out = first_sums.n_zeroprobs
-    if n_left_out:
+    if n_left_out := first_sums.n_zeroprobs:
         remarks.append(
             f"left out, having no probability: {n_left_out} of {counts.n_tokens} tokens; the bits "
             "count their characters all the same"
@@ -180,6 +188,17 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
             "0 and 0 would make the scores probabilities as they are"
         )
     return remarks + [f"signature: {signature}" for signature in result.signatures.values()]
+
+
+def _read(result: "Evaluation") -> list[str]:
+    """How the model read the text for the figures that come first, and was trained to."""
+    if not result.trained_state:
+        return []
+    first, *others = result.by_state
+    named = "first figures: " if others else ""
+    if first == result.trained_state:
+        return [f"{named}{READ[first]}, as the model was trained"]
+    return [f"{READ[first]}; the model was trained {TRAINED[result.trained_state]}"]
 
 
 def _hidden(words: Mapping[str, int]) -> str:

@@ -33,6 +33,7 @@ ppl1            46.42       46.42  3 words
 ppl-known       10.00       10.00  4 tokens, without <unk>
 bits/char      2.3728      2.3728  7 characters
 bits/byte      2.3728      2.3728  7 bytes
+first figures: one stream, the state carried over sentence ends, as the model was trained
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 0 OOVs: SRILM's count, of words without a probability; <unk> has one
 normalised: 1 of 3 words (33.33%) stand otherwise in the text
@@ -159,11 +160,55 @@ def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
     assert unsigned(result.stderr) == told
 
 
+def train_for_sentences() -> None:
+    """Let the run be one of `charlm train --for sentences`."""
+    info = json.loads(Path("exp/first/run.json").read_text())
+    info["settings"]["recipe"]["batching"] = {"type": "streams", "reset": 0.5}
+    Path("exp/first/run.json").write_text(json.dumps(info))
+
+
+def test_a_model_for_sentences_is_first_measured_sentence_by_sentence(here: Path) -> None:
+    train_for_sentences()
+    lines = run_eval(*SAID).stdout.splitlines()
+    assert lines[3].split() == ["sentence", "carried", "over"]
+    assert "first figures: each sentence on its own, as the model was trained" in lines
+    assert "|state:sentence|" in lines[-3] and "|state:carried|" in lines[-2]
+    states = list(json.loads(run_eval(*SAID, "--json").stdout)["texts"][0])
+    assert states[-3:] == ["trained_state", "sentence", "carried"]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_for_sentences", "told"),
+    [
+        ("carried", False, "one stream, the state carried over sentence ends, as the model was "),
+        ("sentence", True, "each sentence on its own, as the model was trained"),
+        (
+            "sentence",
+            False,
+            "each sentence on its own; the model was trained with its state carried over their ends"
+            " (train --for sentences is for them)",
+        ),
+        (
+            "carried",
+            True,
+            "one stream, the state carried over sentence ends; the model was trained for single "
+            "sentences",
+        ),
+    ],
+)
+def test_one_state_says_whether_the_model_was_trained_for_it(
+    state: str, is_for_sentences: bool, told: str, here: Path
+) -> None:
+    if is_for_sentences:
+        train_for_sentences()
+    assert f"bytes\n{told}" in run_eval(*SAID, "--state", state).stdout
+
+
 def test_one_state_has_one_column_and_one_signature(here: Path) -> None:
     result = run_eval(*SAID, "--state", "sentence")
     assert "\n             sentence  over\nppl             10.00  5 tokens" in result.stdout
     assert result.stdout.count("signature: ") == 1
-    assert "carried" not in result.stdout
+    assert "carried|" not in result.stdout
 
 
 def test_several_texts_have_a_block_each(here: Path) -> None:

@@ -25,7 +25,7 @@ class AdaptiveBlocks:
             state: AdaptiveReader(
                 deepcopy(run.model), run.inventory, adaptation=adaptation, oov_input=run.oov_input
             )
-            for state in options.states
+            for state in options.states(run)
         }
         self._initial = run.model.context.initial_state(1)
         self._carried = self._initial

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from charlm.options import (
     DataOrFiles,
@@ -27,6 +27,13 @@ STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
     "carried": ("carried",),
     "sentence": ("sentence",),
 }
+
+
+class Trained(Protocol):
+    """A model of which it is known what it was trained for."""
+
+    @property
+    def learned_single_sentences(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class EvaluateOptions:
     processes: Processes = None
     on_sentence: Annotated[
         Callable[[ScoredSentence], object] | None,
-        Opt("Hears of each sentence, scored in the first state asked for.", is_for_python=True),
+        Opt("Hears of each sentence, scored in the first state of the result.", is_for_python=True),
     ] = None
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
@@ -69,7 +76,7 @@ class EvaluateOptions:
         Opt("Hears of what is made for --adapt, and of what is missing.", is_for_python=True),
     ] = None
 
-    @property
-    def states(self) -> tuple[State, ...]:
-        """What is asked for, the first that `on_sentence` hears of."""
-        return STATES[self.state]
+    def states(self, model: Trained) -> tuple[State, ...]:
+        """What is asked for, first as the model was trained: `on_sentence` hears of that."""
+        asked = STATES[self.state]
+        return asked[::-1] if model.learned_single_sentences else asked

@@ -50,7 +50,7 @@ def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:
         pool = WorkerPool(group, own)
         results = []
         for path in paths:
-            reader: Blocks | AdaptiveBlocks = Blocks(pool, options.states)
+            reader: Blocks | AdaptiveBlocks = Blocks(pool, asked.states(run))
             if adaptation is not None:
                 reader = AdaptiveBlocks(run, adaptation, options=asked)
             result = evaluated_text(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import several
-from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
+from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import blocks, split_path
@@ -77,7 +77,7 @@ class Reader(Protocol):
         """For each state the nll in nats of all tokens of the next block, in their order."""
 
 
-class Described(Protocol):
+class Described(Trained, Protocol):
     """What a model is, for its figures."""
 
     @property
@@ -109,7 +109,7 @@ def evaluated_text(
     Raises:
         DataError: a text without a sentence, or a model that gives no numbers.
     """
-    inventory, states = model.inventory, options.states
+    inventory, states = model.inventory, options.states(model)
     normalisation = None if options.raw else inventory.normalisation
     rules = replace(TEXT, encoding=options.encoding)
     text = ReadText(path, normalisation=normalisation, rules=rules)
@@ -138,11 +138,15 @@ def evaluated_text(
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
     counts = replace(counts, n_changed=text.n_changed)
     by_state: dict[str, Perplexity] = {state: Perplexity(counts, sums[state]) for state in states}
-    signatures = _signatures(
-        text, model=model, options=options, speller=speller, adaptation=adaptation
-    )
+    signed = _signatures(text, model=model, options=options, speller=speller, adaptation=adaptation)
     return Evaluation(
-        str(text.path), counts, by_state, signatures, spelling=spelling, adaptation=adaptation
+        str(text.path),
+        counts,
+        by_state,
+        signed,
+        spelling=spelling,
+        adaptation=adaptation,
+        trained_state="sentence" if model.learned_single_sentences else "carried",
     )
 
 
@@ -192,5 +196,5 @@ def _signatures(
             speller_sha256=speller.sha256 if speller else "",
         )
         + (f"|adapt:{adaptation}" if adaptation else "")
-        for state in options.states
+        for state in options.states(model)
     }

@@ -197,7 +197,7 @@ class Evaluation:
 
     name: str  # of the file
     counts: Counts
-    by_state: Mapping[str, Perplexity]  # "carried", "sentence": as asked, in this order
+    by_state: Mapping[str, Perplexity]  # "carried", "sentence": first what the model is for
     signatures: Mapping[str, str]
     log_z_mean: float | None = None  # in nats, of a model whose scores may be read as they are
     log_z_variance: float | None = None
@@ -206,6 +206,7 @@ class Evaluation:
     # come first.
     hidden_words: Mapping[str, int] = field(default_factory=dict)
     adaptation: str = ""  # how the model followed the text; empty: not at all
+    trained_state: str = ""  # the state that the model was trained for; empty: it has none
 
     @property
     def open_by_state(self) -> dict[str, Perplexity]:
@@ -239,6 +240,8 @@ class Evaluation:
             told["hidden_words"] = dict(self.hidden_words)
         if self.adaptation:
             told["adaptation"] = self.adaptation
+        if self.trained_state:
+            told["trained_state"] = self.trained_state
         return {
             "name": self.name,
             **{each.name: getattr(counts, each.name) for each in fields(counts)},

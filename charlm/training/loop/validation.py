@@ -1,7 +1,7 @@
 """The validation text as a model reads it between epochs: in streams or sentences, as in training.
 
 The figure decides which weights are kept and what the rate becomes; what is reported comes from
-`charlm eval`, in one stream.
+`charlm eval`.
 """
 
 from collections.abc import Iterator

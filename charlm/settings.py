@@ -35,6 +35,12 @@ class Range(NamedTuple):
     high: float
 
 
+class Meaning(NamedTuple):
+    """What a setting is, in a few words, as `charlm train --list NAME` shows it."""
+
+    text: str
+
+
 # Bounds keep a stranger's run.json from asking for a billion layers before anything is checked.
 Dim = Annotated[int, Range(1, 65_536)]
 Layers = Annotated[int, Range(1, 64)]
@@ -98,10 +104,10 @@ def build_part(
         where = f"option {option!r} of {family.noun} {name!r}"
         value = settings.get(option, default)
         if value is inspect.Parameter.empty:
-            takes_part = _inner_family(annotation, family)[0] is not None
+            takes_part = inner_family(annotation, family)[0] is not None
             hint = f"expected a part; add its {option}.type" if takes_part else "it has no default"
             raise ConfigError(f"{where} is missing; {hint}")
-        inner, is_optional = _inner_family(annotation, family)
+        inner, is_optional = inner_family(annotation, family)
         if is_optional and value is None:
             arguments[option] = resolved[option] = None
         elif inner is not None:
@@ -115,7 +121,7 @@ def build_part(
         else:
             arguments[option] = checked(value, annotation, where=where, default=default)
             resolved[option] = _as_json(arguments[option])
-            if annotation == InputFile:
+            if STORED in get_args(annotation):
                 _check_file(value, may_read=may_read, where=where)
     built = part(*leading, **arguments)
     if isinstance(built, StoresOtherwise):
@@ -137,7 +143,7 @@ def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callabl
     return name, family.table[name]
 
 
-def _inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:
+def inner_family(annotation: Any, family: Family) -> tuple[tuple[Family, slice] | None, bool]:
     """The family whose part an option takes, with its leading arguments, and if it may be none."""
     kinds = get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     for inner, leading in ((family, slice(None)), *family.inner):

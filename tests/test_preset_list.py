@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,8 +12,9 @@ from charlm.cli import app
 from charlm.presets import PAPERS, PRESETS
 from charlm.presets.figures import FIGURES
 from charlm.presets.listing import preset_facts
-from charlm.settings import Settings, merged, parse_override
-from charlm.training.preset_settings import all_settings
+from charlm.settings import Meaning, Settings, merged, options_of, parse_override
+from charlm.training.preset_settings import PARTS, all_settings
+from charlm.training.recipe.recipe import FAMILIES, Recipe
 
 PAGE = (Path(__file__).resolve().parents[1] / "recipes" / "ptb" / "README.md").read_text()
 MEASURED, PUBLISHED, TIME = "test, state carried", "published", "time"
@@ -106,10 +108,46 @@ def test_the_settings_of_one_preset_are_what_a_run_stores_as_set_takes_them() ->
         lines = run(*arguments).output.splitlines()
         together: Settings = {}
         for line in lines:
-            together = merged(together, parse_override(line))
+            together = merged(together, parse_override(line.split("  ")[0]))
         assert together == all_settings("char-modern")
-    assert "recipe.optimiser.betas=[0.0,0.999]" in lines
-    assert "context.zoneout=0.0" in lines  # a default that the preset does not name
+    settings = {line.split("  ")[0] for line in lines}
+    assert "recipe.optimiser.betas=[0.0,0.999]" in settings
+    assert "context.zoneout=0.0" in settings  # a default that the preset does not name
+
+
+def test_a_setting_stands_beside_its_range_and_its_meaning() -> None:
+    lines = [re.split("  +", line) for line in run("--list", "char-small").output.splitlines()]
+    rows = {line[0]: line[1:] for line in lines}
+    assert rows["context.dropout=0.5"] == [
+        "0 to 0.999",
+        "share of each layer's output zeroed in training",
+    ]
+    assert rows["encoder.encoder.widths=[1,2,3,4,5,6]"][0] == "each 1 to 64"
+    assert rows["recipe.divisor=streams"][0] == "streams, tokens"
+    assert rows["recipe.optimiser.nesterov=false"][0] == "true, false"
+    assert rows["recipe.optimiser.type=sgd"] == [
+        "Stochastic gradient descent (Kim et al., 2016: rate 1, nothing else)."
+    ]
+
+
+def part_options() -> list[tuple[str, object]]:
+    parts = {**PARTS, **FAMILIES}
+    listed = [(f, n, part) for f, family in parts.items() for n, part in family.table.items()]
+    return [
+        (f"{family} {name}: {option}", annotation)
+        for family, name, part in [*listed, ("recipe", "", Recipe)]
+        for option, (annotation, _) in options_of(part).items()
+    ]
+
+
+def test_every_setting_of_every_part_has_a_meaning() -> None:
+    without = [
+        name
+        for name, annotation in part_options()
+        if not any(isinstance(each, Meaning) for each in get_args(annotation))
+    ]
+    inner = {"encoder", "word", "char", *FAMILIES}  # parts, which have one of their own
+    assert [name for name in without if name.split(": ")[1] not in inner] == []
 
 
 def test_a_misspelt_preset_gets_the_nearest() -> None:

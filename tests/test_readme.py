@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from charlm.model.encoders import ENCODERS
 from charlm.model.forms import Forms, FormTable
 from charlm.model.outputs import OUTPUTS
 from charlm.presets import PRESETS
-from charlm.settings import Dim, Family, build_part
+from charlm.settings import Dim, Family, Meaning, build_part
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.recipe.averaging import AVERAGINGS
 from charlm.training.recipe.batching import BATCHINGS
@@ -117,6 +118,7 @@ def test_the_names_used_from_python_exist() -> None:
 def test_the_example_encoder_works() -> None:
     (example,) = [block for block in PYTHON if "Encoder" in block]
     names = {"Encoder": Encoder, "Inventory": Inventory, "Dim": Dim, "nn": nn}
+    names |= {"Annotated": Annotated, "Meaning": Meaning}
     namespace = {**names, "Forms": Forms, "Tensor": Tensor, "torch": torch}
     exec(example, namespace)  # the page is ours
     inventory = Inventory(("</s>", "<unk>", "ab", "b"), (1, 1, 1, 1), ("a", "b"))

@@ -6,7 +6,10 @@ from typing import Any
 
 from charlm.cli import output
 
-HELP = "The presets, by paper; with a NAME all settings of that one. Nothing is trained."
+HELP = (
+    "The presets, by paper; with a NAME all settings of that one, their ranges and meanings. "
+    "Nothing is trained."
+)
 COLUMNS = "{:<28}{:>12}{:>11}{:>9}  {:<28}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
@@ -46,15 +49,16 @@ def _shown(ppl: float | None) -> str:
 
 
 def _show_settings(name: str, *, as_json: bool) -> None:
-    from charlm.presets.listing import flat
-    from charlm.training.preset_settings import all_settings
+    from charlm.training.preset_settings import all_settings, described_settings
 
-    settings = all_settings(name)
     if as_json:
-        output.write_json(settings)
+        output.write_json(all_settings(name))
         return
-    for path, value in flat(settings):
-        output.write(f"{path}={_as_set(value)}")
+    settings = described_settings(name)
+    rows = [(f"{each.name}={_as_set(each.value)}", each.values, each.meaning) for each in settings]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for row in rows:
+        output.write("{:<{}}  {:<{}}  {}".format(row[0], widths[0], row[1], widths[1], row[2]))
 
 
 def _as_set(value: Any) -> str:

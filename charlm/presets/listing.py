@@ -4,7 +4,6 @@ All settings of one, with the defaults that its parts fill in, are the business 
 `charlm.training.preset_settings`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,12 +61,3 @@ def model_in_words(settings: Settings) -> str:
 def _encoder(settings: Settings) -> str:
     inner = [_encoder(value) for value in settings.values() if isinstance(value, dict)]
     return f"{settings['type']}({', '.join(inner)})" if inner else str(settings["type"])
-
-
-def flat(settings: Settings, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every setting with the name that --set knows it by: `context.dim`, 300."""
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

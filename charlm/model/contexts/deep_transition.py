@@ -4,7 +4,7 @@ Unlike in a stack only the last of them is remembered; `layers` stacks whole suc
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from torch import Tensor, nn
 
@@ -14,11 +14,12 @@ from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     Leaves,
+    Normalised,
     Times,
     drawn,
 )
 from charlm.model.contexts.stacked_context import StackedContext
-from charlm.settings import Dim, Layers
+from charlm.settings import Dim, Layers, Meaning
 
 
 class TransitionCell(Cell):
@@ -68,9 +69,9 @@ class DeepTransition(StackedContext):
         self,
         input_dim: int,
         *,
-        dim: Dim = 300,
-        depth: Layers = 2,
-        layers: Layers = 1,
+        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
+        depth: Annotated[Layers, Meaning("transitions within a step")] = 2,
+        layers: Annotated[Layers, Meaning("layers on top of each other")] = 1,
         **options: Any,
     ) -> None:
         super().__init__(input_dim, dim=dim, depth=depth, layers=layers, **options)
@@ -82,7 +83,7 @@ class DeepTransition(StackedContext):
         *,
         depth: Layers,
         activation: Activation = "tanh",
-        layer_norm: bool = False,
+        layer_norm: Normalised = False,
     ) -> nn.Module:
         return TransitionCell(
             input_dim, dim, depth=depth, activation=activation, layer_norm=layer_norm

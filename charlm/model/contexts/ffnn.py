@@ -4,13 +4,15 @@ With direct connections the vector that is handed on holds more than the hidden 
 which is linear, then has W for the one part and U for the other.
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
 from charlm.model.contexts.history import History, Order
 from charlm.model.contexts.recurrence import ACTIVATIONS, Activation, Start, dropped
 from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability
+from charlm.settings import Dim, Layers, Meaning, Probability
 
 
 class FeedForward(Context):
@@ -25,13 +27,13 @@ class FeedForward(Context):
         input_dim: int,
         *,
         order: Order = 5,
-        dim: Dim = 300,
-        layers: Layers = 1,
+        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
+        layers: Annotated[Layers, Meaning("layers on top of each other")] = 1,
         activation: Activation = "tanh",
-        direct: bool = False,
-        dropout: Probability = 0.0,
-        input_dropout: Probability = 0.0,
-        variational: bool = False,
+        direct: Annotated[bool, Meaning("the words' vectors reach the output, too")] = False,
+        dropout: Annotated[Probability, Meaning("share of the output zeroed in training")] = 0.0,
+        input_dropout: Annotated[Probability, Meaning("the same of the words' vectors")] = 0.0,
+        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

@@ -4,18 +4,21 @@ These are two cells: the papers reset the state before it is multiplied, oneDNN 
 The published one is the default and takes our own loop; the other is one call a layer.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Times, drawn
+from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Normalised, Times, drawn
 from charlm.model.contexts.stacked_context import StackedContext
+from charlm.settings import Meaning
 
-Reset = Literal["before", "after"]
-Bias = Literal["candidate", "state"]
+Reset = Annotated[
+    Literal["before", "after"], Meaning("the reset gate acts before or after a product")
+]
+Bias = Annotated[Literal["candidate", "state"], Meaning("what has the bias")]
 
 
 class GRUCell(Cell):
@@ -89,7 +92,7 @@ class GRU(StackedContext):
         *,
         reset: Reset = "before",
         bias: Bias = "candidate",
-        layer_norm: bool = False,
+        layer_norm: Normalised = False,
     ) -> nn.Module:
         if bias == "state" and reset == "after":
             raise ConfigError(

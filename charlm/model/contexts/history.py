@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from charlm.model.contexts.recurrence import Start
 from charlm.model.contract import State
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 
-Order = Annotated[int, Range(2, 64)]
+Order = Annotated[int, Range(2, 64), Meaning("words in view and the predicted one")]
 
 
 class History(nn.Module):

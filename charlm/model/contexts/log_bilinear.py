@@ -4,7 +4,7 @@ There is no activation. The output must compare the prediction with vectors of w
 as what goes in, so that they may be the same ones.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
@@ -13,9 +13,9 @@ from torch.nn import functional
 from charlm.model.contexts.history import History, Order
 from charlm.model.contexts.recurrence import Start, drawn, dropped
 from charlm.model.contract import Context, State
-from charlm.settings import Probability
+from charlm.settings import Meaning, Probability
 
-Matrices = Literal["diagonal", "full"]
+Matrices = Annotated[Literal["diagonal", "full"], Meaning("the weights of each position")]
 
 
 class LogBilinear(Context):
@@ -31,9 +31,9 @@ class LogBilinear(Context):
         *,
         order: Order = 5,
         matrices: Matrices = "diagonal",
-        dropout: Probability = 0.0,
-        input_dropout: Probability = 0.0,
-        variational: bool = False,
+        dropout: Annotated[Probability, Meaning("share of the output zeroed in training")] = 0.0,
+        input_dropout: Annotated[Probability, Meaning("the same of the words' vectors")] = 0.0,
+        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
         initial_state: Start = "zero",
     ) -> None:
         super().__init__()

@@ -6,22 +6,23 @@ reaches into a step takes our own loop. Both name their parameters alike.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import Cell, Drop, LayerNorm, Leaves, Times, drawn
+from charlm.model.contexts.recurrence import Cell, Drop, LayerNorm, Leaves, Normalised, Times, drawn
 from charlm.model.contexts.stacked_context import StackedContext
 from charlm.model.contract import State
+from charlm.settings import Meaning
 
 # A product with a few rows takes two thirds of the time where the weights lie transposed, and the
 # copy as long as a dozen such products save.
 PRODUCTS_WORTH_A_COPY = 16
 
-Gates = Literal["ifo", "fo", "io", "if"]  # input, forget and output gate, or two of them
+Gates = Annotated[Literal["ifo", "fo", "io", "if"], Meaning("input, forget and output gate")]
 
 
 class LSTMCell(Cell):
@@ -152,9 +153,9 @@ class LSTM(StackedContext):
         dim: int,
         *,
         gates: Gates = "ifo",
-        forget_bias: float = 0.0,
-        peepholes: bool = False,
-        layer_norm: bool = False,
+        forget_bias: Annotated[float, Meaning("what is added to the forget gate's bias")] = 0.0,
+        peepholes: Annotated[bool, Meaning("the gates see the memory cell, too")] = False,
+        layer_norm: Normalised = False,
     ) -> nn.Module:
         if forget_bias and "f" not in gates:
             raise ConfigError(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Times, drawn
+from charlm.model.contexts.recurrence import Cell, Drop, Leaves, Normalised, Times, drawn
 from charlm.model.contexts.stacked_context import StackedContext
 
 
@@ -114,7 +114,7 @@ class MUT1(StackedContext):
     name = "mut1"
     cell: ClassVar[type[MUTCell]] = MUT1Cell
 
-    def layer(self, input_dim: int, dim: int, *, layer_norm: bool = False) -> nn.Module:
+    def layer(self, input_dim: int, dim: int, *, layer_norm: Normalised = False) -> nn.Module:
         return self.cell(input_dim, dim, layer_norm=layer_norm)
 
 

@@ -8,7 +8,7 @@ while what falls on the candidate or the state is drawn afresh at each step.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,14 @@ from torch.nn import functional
 
 from charlm.model.kernels import bf16_lstm, fp16_lstm
 from charlm.model.kernels.tiles import is_bf16_on_cpu
+from charlm.settings import Meaning
 
 Leaves = tuple[Tensor, ...]
 Times = Callable[[int, Tensor], Tensor]
 Drop = Callable[[Tensor], Tensor]
-Activation = Literal["tanh", "sigmoid", "relu"]
-Start = Literal["zero", "learned"]
+Activation = Annotated[Literal["tanh", "sigmoid", "relu"], Meaning("of a layer")]
+Normalised = Annotated[bool, Meaning("sums within a step are normalised")]
+Start = Annotated[Literal["zero", "learned"], Meaning("the state before the first word")]
 LayerResult = tuple[Tensor, Leaves]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

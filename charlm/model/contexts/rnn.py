@@ -11,6 +11,7 @@ from charlm.model.contexts.recurrence import (
     Cell,
     Drop,
     Leaves,
+    Normalised,
     Times,
     drawn,
 )
@@ -58,7 +59,7 @@ class RNN(StackedContext):
         dim: int,
         *,
         activation: Activation = "tanh",
-        layer_norm: bool = False,
+        layer_norm: Normalised = False,
     ) -> nn.Module:
         if activation == "sigmoid" or layer_norm or self.noise.falls_on_steps:
             return RNNCell(input_dim, dim, activation=activation, layer_norm=layer_norm)

@@ -26,10 +26,12 @@ from charlm.model.contexts.recurrence import (
     run_fused,
 )
 from charlm.model.contract import Context, State
-from charlm.settings import Dim, Layers, Probability, Range
+from charlm.settings import Dim, Layers, Meaning, Probability, Range
 
-LastDim = Annotated[int, Range(0, 65_536)]  # 0: as wide as the other layers
-OutputDropout = Annotated[float, Range(-1.0, 0.999)]  # below 0: the rate of `dropout`
+LastDim = Annotated[int, Range(0, 65_536), Meaning("dim of the last layer; 0: as the others")]
+OutputDropout = Annotated[
+    float, Range(-1.0, 0.999), Meaning("the same of the last layer; below 0: as dropout")
+]
 
 
 class Run(Protocol):
@@ -77,19 +79,25 @@ class StackedContext(Context):
         self,
         input_dim: int,
         *,
-        dim: Dim = 300,
-        layers: Layers = 2,
+        dim: Annotated[Dim, Meaning("numbers in a layer's output")] = 300,
+        layers: Annotated[Layers, Meaning("layers on top of each other")] = 2,
         last_dim: LastDim = 0,
-        dropout: Probability = 0.5,
-        input_dropout: Probability = 0.0,
+        dropout: Annotated[
+            Probability, Meaning("share of each layer's output zeroed in training")
+        ] = 0.5,
+        input_dropout: Annotated[
+            Probability, Meaning("the same of what goes into the first layer")
+        ] = 0.0,
         output_dropout: OutputDropout = -1.0,
-        variational: bool = False,
-        recurrent_dropout: Probability = 0.0,
-        zoneout: Probability = 0.0,
-        memory_zoneout: Probability = 0.0,
-        weight_drop: Probability = 0.0,
-        residual: bool = False,
-        sum_layers: bool = False,
+        variational: Annotated[bool, Meaning("one dropout mask for all steps of a chunk")] = False,
+        recurrent_dropout: Annotated[Probability, Meaning("dropout of a step's candidate")] = 0.0,
+        zoneout: Annotated[Probability, Meaning("share of the output that stays as before")] = 0.0,
+        memory_zoneout: Annotated[Probability, Meaning("the same of the memory cell")] = 0.0,
+        weight_drop: Annotated[
+            Probability, Meaning("share of recurrent weights zeroed for a chunk")
+        ] = 0.0,
+        residual: Annotated[bool, Meaning("from layer 2 on what went in is added")] = False,
+        sum_layers: Annotated[bool, Meaning("all layers' outputs are added up")] = False,
         initial_state: Start = "zero",
         **of_layer: Any,
     ) -> None:

@@ -17,11 +17,11 @@ from charlm.model.forms import Forms
 from charlm.model.kernels.max_pooling import strongest_responses
 from charlm.model.kernels.sparse_rows import spread
 from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
-from charlm.settings import MAX_LIST, Dim, Range
+from charlm.settings import MAX_LIST, Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
-Widths = Annotated[tuple[int, ...], Range(1, 64)]
-FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536)]
+Widths = Annotated[tuple[int, ...], Range(1, 64), Meaning("characters that a filter sees")]
+FilterCounts = Annotated[tuple[int, ...], Range(1, 65_536), Meaning("filters of each width")]
 N_BUCKETS = 3  # groups of forms of like length: a third less time than one
 MANY = 256  # forms of a bucket, of which there are more then: 10,000 at once leave the cache
 ROWS = 16  # a bucket's forms are filled up to a multiple, so that bf16 products find their kernels
@@ -40,7 +40,7 @@ class CharCNN(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Dim = 15,
+        dim: Annotated[Dim, Meaning("numbers in a character's vector")] = 15,
         widths: Widths = (1, 2, 3, 4, 5, 6),
         filters: FilterCounts = (25, 50, 75, 100, 125, 150),
     ) -> None:

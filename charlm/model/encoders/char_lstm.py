@@ -5,14 +5,14 @@ For the second direction the letters are turned round within each form, not with
 Drawn from ±0.05 as Kim et al.'s models are, it hardly begins to learn: see initialisations.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
-from charlm.settings import Dim
+from charlm.settings import Dim, Meaning
 from charlm.text.vocabulary.vocabulary import PAD, Inventory
 
 # Groups of forms of like length, each padded to its longest, one call a direction and group. The
@@ -36,11 +36,13 @@ class CharLSTM(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Dim = 200,
-        letter_dim: Dim = 200,
-        hidden_dim: Dim = 200,
-        tables: Literal["shared", "separate"] = "shared",
-        markers: bool = True,
+        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
+        letter_dim: Annotated[Dim, Meaning("numbers in a character's vector")] = 200,
+        hidden_dim: Annotated[Dim, Meaning("numbers in the state of each LSTM")] = 200,
+        tables: Annotated[
+            Literal["shared", "separate"], Meaning("vectors of both directions")
+        ] = "shared",
+        markers: Annotated[bool, Meaning("characters mark start and end of a word")] = True,
     ) -> None:
         super().__init__()
         self.dim = dim

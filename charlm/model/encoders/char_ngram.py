@@ -13,7 +13,7 @@ from torch.nn import functional
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
-from charlm.settings import Dim, Range
+from charlm.settings import Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
 
 Order = Annotated[int, Range(1, 12)]
@@ -43,10 +43,12 @@ class CharNgrams(Encoder):
         self,
         inventory: Inventory,
         *,
-        dim: Dim = 100,
-        min_n: Order = 3,
-        max_n: Order = 6,
-        buckets: Annotated[int, Range(1, 10_000_000)] = 50_000,
+        dim: Annotated[Dim, Meaning("numbers in an n-gram's vector")] = 100,
+        min_n: Annotated[Order, Meaning("characters of the shortest n-grams")] = 3,
+        max_n: Annotated[Order, Meaning("characters of the longest n-grams")] = 6,
+        buckets: Annotated[
+            int, Range(1, 10_000_000), Meaning("vectors that the n-grams share")
+        ] = 50_000,
     ) -> None:
         super().__init__()
         if min_n > max_n:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.encoders.sides import Mixture, equal_width
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Share = Annotated[float, Range(0.0, 1.0)]
@@ -34,8 +34,11 @@ class GateEncoder(Mixture):
         *,
         word: Encoder,
         char: Encoder,
-        kind: Literal["adaptive", "fixed"] = "adaptive",
-        value: Share = 0.5,
+        kind: Annotated[
+            Literal["adaptive", "fixed"],
+            Meaning("a gate learned for each word, or the same for all"),
+        ] = "adaptive",
+        value: Annotated[Share, Meaning("the fixed gate: the characters' share")] = 0.5,
     ) -> None:
         if word.reads_spelling:
             raise ConfigError(

@@ -4,6 +4,8 @@
 a concatenation of words and characters.
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -12,7 +14,7 @@ from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
 from charlm.model.kernels.bf16_highway import Bf16Highway
 from charlm.model.kernels.tiles import is_bf16_on_cpu, rounded_up
-from charlm.settings import Layers
+from charlm.settings import Layers, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 CARRY_BIAS = -2.0  # Kim et al. (2016), section 3.1: the gate starts by carrying
@@ -53,7 +55,13 @@ class HighwayLayer(nn.Module):
 class HighwayEncoder(Encoder):
     """An encoder followed by highway layers of its width (Srivastava et al., 2015)."""
 
-    def __init__(self, inventory: Inventory, *, encoder: Encoder, layers: Layers = 1) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        encoder: Encoder,
+        layers: Annotated[Layers, Meaning("highway layers")] = 1,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.dim = encoder.dim

@@ -1,18 +1,26 @@
 """One hidden layer over the vectors of any encoder: Kim et al.'s ablation of the highway."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
 from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
-from charlm.settings import Layers
+from charlm.settings import Layers, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
 class MLPEncoder(Encoder):
     """z = ReLU(W y + b), of the encoder's width, once or more (Kim et al., 2016, table 7)."""
 
-    def __init__(self, inventory: Inventory, *, encoder: Encoder, layers: Layers = 1) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        encoder: Encoder,
+        layers: Annotated[Layers, Meaning("layers")] = 1,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.dim = encoder.dim

@@ -3,12 +3,14 @@
 The morphs of a form are a *set*: one that stands in it twice counts once. `Forms` brings them so.
 """
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
-from charlm.settings import Dim
+from charlm.settings import Dim, Meaning
 from charlm.text.vocabulary.morphs import PAD_MORPH
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -22,7 +24,13 @@ class MorphEncoder(Encoder):
 
     reads_spelling = True
 
-    def __init__(self, inventory: Inventory, *, dim: Dim = 200, word: bool = True) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        dim: Annotated[Dim, Meaning("numbers in a morph's vector, and a word's")] = 200,
+        word: Annotated[bool, Meaning("each word has a vector of its own, too")] = True,
+    ) -> None:
         super().__init__()
         if inventory.morphs is None:
             raise ConfigError(

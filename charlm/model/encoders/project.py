@@ -4,11 +4,13 @@ No activation follows it (that is `mlp`), so without a bias it adds nothing to w
 first layer could do but a narrower width.
 """
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from charlm.model.contract import Encoder, with_taps
 from charlm.model.forms import Forms
-from charlm.settings import Dim
+from charlm.settings import Dim, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -16,7 +18,12 @@ class ProjectEncoder(Encoder):
     """z = W y + b; with `concat` within it, the concatenation of Miyamoto and Cho's (2016) code."""
 
     def __init__(
-        self, inventory: Inventory, *, encoder: Encoder, dim: Dim = 200, bias: bool = True
+        self,
+        inventory: Inventory,
+        *,
+        encoder: Encoder,
+        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
+        bias: Annotated[bool, Meaning("a bias is added")] = True,
     ) -> None:
         super().__init__()
         self.encoder = encoder

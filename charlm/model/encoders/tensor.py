@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.encoders.sides import Mixture
-from charlm.settings import Dim, Range
+from charlm.settings import Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MAX_FULL = 2**24  # weights of a full tensor: 64 MB
@@ -34,8 +34,8 @@ class TensorEncoder(Mixture):
         *,
         word: Encoder,
         char: Encoder,
-        dim: Dim = 200,
-        rank: Annotated[int, Range(0, 65_536)] = 200,
+        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
+        rank: Annotated[int, Range(0, 65_536), Meaning("rank of the tensor; 0: a full one")] = 200,
     ) -> None:
         # With ones in place of the other side it is a linear map of one side.
         super().__init__(word, char, dim=dim, absent="ones")

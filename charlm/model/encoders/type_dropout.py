@@ -4,13 +4,15 @@ A batch's rows are its distinct forms, so a row is a type. Never stand this over
 output: a word whose row is zero could not be predicted.
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
-from charlm.settings import Probability
+from charlm.settings import Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -21,7 +23,13 @@ class TypeDropout(Encoder):
     encoder, those made from spellings too. 0.1 is Merity et al.'s (2018).
     """
 
-    def __init__(self, inventory: Inventory, *, encoder: Encoder, p: Probability = 0.1) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        encoder: Encoder,
+        p: Annotated[Probability, Meaning("share of the forms that are zeroed in training")] = 0.1,
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.p = p

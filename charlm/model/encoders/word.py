@@ -1,11 +1,13 @@
 """Word vectors: one row a word; a form outside the vocabulary is `<unk>`."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms
 from charlm.model.kernels.sparse_rows import rows_of
-from charlm.settings import Dim
+from charlm.settings import Dim, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -14,7 +16,12 @@ class WordLookup(Encoder):
 
     reads_spelling = False
 
-    def __init__(self, inventory: Inventory, *, dim: Dim = 200) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        dim: Annotated[Dim, Meaning("numbers in a word's vector")] = 200,
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.table = nn.Embedding(inventory.n_words, dim)

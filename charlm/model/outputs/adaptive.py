@@ -14,11 +14,13 @@ from torch.nn import functional
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.table import WordTable
-from charlm.settings import Range, Settings
+from charlm.settings import Meaning, Range, Settings
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SHARES = (80, 95)  # per cent of the text in the words before the first tail, and before the second
-Cutoffs = Annotated[tuple[int, ...], Range(1, 1_000_000_000)]
+Cutoffs = Annotated[
+    tuple[int, ...], Range(1, 1_000_000_000), Meaning("ids where tails begin; none: by frequency")
+]
 
 
 class AdaptiveSoftmax(Output):
@@ -43,7 +45,9 @@ class AdaptiveSoftmax(Output):
         encoder: Encoder,
         *,
         cutoffs: Cutoffs = (),
-        div_value: Annotated[float, Range(1, 64)] = 4.0,
+        div_value: Annotated[
+            float, Range(1, 64), Meaning("how much narrower each tail is than the one before")
+        ] = 4.0,
     ) -> None:
         super().__init__()
 

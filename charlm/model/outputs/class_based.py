@@ -7,7 +7,7 @@ one, so that frequent words stand in small classes, or a file of linguistic clas
 import math
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
@@ -15,7 +15,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.outputs.class_files import classes_of_words
 from charlm.model.outputs.two_level import UNKNOWN, TwoLevel, TwoLevelOutput
-from charlm.settings import STORED, Count, InputFile, Settings
+from charlm.settings import STORED, Count, InputFile, Meaning, Settings
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -39,9 +39,11 @@ class ClassSoftmax(TwoLevelOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        classes: Count = 0,
-        assignment: Literal["mass", "sqrt-mass"] = "sqrt-mass",
-        file: InputFile = "",
+        classes: Annotated[Count, Meaning("classes of words; 0: the root of their number")] = 0,
+        assignment: Annotated[
+            Literal["mass", "sqrt-mass"], Meaning("what every class has an equal part of")
+        ] = "sqrt-mass",
+        file: Annotated[InputFile, Meaning("of words and their classes, in their place")] = "",
     ) -> None:
         super().__init__()
         n_words = inventory.n_words

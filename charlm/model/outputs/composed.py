@@ -4,6 +4,8 @@ The encoder is the model's own input encoder unless another is given; the output
 but a bias (and, asked for, a free vector a word) to what is counted and saved.
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
@@ -11,6 +13,7 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.outputs.table import TableOutput, WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
+from charlm.settings import Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -33,9 +36,9 @@ class ComposedSoftmax(TableOutput):
         input_encoder: Encoder,
         *,
         encoder: Encoder | None = None,
-        free: bool = False,
-        bias: bool = True,
-        project: bool = False,
+        free: Annotated[bool, Meaning("each word has a vector of its own, too")] = False,
+        bias: Annotated[bool, Meaning("each word has a bias")] = True,
+        project: Annotated[bool, Meaning("h is mapped to the vectors' width")] = False,
     ) -> None:
         super().__init__()
         dim = (encoder or input_encoder).dim

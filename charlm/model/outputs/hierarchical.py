@@ -5,14 +5,14 @@ everywhere.
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.outputs.two_level import TwoLevel, TwoLevelOutput
-from charlm.settings import Count
+from charlm.settings import Count, Meaning
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -31,8 +31,10 @@ class HierarchicalSoftmax(TwoLevelOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        clusters: Count = 0,
-        assignment: Literal["random", "frequency"] = "random",
+        clusters: Annotated[Count, Meaning("clusters of words; 0: the root of their number")] = 0,
+        assignment: Annotated[
+            Literal["random", "frequency"], Meaning("which words share a cluster")
+        ] = "random",
     ) -> None:
         super().__init__()
         n_words = inventory.n_words

@@ -5,6 +5,7 @@ blocks of positions are computed one after the other, and computed again for the
 """
 
 from collections.abc import Callable
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from charlm.model.contract import Encoder, Output
 from charlm.model.outputs.softmax import DimOrNone
 from charlm.model.outputs.table import WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
-from charlm.settings import Layers, Probability
+from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
@@ -40,10 +41,12 @@ class MixtureOfSoftmaxes(Output):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        components: Layers = 10,
-        dim: DimOrNone = 0,
-        dropout: Probability = 0.0,
-        tied: bool = False,
+        components: Annotated[Layers, Meaning("softmaxes that are mixed")] = 10,
+        dim: Annotated[DimOrNone, Meaning("width of a latent vector; 0: h's")] = 0,
+        dropout: Annotated[
+            Probability, Meaning("share of latent vectors zeroed in training")
+        ] = 0.0,
+        tied: Annotated[bool, Meaning("the words' vectors are the input's")] = False,
     ) -> None:
         super().__init__()
         if tied and dim not in (0, encoder.dim):

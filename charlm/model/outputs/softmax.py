@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from charlm.model.contract import Encoder
 from charlm.model.outputs.table import TableOutput, WordTable
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 DimOrNone = Annotated[int, Range(0, 65_536)]
@@ -26,8 +26,8 @@ class Softmax(TableOutput):
         inventory: Inventory,
         encoder: Encoder,
         *,
-        bias: bool = True,
-        projection: DimOrNone = 0,
+        bias: Annotated[bool, Meaning("each word has a bias")] = True,
+        projection: Annotated[DimOrNone, Meaning("width that h is mapped to; 0: none")] = 0,
     ) -> None:
         super().__init__()
         self.projection = nn.Linear(input_dim, projection, bias=False) if projection else None

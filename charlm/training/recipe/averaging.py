@@ -13,7 +13,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from charlm.settings import Count, Range
+from charlm.settings import Count, Meaning, Range
 
 Share = Annotated[float, Range(0.0, 0.999_999_9)]
 
@@ -45,7 +45,7 @@ class Exponential(Averaging):
     weights were drawn as.
     """
 
-    decay: Share = 0.9995
+    decay: Annotated[Share, Meaning("what the average keeps at a step")] = 0.9995
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         return True
@@ -62,7 +62,7 @@ class NonMonotonic(Averaging):
     `window` epochs before it; `window` is their non-monotone interval n, counted in epochs.
     """
 
-    window: Count = 5
+    window: Annotated[Count, Meaning("epochs without gain before the averaging begins")] = 5
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         lowest = accumulate(valid_ppls, min)  # of the epochs up to each

@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.forms import Forms, FormTable
 from charlm.scoring.likelihood.streams import Streams, as_words
-from charlm.settings import Count, Probability
+from charlm.settings import Count, Meaning, Probability
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -172,8 +172,10 @@ class StreamBatching:
 
     by_sentence = False
 
-    shuffle: Literal["none", "partial"] = "none"
-    reset: Probability = 0.0
+    shuffle: Annotated[Literal["none", "partial"], Meaning("streams are rotated each epoch")] = (
+        "none"
+    )
+    reset: Annotated[Probability, Meaning("how often the state begins anew after </s>")] = 0.0
 
     def over(self, source: BatchSource) -> "StreamBatches":
         """The batches of a text."""
@@ -231,8 +233,8 @@ class SentenceBatching:
 
     by_sentence = True
 
-    max_words: Count = 0
-    pool: Count = 50
+    max_words: Annotated[Count, Meaning("sentences of as many words are left out; 0: none")] = 0
+    pool: Annotated[Count, Meaning("batches' worth of sentences that are sorted by length")] = 50
 
     def over(self, source: BatchSource) -> "SentenceBatches":
         """The batches of a text.

@@ -15,11 +15,11 @@ from torch.nn import functional
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 
 Share = Annotated[float, Range(0.0, 1e3)]
-NoiseWords = Annotated[int, Range(1, 1_000_000)]
-Power = Annotated[float, Range(0.0, 1.0)]
+NoiseWords = Annotated[int, Range(1, 1_000_000), Meaning("noise words drawn for a step")]
+Power = Annotated[float, Range(0.0, 1.0), Meaning("they are drawn by frequency to this power")]
 
 
 class Losses(NamedTuple):
@@ -70,7 +70,7 @@ class SelfNormalised(Criterion):
 
     needs_scores = True
     is_self_normalised = True
-    alpha: Share = 0.1
+    alpha: Annotated[Share, Meaning("factor of the squared log Z")] = 0.1
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor

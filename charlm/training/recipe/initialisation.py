@@ -13,9 +13,9 @@ from typing import Annotated, Literal, NamedTuple
 import torch
 from torch import nn
 
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 
-Reach = Annotated[float, Range(0.0, 100.0)]
+Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest number drawn")]
 Factor = Annotated[float, Range(0.0, 100.0)]
 Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
@@ -37,7 +37,7 @@ class Uniform(Initialisation):
     """Every parameter uniform in ±`range`, biases too unless zero (Kim et al., 2016: 0.05)."""
 
     range: Reach = 0.05
-    biases: Literal["drawn", "zero"] = "drawn"
+    biases: Annotated[Literal["drawn", "zero"], Meaning("drawn as the others, or zero")] = "drawn"
 
     @torch.no_grad()
     def apply(self, model: nn.Module) -> None:
@@ -61,9 +61,11 @@ class Xavier(Initialisation):
     context's cells; that their gates are 4 times as wide there, too, only the code says.
     """
 
-    gain: Factor = 1.0
-    gates: Factor = 1.0
-    where: Literal["everywhere", "cells", "encoder-cells"] = "everywhere"
+    gain: Annotated[Factor, Meaning("factor of what is drawn for matrices")] = 1.0
+    gates: Annotated[Factor, Meaning("a further factor, of the gates of LSTMs")] = 1.0
+    where: Annotated[
+        Literal["everywhere", "cells", "encoder-cells"], Meaning("the matrices drawn so")
+    ] = "everywhere"
     range: Reach = 0.1
 
     @torch.no_grad()

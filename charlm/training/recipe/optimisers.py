@@ -13,13 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.settings import Range
+from charlm.settings import Meaning, Range
 
-Rate = Annotated[float, Range(0.0, 1e6)]
+Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
 Share = Annotated[float, Range(0.0, 0.999_999)]  # of what an average keeps at a step
-Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999)]
-Decay = Annotated[float, Range(0.0, 1e3)]
-Epsilon = Annotated[float, Range(1e-30, 1.0)]  # 0 would divide 0 by 0 where a word is never seen
+Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999), Meaning("what the two averages keep")]
+Decay = Annotated[float, Range(0.0, 1e3), Meaning("how fast weights shrink")]
+# 0 would divide 0 by 0 where a word is never seen.
+Epsilon = Annotated[float, Range(1e-30, 1.0), Meaning("added to what the gradient is divided by")]
 Maker = Callable[..., torch.optim.Optimizer]
 
 FUSED, FOREACH = {"fused": True}, {"foreach": True}
@@ -70,8 +71,8 @@ class SGD(Optimiser):
 
     of_torch = torch.optim.SGD
     lr: Rate = 1.0
-    momentum: Share = 0.0
-    nesterov: bool = False
+    momentum: Annotated[Share, Meaning("share of the step before that goes on")] = 0.0
+    nesterov: Annotated[bool, Meaning("momentum looks ahead (Nesterov's)")] = False
     weight_decay: Decay = 0.0
 
     def __post_init__(self) -> None:
@@ -158,9 +159,9 @@ class RMSprop(Optimiser):
 
     of_torch = torch.optim.RMSprop
     lr: Rate = 1e-2
-    alpha: Share = 0.99
+    alpha: Annotated[Share, Meaning("what the average of the squared gradient keeps")] = 0.99
     eps: Epsilon = 1e-8
-    momentum: Share = 0.0
+    momentum: Annotated[Share, Meaning("share of the step before that goes on")] = 0.0
     weight_decay: Decay = 0.0
 
 
@@ -220,7 +221,7 @@ class Adadelta(Optimiser):
 
     of_torch = torch.optim.Adadelta
     lr: Rate = 1.0
-    rho: Share = 0.9
+    rho: Annotated[Share, Meaning("what the averages of squares keep")] = 0.9
     eps: Epsilon = 1e-6
     weight_decay: Decay = 0.0
 

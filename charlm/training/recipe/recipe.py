@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
-from charlm.settings import Count, Family, Range, Settings, build_part, checked, options_of
+from charlm.settings import Count, Family, Meaning, Range, Settings, build_part, checked, options_of
 from charlm.training.recipe.averaging import AVERAGINGS, Averaging
 from charlm.training.recipe.batching import BATCHINGS, SentenceBatching, StreamBatching
 from charlm.training.recipe.criteria import CRITERIA, Criterion
@@ -18,10 +18,10 @@ from charlm.training.recipe.initialisation import INITIALISATIONS, Initialisatio
 from charlm.training.recipe.optimisers import OPTIMISERS, Optimiser
 from charlm.training.recipe.schedules import SCHEDULES, Schedule
 
-Divisor = Literal["streams", "tokens"]
+Divisor = Annotated[Literal["streams", "tokens"], Meaning("what the summed loss is divided by")]
 Weight = Annotated[float, Range(0.0, 1e3)]
-OovInput = Literal["unk", "spelling"]
-Temperature = Literal["one", "valid"]
+OovInput = Annotated[Literal["unk", "spelling"], Meaning("how an unknown word goes in")]
+Temperature = Annotated[Literal["one", "valid"], Meaning("as trained, or the best on valid.txt")]
 
 FAMILIES = {
     "initialisation": Family("initialisation", Initialisation, INITIALISATIONS),
@@ -37,17 +37,21 @@ FAMILIES = {
 class Recipe:
     """A recipe with its parts built; its fields are its options."""
 
-    epochs: Annotated[int, Range(1, 100_000)] = 25
-    batch_size: Annotated[int, Range(1, 65_536)] = 20  # streams or sentences side by side
-    bptt: Annotated[int, Range(1, 65_536)] = 35  # steps of a chunk, through which gradients flow
+    epochs: Annotated[int, Range(1, 100_000), Meaning("passes over the text")] = 25
+    batch_size: Annotated[int, Range(1, 65_536), Meaning("streams or sentences side by side")] = 20
+    bptt: Annotated[
+        int, Range(1, 65_536), Meaning("steps of a chunk, through which gradients flow")
+    ] = 35
     divisor: Divisor = "streams"
-    clip: Annotated[float, Range(0.0, 1e9)] = 5.0  # largest norm of a gradient; 0: no clipping
+    clip: Annotated[float, Range(0.0, 1e9), Meaning("largest norm of a gradient; 0: none")] = 5.0
     oov_input: OovInput = "spelling"
-    activation_penalty: Weight = 0.0
-    temporal_penalty: Weight = 0.0
-    past_decode_penalty: Weight = 0.0
-    patience: Count = 0  # epochs without a better validation that end a training; 0: none do
-    temperature: Temperature = "one"  # of the kept softmax: as trained, or the best on valid.txt
+    activation_penalty: Annotated[Weight, Meaning("weight of the output's mean square")] = 0.0
+    temporal_penalty: Annotated[Weight, Meaning("weight of its change from step to step")] = 0.0
+    past_decode_penalty: Annotated[Weight, Meaning("weight of telling the word that was read")] = (
+        0.0
+    )
+    patience: Annotated[Count, Meaning("epochs without gain that end it; 0: none do")] = 0
+    temperature: Temperature = "one"
     initialisation: Initialisation
     criterion: Criterion
     optimiser: Optimiser

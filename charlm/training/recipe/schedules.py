@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from charlm.model.contract import Side
-from charlm.settings import Count, Range
+from charlm.settings import Count, Meaning, Range
 
 Share = Annotated[float, Range(0.0, 1.0)]
-Divisor = Annotated[float, Range(1.0, 1e6)]
-Steps = Annotated[float, Range(0.0, 1e9)]  # a number of steps, or, below 1, a share of all
+Divisor = Annotated[float, Range(1.0, 1e6), Meaning("what the rate is divided by")]
+Steps = Annotated[float, Range(0.0, 1e9), Meaning("steps up to the full rate; below 1: a share")]
 Factor = Annotated[float, Range(1e-6, 1e6)]
 
 
@@ -48,10 +48,10 @@ class Halving(Schedule):
     1 % at a perplexity of 100, yet 3 % at the 35 of an easy text.
     """
 
-    factor: Share = 0.5
-    least_gain: float = 1.0
-    least_gain_share: Share = 0.0
-    first_epoch: Count = 3
+    factor: Annotated[Share, Meaning("what the rate is multiplied by")] = 0.5
+    least_gain: Annotated[float, Meaning("a fall of the valid ppl that leaves the rate")] = 1.0
+    least_gain_share: Annotated[Share, Meaning("the same, as a share of the ppl before")] = 0.0
+    first_epoch: Annotated[Count, Meaning("epochs before the first change")] = 3
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         if len(valid_ppls) < max(self.first_epoch, 2):
@@ -74,7 +74,7 @@ class Divide(Schedule):
     """
 
     divisor: Divisor = 2.0
-    first_epoch: Count = 4
+    first_epoch: Annotated[Count, Meaning("the epoch after which it begins")] = 4
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         return rate / self.divisor if len(valid_ppls) >= self.first_epoch else rate
@@ -90,11 +90,11 @@ class Pretraining(Schedule):
     k = 4 with 2 + 2 epochs divides the rate in the first epoch that reads both.
     """
 
-    epochs: Count = 2
-    word_factor: Factor = 1.0
-    char_factor: Factor = 0.1
+    epochs: Annotated[Count, Meaning("epochs of words alone, then of characters")] = 2
+    word_factor: Annotated[Factor, Meaning("factor of the rate with words alone")] = 1.0
+    char_factor: Annotated[Factor, Meaning("factor of the rate with characters alone")] = 0.1
     divisor: Divisor = 2.1
-    first_epoch: Count = 7
+    first_epoch: Annotated[Count, Meaning("the epoch after which it begins")] = 7
 
     def side(self, epoch: int) -> Side:
         if epoch < self.epochs:
@@ -129,7 +129,7 @@ class Cosine(Schedule):
     """
 
     warm_up: Steps = 0.01
-    floor: Share = 0.0
+    floor: Annotated[Share, Meaning("rate at the end, as a share")] = 0.0
 
     def step_factor(self, step: int, n_steps: int) -> float:
         n_warm = _n_steps(self.warm_up, n_steps)
@@ -148,7 +148,7 @@ class Linear(Schedule):
     """
 
     warm_up: Steps = 0.01
-    hold: Share = 0.0
+    hold: Annotated[Share, Meaning("share of all steps at the full rate")] = 0.0
 
     def step_factor(self, step: int, n_steps: int) -> float:
         n_warm = _n_steps(self.warm_up, n_steps)

@@ -24,6 +24,7 @@ FLOORS = [
         "options",
         "settings",
         "arguments",
+        "short_repr",
         "presets",
         "runtime",
         "text",

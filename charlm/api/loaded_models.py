@@ -28,6 +28,7 @@ from charlm.scoring.decoding.ngram_steps import NgramSteps
 from charlm.scoring.decoding.states import StatefulModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.settings import Settings
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import UNK, without_marks
 from charlm.text.io.lines import split_words
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SentenceScore(ColouredWords):
+class SentenceScore(ShortRepr, ColouredWords):
     """What a model makes of one sentence.
 
     >>> score = charlm.load("exp/first").score("the cat sat")

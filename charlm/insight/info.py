@@ -20,6 +20,7 @@ from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
 from charlm.settings import Settings
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.perplexity.signature import HASH_DIGITS, joined_signature, normalisation_name
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -64,7 +65,7 @@ class TrainingFacts:
 
 
 @dataclass(frozen=True)
-class RunFacts:
+class RunFacts(ShortRepr):
     """Everything that a run tells of itself."""
 
     path: str

@@ -29,6 +29,7 @@ from charlm.ngram.source import (
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import text_in
 from charlm.options import keywords, several
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import keeps_inputs
@@ -40,7 +41,7 @@ ORDER, PRUNE, SPLIT = 5, "0", "test"  # where nothing else is said
 
 
 @dataclass(frozen=True)
-class Baseline:
+class Baseline(ShortRepr):
     """An n-gram model and what it makes of texts."""
 
     model: ModelInfo

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from charlm.errors import DataError, TrainingError
 from charlm.presets import PRESETS
 from charlm.settings import Settings
+from charlm.short_repr import ShortRepr
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary import vocabulary
 
@@ -32,7 +33,7 @@ LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "
 
 
 @dataclass(frozen=True)
-class RunInfo:
+class RunInfo(ShortRepr):
     """What a run is: everything that decides its numbers, written before the first step.
 
     Only the weights' hash comes later, whenever an epoch is the best so far.

@@ -22,6 +22,7 @@ from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
 from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
 from charlm.settings import Settings
+from charlm.short_repr import ShortRepr
 from charlm.text.io.files import parse_json, sha256_of, write_bytes
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
@@ -139,7 +140,7 @@ def shown_shape(shape: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
-class LoadedRun:
+class LoadedRun(ShortRepr):
     """A run's best model, in evaluation mode, and what it was made of."""
 
     path: Path

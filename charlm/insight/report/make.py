@@ -14,6 +14,7 @@ from charlm.insight.report.content import content_of
 from charlm.insight.report.page import page
 from charlm.insight.report_options import ReportOptions
 from charlm.options import keywords
+from charlm.short_repr import ShortRepr
 from charlm.text.io.files import write_bytes
 from charlm.text.io.overwrite import keeps_inputs, require_distinct
 from charlm.text.io.paths import make_folder, require_place
@@ -22,7 +23,7 @@ PAGE = Path("report.html")
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(ShortRepr):
     """What was written, and what was not."""
 
     runs: tuple[str, ...]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from charlm.notebook import table_html
+from charlm.short_repr import ShortRepr
 
 DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
 
@@ -16,7 +17,7 @@ class Neighbour(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighbourhood(ShortRepr):
     """The words nearest to one form at one tap, the most similar first."""
 
     word: str  # as asked

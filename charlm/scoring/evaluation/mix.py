@@ -21,6 +21,7 @@ from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
 from charlm.scoring.evaluation.mix_options import MixOptions, parsed_weights
 from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, vocabulary_of_runs
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.lines import TEXT
@@ -62,7 +63,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(ShortRepr):
     """Models with their weights, what each makes of a text alone, and what all make of it."""
 
     streams: tuple[MixedStream, ...]

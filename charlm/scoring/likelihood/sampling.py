@@ -21,6 +21,7 @@ from charlm.scoring.likelihood.nll import FormVectors
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.likelihood.sample_options import SampleOptions
 from charlm.scoring.likelihood.sample_rows import SentenceDrawer, SentencePlan
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
 
@@ -28,7 +29,7 @@ SHOWN = 40  # characters of a prefix in a message
 
 
 @dataclass(frozen=True)
-class SampledSentence(ColouredWords):
+class SampledSentence(ShortRepr, ColouredWords):
     """A sentence, the prefix that it was begun with included."""
 
     words: tuple[str, ...]
@@ -45,7 +46,7 @@ class SampledSentence(ColouredWords):
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(ShortRepr):
     """What was drawn, and from which run."""
 
     model: Path

@@ -19,6 +19,7 @@ from charlm.scoring.rescoring.hypothesis_text import TextCounts
 from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists
 from charlm.scoring.rescoring.pipeline import ListCounts, Pipeline
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RescoringResult:
+class RescoringResult(ShortRepr):
     """What was done to the lists; they themselves have been written."""
 
     source: str

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
@@ -53,7 +54,7 @@ Json = dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrepResult:
+class PrepResult(ShortRepr):
     """What a preparation read, dropped and wrote.
 
     `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced, and

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD, form_of, share
 from charlm.text.perplexity.spelled_words import Additive, Spelling
 
@@ -82,6 +83,10 @@ class Perplexity:
 
     counts: Counts
     sums: Log10Sums
+
+    def __repr__(self) -> str:
+        ppl = self.ppl
+        return f"Perplexity(ppl={ppl if ppl is None else f'{ppl:.2f}'}, n_tokens={self.n_tokens})"
 
     @property
     def n_tokens(self) -> int:
@@ -192,7 +197,7 @@ class ScoredSentence:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(ShortRepr):
     """What a model makes of a text; each state's perplexities with their signature."""
 
     name: str  # of the file

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.options import keywords
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
@@ -57,7 +58,7 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class VocabularyResult:
+class VocabularyResult(ShortRepr):
     """A vocabulary, and what it makes of the splits that exist."""
 
     inventory: Inventory

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import read_json, write_json
@@ -33,7 +34,7 @@ MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
 
 
 @dataclass(frozen=True)
-class Inventory:
+class Inventory(ShortRepr):
     """The closed lists that a model is built over; everything else in a corpus is derived."""
 
     words: tuple[str, ...]  # </s>, <unk>, then by falling count

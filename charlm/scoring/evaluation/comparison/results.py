@@ -12,6 +12,7 @@ from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.scoring.evaluation.evaluate_options import State
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.tokens import share
 from charlm.text.perplexity.perplexity import Counts, Perplexity
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -116,7 +117,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShortRepr):
     """Models against Kneser–Ney on one text."""
 
     options: CompareKnOptions

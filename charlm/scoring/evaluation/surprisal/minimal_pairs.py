@@ -17,6 +17,7 @@ from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
 from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
+from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import share, without_marks
 from charlm.text.io.lines import split_words
@@ -97,7 +98,7 @@ class PairAccuracy:
 
 
 @dataclass(frozen=True)
-class PairResult:
+class PairResult(ShortRepr):
     """Every model's judgements by set."""
 
     models: tuple[str, ...]

@@ -8,6 +8,8 @@ of `<unk>`, which is that of no word: it is marked, and counted in a note.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from charlm.short_repr import ShortRepr
+
 OWN = ("item", "position", "word", "tokens", "known", "length", "count", "zipf", "surprisal")
 
 Cell = str | int | float | bool | None
@@ -45,7 +47,7 @@ class ScoredItem:
 
 
 @dataclass(frozen=True)
-class SurprisalTable:
+class SurprisalTable(ShortRepr):
     """What `rows` gives, with a name for each column."""
 
     models: tuple[str, ...]

@@ -164,6 +164,7 @@ def train_on(
     )
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
+        _note_schedule(trainer, watcher)
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
 
@@ -321,6 +322,7 @@ def _run_epochs(
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
+        _note_end(trainer, watcher)
         if any(ranks.decided(is_over())):
             break
     if trainer.progress.is_finished and ranks.is_first:
@@ -329,6 +331,30 @@ def _run_epochs(
         if is_set:
             _save_card_and_curve(trainer, begun)
         remove_encoded(folder, watcher)
+
+
+def _note_schedule(trainer: Trainer, watcher: Watcher) -> None:
+    """What of the schedule the epochs of a new training leave out."""
+    recipe, position = trainer.recipe, trainer.position
+    n_steps = recipe.epochs * len(trainer.batches)
+    said = recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps)
+    if said and not position.epoch and not position.step:
+        watcher.note(said)
+
+
+def _note_end(trainer: Trainer, watcher: Watcher) -> None:
+    """Why a training ends before its last epoch, or might as well."""
+    recipe, position = trainer.recipe, trainer.position
+    if position.epoch == recipe.epochs:
+        return
+    if trainer.progress.is_finished:
+        watcher.note(
+            f"ended after epoch {position.epoch} of {recipe.epochs}: no gain since epoch "
+            f"{position.best_epoch}, recipe.patience={recipe.patience}"
+        )
+    first = recipe.schedule.first_rate(recipe.optimiser.lr)
+    if said := recipe.schedule.spent(position.history[-1]["rate"], position.rate, first=first):
+        watcher.note(said)
 
 
 def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:

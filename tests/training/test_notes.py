@@ -36,6 +36,76 @@ def test_a_run_to_resume_that_is_not_there_is_begun_and_said(
     assert listener.notes == [f"{tmp_path / 'typo'} holds no run yet: starting one"]
 
 
+SAME = (
+    "the rate is the same in all 3 epochs: recipe.schedule.first_epoch={}, after which it may "
+    "change"
+)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "n_epochs", "told"),
+    [
+        (("type=halving",), 3, [SAME.format(3)]),
+        (("type=halving", "first_epoch=2"), 3, []),
+        (("type=divide",), 3, [SAME.format(4)]),
+        (("type=halving",), 2, []),
+        (
+            ("type=cosine", "warm_up=6"),
+            2,
+            [
+                "the rate rises up to the last step: recipe.schedule.warm_up=6, and there are 6 "
+                "steps"
+            ],
+        ),
+        (("type=linear", "warm_up=5"), 2, []),
+        (
+            ("type=halving", "factor=0.001", "least_gain=1000", "first_epoch=1"),
+            4,
+            [
+                "the rate is 0.001 now, since epochs gained less than recipe.schedule.least_gain="
+                "1000; at less than 1% of the first rate there is little to gain (recipe.patience "
+                "ends what gains nothing)"
+            ],
+        ),
+    ],
+)
+def test_a_schedule_that_does_nothing_is_told_with_its_setting(
+    schedule: tuple[str, ...],
+    n_epochs: int,
+    told: list[str],
+    train_toy: Callable[..., Any],
+    tiny: tuple[str, ...],
+) -> None:
+    listener = Listener()
+    overrides = (*tiny, *(f"recipe.schedule.{each}" for each in schedule))
+    train_toy(overrides=overrides, epochs=n_epochs, watcher=listener)
+    assert listener.notes == told
+    train_toy(overrides=overrides, epochs=n_epochs, watcher=listener, resume=True)
+    assert listener.notes == told
+
+
+def test_a_training_that_patience_ends_says_so(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...]
+) -> None:
+    listener = Listener()
+    overrides = (*tiny, "recipe.patience=2", "recipe.schedule.type=constant")
+    result = train_toy(overrides=overrides, epochs=50, lr=5.0, bptt=5, watcher=listener)
+    assert result.epochs == result.best_epoch + 2 < 50
+    assert listener.notes == [
+        f"ended after epoch {result.epochs} of 50: no gain since epoch {result.best_epoch}, "
+        "recipe.patience=2"
+    ]
+
+
+def test_the_rate_that_is_written_down_is_that_of_an_epochs_last_step(
+    train_toy: Callable[..., Any], tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    train_toy(overrides=(*tiny, "recipe.schedule.type=linear", "recipe.schedule.warm_up=0"))
+    log = (tmp_path / "run" / LOG).read_text().splitlines()
+    rates = [json.loads(line)["rate"] for line in log]
+    assert rates == pytest.approx([1 - 2 / 6, 1 - 5 / 6])  # of six steps, the third and the last
+
+
 class FullDisk(Silence):
     """Cannot be told anything from a certain epoch on."""
 

@@ -65,7 +65,11 @@ class Progress:
     @property
     def rate(self) -> float:
         """The rate of the coming step."""
-        done = self.position.epoch * self.n_steps + self.position.step
+        return self._rate_of(self.position.step)
+
+    def _rate_of(self, step: int) -> float:
+        """The rate of a step of the current epoch, from 0."""
+        done = self.position.epoch * self.n_steps + step
         n_steps = self.recipe.epochs * self.n_steps
         return self.position.rate * self.recipe.schedule.step_factor(done, n_steps)
 
@@ -79,7 +83,7 @@ class Progress:
         position = self.position
         record: dict[str, Any] = {
             "epoch": position.epoch + 1,
-            "rate": position.rate,
+            "rate": self._rate_of(self.n_steps - 1),  # of its last step
             "train_ppl": math.exp(min(position.nll / position.nll_tokens, 700.0)),
             "valid_ppl": valid_ppl,
             "n_tokens": position.n_tokens,

@@ -18,6 +18,10 @@ Steps = Annotated[float, Range(0.0, 1e9), Meaning("steps up to the full rate; be
 Factor = Annotated[float, Range(1e-6, 1e6)]
 
 
+FEW = 2  # epochs, in which nobody expects another rate
+SMALL = 0.01  # of the first rate: what a training at less can still gain is little
+
+
 class Schedule:
     """The same rate throughout; each schedule changes some of this."""
 
@@ -36,6 +40,14 @@ class Schedule:
     def side(self, epoch: int) -> Side:
         """Which side of a mixture of word and character vectors is read in an epoch, from 0."""
         return "both"
+
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        """What so few epochs and steps in all leave out of it, as a note; empty: nothing."""
+        return ""
+
+    def spent(self, rate: float, next_rate: float, *, first: float) -> str:
+        """A note after the epoch that leaves little to gain for the others; empty after others."""
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +72,20 @@ class Halving(Schedule):
         least = max(self.least_gain, self.least_gain_share * before)
         return rate * self.factor if before - now < least else rate
 
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        return _unchanged(n_epochs, self.first_epoch)
+
+    def spent(self, rate: float, next_rate: float, *, first: float) -> str:
+        if not next_rate < SMALL * first <= rate:
+            return ""
+        share = self.least_gain_share
+        also = f" and recipe.schedule.least_gain_share={share:g}" if share else ""
+        return (
+            f"the rate is {next_rate:g} now, since epochs gained less than "
+            f"recipe.schedule.least_gain={self.least_gain:g}{also}; at less than {SMALL:.0%} of "
+            "the first rate there is little to gain (recipe.patience ends what gains nothing)"
+        )
+
 
 class Constant(Schedule):
     """The same rate throughout."""
@@ -78,6 +104,9 @@ class Divide(Schedule):
 
     def next_rate(self, rate: float, valid_ppls: Sequence[float]) -> float:
         return rate / self.divisor if len(valid_ppls) >= self.first_epoch else rate
+
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        return _unchanged(n_epochs, self.first_epoch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +167,9 @@ class Cosine(Schedule):
         done = _done(step, n_warm, n_steps=n_steps)
         return self.floor + (1.0 - self.floor) * (1.0 + math.cos(math.pi * done)) / 2.0
 
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        return _only_warm_up(self.warm_up, n_steps)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Schedule):
@@ -156,6 +188,27 @@ class Linear(Schedule):
             return (step + 1) / n_warm
         n_full = max(n_warm, round(self.hold * n_steps))
         return 1.0 - _done(step, n_full, n_steps=n_steps)
+
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        return _only_warm_up(self.warm_up, n_steps)
+
+
+def _unchanged(n_epochs: int, first_epoch: int) -> str:
+    if not FEW < n_epochs <= first_epoch:
+        return ""
+    return (
+        f"the rate is the same in all {n_epochs} epochs: recipe.schedule.first_epoch="
+        f"{first_epoch}, after which it may change"
+    )
+
+
+def _only_warm_up(warm_up: float, n_steps: int) -> str:
+    if warm_up < max(n_steps, 1):
+        return ""
+    return (
+        f"the rate rises up to the last step: recipe.schedule.warm_up={warm_up:g}, and there are "
+        f"{n_steps} steps"
+    )
 
 
 def _n_steps(steps_or_share: float, n_steps: int) -> int:

@@ -1,6 +1,7 @@
-"""Who runs a command's scorers: this process alone, without torch, or `ranks_at_work`."""
+"""Who runs a command's scorers: `ranks_at_work`, or this process alone without torch."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from charlm.errors import ConfigError
@@ -8,7 +9,7 @@ from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import require_no_torch
 from charlm.runtime import place_of_process
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
-from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
 
 Result = TypeVar("Result")
 
@@ -24,15 +25,26 @@ def run_with_scorers(
     Raises:
         ConfigError: an exported model in several processes; as `ranks_at_work.run_with_scorers`.
     """
-    if not options.model or not all(map(is_exported, options.model)):
+    models = options.model
+    if _needs_torch(options):
         from charlm.scoring.rescoring import ranks_at_work
 
         return ranks_at_work.run_with_scorers(options, run, check=check)
     check()
-    require_no_torch(options.model[0], options)
+    if not models:
+        return run(build_scorers(replace(options, open_vocabulary=spells(options))))
+    require_no_torch(models[0], options)
     if place_of_process().size > 1:
         raise ConfigError(
-            f"{options.model[0]}: is an exported model, which runs in one process; found several; "
+            f"{models[0]}: is an exported model, which runs in one process; found several; "
             "start one, or say a run"
         )
     return run(build_scorers(options))
+
+
+def _needs_torch(options: RescoringOptions) -> bool:
+    """Whether there is a run, a scorer of the caller's, or work to divide among processes."""
+    if options.model:
+        return not all(map(is_exported, options.model))
+    is_alone = options.gpus is None and options.processes is None and place_of_process().size == 1
+    return options.scorer is not None or not is_alone

@@ -101,7 +101,8 @@ def weighted(values_HF: Floats, weights_F: Sequence[float] | Floats) -> Floats:
     """Σ weight·feature of each row, (H,); the same bits wherever a row stands."""
     totals_H = np.zeros(len(values_HF))
     for weight, column_H in zip(weights_F, values_HF.T, strict=True):
-        totals_H += weight * column_H
+        if weight:
+            totals_H += weight * column_H
     return totals_H
 
 

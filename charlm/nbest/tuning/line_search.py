@@ -17,8 +17,9 @@ import numpy as np
 
 from charlm.nbest.features import Floats, weighted
 from charlm.nbest.metrics.error_rates import Ints
-from charlm.nbest.tuning.problem import Problem, first_highest, first_rows
+from charlm.nbest.tuning.problem import Problem, first_highest
 
+NEAR = 1e-12  # of the largest total: what rounding may tie
 NARROW = 1e-9  # of what is searched: an interval that rounding may hide
 EQUAL = 1e-12  # the same counts may give rates that differ in the last bit
 STEPS = 2.0  # of an interval without an end
@@ -37,13 +38,30 @@ class Space:
         """Between what `origin + t·direction` is in the space."""
         moves = direction_F != 0
         with np.errstate(over="ignore"):
-            ends_2F = np.stack(
-                [
-                    (bound_F[moves] - origin_F[moves]) / direction_F[moves]
-                    for bound_F in (self.low_F, self.high_F)
-                ]
-            )
-        return float(ends_2F.min(axis=0).max()), float(ends_2F.max(axis=0).min())
+            ends = [
+                (bound_F[moves] - origin_F[moves]) / direction_F[moves]
+                for bound_F in (self.low_F, self.high_F)
+            ]
+        return float(np.minimum(*ends).max()), float(np.maximum(*ends).min())
+
+
+def contenders(problem: Problem, start_F: Floats, *, space: Space) -> Problem:
+    """Without the hypotheses that win nowhere in the space.
+
+    Of those of a list whose features that are looked for are the same, one has the highest total
+    by the others, everywhere; it stays, and what rounding may tie with it. Of equal ones the first.
+    """
+    is_free_F = space.scales_F > 0
+    fixed_N = weighted(problem.values_NF, np.where(is_free_F, 0.0, start_F))
+    same_GN = np.stack([problem.lists_N, *problem.values_NF.T[is_free_F]])
+    order = np.lexsort([-fixed_N, *same_GN])
+    begins_N, differs_N = np.ones((2, len(order)), bool)
+    begins_N[1:] = (np.diff(same_GN[:, order]) != 0).any(axis=0)
+    differs_N[1:] = begins_N[1:] | (np.diff(fixed_N[order]) != 0)
+    best_N = fixed_N[order][begins_N][np.cumsum(begins_N) - 1]
+    reach_F = np.abs([start_F, space.low_F, space.high_F]).max(axis=0)
+    is_near_N = fixed_N[order] >= best_N - NEAR * (reach_F @ problem.largest)
+    return problem.of_rows(np.sort(order[differs_N & is_near_N]))
 
 
 class Breakpoints(NamedTuple):
@@ -60,49 +78,47 @@ def breakpoints(
 ) -> Breakpoints:
     """All changes of winners at `origin + t·direction` for t from `low` to `high`.
 
-    A total is `value + t·slope`. From the left end on, the winner is overtaken by the steeper line
-    that it meets first. Every pass over the rows finds one breakpoint of every list that still has
-    one, and drops the rows that are no steeper than their list's winner: they are behind for good.
+    A total is `value + t·slope`. Between the ends no winner lies below both of the lines that win
+    there: rows that do so where these two meet are left out, which are most. From the left end on,
+    the winner is overtaken by the steeper line that it meets first. Every pass over the rows finds
+    one breakpoint of every list that still has one, and drops the rows that are no steeper than
+    their list's winner: they are behind for good.
     """
-    values_N = weighted(problem.values_NF, origin_F)
+    lists_N, starts_L = problem.lists_N, problem.starts
+    values_N = problem.totals(origin_F)
     slopes_N = weighted(problem.values_NF, direction_F)
-    first_L = _first_two_keys(values_N + low * slopes_N, slopes_N, lists_N=problem.lists_N)
-    winners_L, points_L = first_L.copy(), np.full(len(first_L), low)
-    rows = np.arange(len(values_N))
-    passes: list[tuple[Floats, Ints, Ints]] = []
-    while True:
-        winners = winners_L[problem.lists_N[rows]]
-        gains = slopes_N[rows] - slopes_N[winners]
-        steeper = gains > 0
-        rows, winners, gains = rows[steeper], winners[steeper], gains[steeper]
-        if not len(rows):
-            break
-        lists = problem.lists_N[rows]
-        with np.errstate(over="ignore"):  # a slope that is hardly steeper meets far away
-            meets = (values_N[winners] - values_N[rows]) / gains
-        meets = np.maximum(meets, points_L[lists])  # rounding may put it behind
-        chosen = _first_two_keys(-meets, slopes_N[rows], lists_N=lists)
-        inside = meets[chosen] < high
-        chosen = chosen[inside]
-        passes.append((meets[chosen], winners[chosen], rows[chosen]))
-        winners_L[lists[chosen]] = rows[chosen]
-        points_L[lists[chosen]] = meets[chosen]
-        goes_on_L = np.zeros(len(first_L), bool)
-        goes_on_L[lists[chosen]] = True
-        rows = rows[goes_on_L[lists]]
-    if not passes:
-        nothing = np.zeros(0, np.int64)
-        return Breakpoints(first_L, np.zeros(0), nothing, nothing)
+    first_L = first_highest(values_N + low * slopes_N, lists_N, starts_L=starts_L, ties_N=slopes_N)
+    last_L = first_highest(values_N + high * slopes_N, lists_N, starts_L=starts_L)
+    values_L, slopes_L, points_L = values_N[first_L], slopes_N[first_L], np.full(len(first_L), low)
+    winners_L = first_L.copy()
+    passes = [(points_L[:0], first_L[:0], first_L[:0])]
+    # A slope that is hardly steeper meets far away; where both ends have one winner, none meet.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        gains_L = slopes_N[last_L] - slopes_L
+        meets_L = np.clip((values_L - values_N[last_L]) / gains_L, low, high)
+        reach_F = np.abs(origin_F) + max(abs(low), abs(high)) * np.abs(direction_F)
+        floors_L = values_L + meets_L * slopes_L - NARROW * (reach_F @ problem.largest)
+        floors_L[~(gains_L > 0)] = np.inf
+        rows = np.flatnonzero(values_N + meets_L[lists_N] * slopes_N >= floors_L[lists_N])
+        values, slopes, lists = values_N[rows], slopes_N[rows], lists_N[rows]
+        while True:
+            gains = slopes - slopes_L[lists]
+            steeper = np.flatnonzero(gains > 0)
+            if not len(steeper):
+                break
+            gains, rows, lists = gains[steeper], rows[steeper], lists[steeper]
+            values, slopes = values[steeper], slopes[steeper]
+            meets = (values_L[lists] - values) / gains
+            meets = np.maximum(meets, points_L[lists])  # rounding may put it behind
+            chosen = first_highest(-meets, lists, ties_N=slopes)
+            slopes_L[lists[chosen]] = np.inf  # of a list that is done, none is steeper
+            chosen = chosen[meets[chosen] < high]
+            which = lists[chosen]
+            passes.append((meets[chosen], winners_L[which], rows[chosen]))
+            winners_L[which], points_L[which] = rows[chosen], meets[chosen]
+            values_L[which], slopes_L[which] = values[chosen], slopes[chosen]
     points, before, after = (np.concatenate(each) for each in zip(*passes, strict=True))
     return Breakpoints(first_L, points, before, after)
-
-
-def _first_two_keys(keys_N: Floats, ties_N: Floats, *, lists_N: Ints) -> Ints:
-    """The row of each list with the highest key; of equals the highest tie; of these the first."""
-    starts_L = first_rows(lists_N)
-    sizes_L = np.diff(np.append(starts_L, len(lists_N)))
-    highest_N = np.repeat(np.maximum.reduceat(keys_N, starts_L), sizes_L)
-    return first_highest(np.where(keys_N == highest_N, ties_N, -np.inf), lists_N)
 
 
 @dataclass(frozen=True)
@@ -143,18 +159,19 @@ def profile(problem: Problem, origin_F: Floats, *, direction_F: Floats, space: S
     """The error rate at `origin + t·direction`, for every t within the space."""
     low, high = space.reach(origin_F, direction_F)
     found = breakpoints(problem, origin_F, direction_F=direction_F, low=low, high=high)
-    order = np.argsort(found.points_M, kind="stable")
-    changes_MK = (
-        problem.statistics_NK[found.after_M[order]] - problem.statistics_NK[found.before_M[order]]
+    order = np.argsort(found.points_M)  # equal ones in any order: what is between is not wide
+    counts_KN = problem.statistics_NK.T
+    before_KM, after_KM = (
+        counts_KN.take(rows[order], axis=1) for rows in (found.before_M, found.after_M)
     )
-    first_K = problem.statistics_NK[found.first_L].sum(axis=0)
-    sums_IK = first_K + np.concatenate([np.zeros_like(first_K)[None], np.cumsum(changes_MK, 0)])
+    first_K1 = problem.sums(found.first_L)[:, None]
+    sums_KI = np.cumsum(np.concatenate([first_K1, after_KM - before_KM], axis=1), axis=1)
     edges_E = np.concatenate([[low], found.points_M[order], [high]])
     wide = np.diff(edges_E) > NARROW * np.maximum(1.0, np.abs(edges_E[1:]))
     if not wide.any():
         wide[-1] = True
     starts = edges_E[:-1][wide]
-    return Profile(np.append(starts, high), problem.errors(sums_IK[wide]))
+    return Profile(np.append(starts, high), problem.errors(np.ascontiguousarray(sums_KI.T[wide])))
 
 
 @dataclass(frozen=True)

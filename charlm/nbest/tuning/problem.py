@@ -6,7 +6,7 @@ so that ties go here as in the ranking.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -31,27 +31,45 @@ class Problem:
         """Of each list's features (H, F) and counts (H, K)."""
         sizes = [len(each) for each in values]
         lists_N = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(np.concatenate(values), np.concatenate(statistics), lists_N, rates)
+
+    def __post_init__(self) -> None:
         # Column by column in memory, as sums go through it.
-        values_NF = np.asfortranarray(np.concatenate(values))
-        return cls(values_NF, np.concatenate(statistics), lists_N, rates)
+        for name in ("values_NF", "statistics_NK"):
+            object.__setattr__(self, name, np.asfortranarray(getattr(self, name)))
 
     @cached_property
     def starts(self) -> Ints:
         """The row of each list's first hypothesis."""
         return first_rows(self.lists_N)
 
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest amount of each feature."""
+        largest_F: Floats = np.abs(self.values_NF).max(axis=0)
+        return largest_F
+
+    @cached_property
+    def _totals(self) -> Callable[[tuple[float, ...]], Floats]:
+        # A search asks for those of where it is again and again.
+        return lru_cache(maxsize=2)(partial(weighted, self.values_NF))
+
+    def totals(self, weights_F: Floats) -> Floats:
+        """Σ weight·feature of each hypothesis, (N,)."""
+        return self._totals(tuple(weights_F.tolist()))
+
     def winners(self, weights_F: Floats) -> Ints:
         """The row of each list's best hypothesis, (L,)."""
-        return first_highest(weighted(self.values_NF, weights_F), self.lists_N)
+        return first_highest(self.totals(weights_F), self.lists_N, starts_L=self.starts)
 
-    def sums(self, weights_F: Floats) -> Ints:
-        """Counts of the winners, summed, (K,)."""
-        sums_K: Ints = self.statistics_NK[self.winners(weights_F)].sum(axis=0)
+    def sums(self, rows_L: Ints) -> Ints:
+        """Counts of some hypotheses, summed, (K,)."""
+        sums_K: Ints = self.statistics_NK.T.take(rows_L, axis=1).sum(axis=1)
         return sums_K
 
     def error(self, weights_F: Floats) -> float:
         """The error rate of the winners."""
-        return float(self.rates(self.sums(weights_F)[None])[0])
+        return float(self.rates(self.sums(self.winners(weights_F))[None])[0])
 
     def errors(self, sums_IK: Ints) -> Floats:
         """The error rate of each row of sums, (I,)."""
@@ -72,10 +90,12 @@ class Problem:
 
     def part(self, chosen_L: npt.NDArray[np.bool_]) -> "Problem":
         """The lists that are chosen, alone."""
-        rows_N = chosen_L[self.lists_N]
-        _, lists_N = np.unique(self.lists_N[rows_N], return_inverse=True)
-        values_NF = np.asfortranarray(self.values_NF[rows_N])
-        return Problem(values_NF, self.statistics_NK[rows_N], lists_N, self.rates)
+        return self.of_rows(np.flatnonzero(chosen_L[self.lists_N]))
+
+    def of_rows(self, rows: Ints) -> "Problem":
+        """Some hypotheses alone, in their order."""
+        _, lists_N = np.unique(self.lists_N[rows], return_inverse=True)
+        return Problem(self.values_NF[rows], self.statistics_NK[rows], lists_N, self.rates)
 
 
 def first_rows(lists_N: Ints) -> Ints:
@@ -85,10 +105,19 @@ def first_rows(lists_N: Ints) -> Ints:
     return np.flatnonzero(begins_N)
 
 
-def first_highest(keys_N: Floats, lists_N: Ints) -> Ints:
-    """The first row of each list that has its highest key; the lists' numbers need not be dense."""
-    starts_L = first_rows(lists_N)
-    sizes_L = np.diff(np.append(starts_L, len(lists_N)))
+def first_highest(
+    keys_N: Floats, lists_N: Ints, *, starts_L: Ints | None = None, ties_N: Floats | None = None
+) -> Ints:
+    """The row of each list with its highest key; of equals the highest tie; of these the first.
+
+    `starts_L` are the rows where lists begin, if that is known; their numbers need not be dense.
+    """
+    starts_L = first_rows(lists_N) if starts_L is None else starts_L
+    sizes_L = np.append(starts_L[1:], len(lists_N)) - starts_L
     highest_N = np.repeat(np.maximum.reduceat(keys_N, starts_L), sizes_L)
     rows = np.flatnonzero(keys_N == highest_N)
-    return rows[first_rows(lists_N[rows])]
+    if len(rows) == len(starts_L):  # no two are equal
+        return rows
+    if ties_N is None:
+        return rows[first_rows(lists_N[rows])]
+    return rows[first_highest(ties_N[rows], lists_N[rows])]

@@ -18,7 +18,7 @@ from charlm.nbest.hypotheses import LARGEST, NbestList
 from charlm.nbest.metrics.error_rates import Ints, Metric
 from charlm.nbest.metrics.significance import Significance, compare, groups_of
 from charlm.nbest.references import References
-from charlm.nbest.tuning.line_search import Space, minimise, profile
+from charlm.nbest.tuning.line_search import Space, contenders, minimise, profile
 from charlm.nbest.tuning.problem import Problem
 from charlm.nbest.tuning.search_options import SearchOptions
 from charlm.nbest.weights import Origin, Weights
@@ -112,6 +112,7 @@ def tune_weights(
     )
     ranges = parse_ranges(options.ranges)
     start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
+    problem = contenders(problem, start_F, space=space)
     search = _Search(start_F, space, options)
     weights_F, n_searches = search.run(problem)
     firsts_LK = np.stack([each_HK[0] for each_HK in statistics])
@@ -124,7 +125,7 @@ def tune_weights(
         details=_details(problem, weights_F, names=names, space=space),
         metric=metric.signature,
         n_lists=len(lists),
-        n_hypotheses=len(problem.lists_N),
+        n_hypotheses=sum(map(len, statistics)),
         first_error=_rate(metric, firsts_LK.sum(axis=0)),
         start_error=problem.error(start_F),
         error=error,

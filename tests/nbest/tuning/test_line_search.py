@@ -5,7 +5,14 @@ import pytest
 
 from charlm.nbest.features import Floats
 from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
-from charlm.nbest.tuning.line_search import Profile, Space, breakpoints, minimise, profile
+from charlm.nbest.tuning.line_search import (
+    Profile,
+    Space,
+    breakpoints,
+    contenders,
+    minimise,
+    profile,
+)
 from charlm.nbest.tuning.problem import Problem
 
 RATES = WordErrorRate().errors
@@ -60,6 +67,43 @@ def test_the_line_search_is_as_good_as_every_point_of_a_grid_and_keeps_its_promi
     grid = [slow_error(problem, origin_F + t * direction_F) for t in np.linspace(low, high, 201)]
     assert promised <= min(grid)
     assert slow_error(problem, origin_F + step * direction_F) == pytest.approx(promised)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_winner_along_a_line_is_found_and_no_other(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values = [generator.standard_normal((int(generator.integers(1, 60)), 3)) for _ in range(9)]
+    problem = Problem.of(values, [np.ones((len(each), 4), int) for each in values], rates=RATES)
+    origin_F, direction_F = generator.standard_normal((2, 3))
+    found = breakpoints(problem, origin_F, direction_F=direction_F, low=-7.0, high=7.0)
+    grid = np.linspace(-7, 7, 2_001)
+    at_grid = {row for t in grid for row in problem.winners(origin_F + t * direction_F).tolist()}
+    ends = np.stack([found.before_M, found.after_M])
+    assert at_grid <= {*found.first_L.tolist(), *ends.ravel().tolist()}
+    for t, *rows in zip(found.points_M, *ends, strict=True):
+        before, after = problem.totals(origin_F + t * direction_F)[rows]
+        best = problem.winners(origin_F + t * direction_F)[problem.lists_N[rows[0]]]
+        assert before == pytest.approx(after)
+        assert before == pytest.approx(problem.totals(origin_F + t * direction_F)[best])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_contends_wins_as_if_all_did(seed: int) -> None:
+    problem = random_problem(seed, n_lists=40)  # whose last feature has five values
+    space = Space(np.array([0.0, 0.0, 1.0]), np.full(3, -5.0), np.full(3, 5.0))
+    start_F = np.array([1.0, -0.5, 0.0])
+    some = contenders(problem, start_F, space=space)
+    assert len(some.lists_N) < len(problem.lists_N)
+    for weight in np.linspace(-5, 5, 101):
+        weights_F = np.array([1.0, -0.5, weight])
+        assert some.error(weights_F) == problem.error(weights_F)
+
+
+def test_of_those_that_rounding_may_tie_all_contend_and_of_equal_ones_the_first() -> None:
+    free = [(2.0, 1.0), (2.0 + 1e-15, 1.0), (2.0, 1.0), (1.9, 1.0), (0.0, 3.0)]
+    space = Space(np.array([0.0, 1.0]), np.full(2, -5.0), np.full(2, 5.0))
+    some = contenders(one_list(free, [0, 1, 2, 3, 4]), np.array([1.0, 0.0]), space=space)
+    assert some.statistics_NK[:, 0].tolist() == [0, 1, 4]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -211,4 +255,7 @@ def test_a_part_of_the_lists_has_their_winners_alone() -> None:
     part = problem.part(chosen_L)
     weights_F = np.array([0.3, -1.0, 0.2])
     winners = problem.winners(weights_F)[chosen_L]
-    assert part.sums(weights_F).tolist() == problem.statistics_NK[winners].sum(axis=0).tolist()
+    assert (
+        part.sums(part.winners(weights_F)).tolist()
+        == problem.statistics_NK[winners].sum(axis=0).tolist()
+    )

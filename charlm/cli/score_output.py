@@ -89,7 +89,7 @@ def warn(result: "RescoringResult") -> None:
         )
     for what, n in notices.passed_over.items():
         output.say(f"warning: {what}: {n}, passed over")
-    for advice in advice_on(result):
+    for advice in [*notices.said_otherwise, *advice_on(result)]:
         output.say(f"NOTE: {advice}")
 
 

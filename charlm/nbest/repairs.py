@@ -34,6 +34,8 @@ class Notices:
     headings: list[str] = field(default_factory=list)  # places read as hypotheses, if they are none
     # The first of those with which sentences begin, if most of them look like ids.
     ids_read_as_words: list[str] = field(default_factory=list)
+    # What the command line says of the lists, and the file of weights says otherwise.
+    said_otherwise: list[str] = field(default_factory=list)
 
     def look(self, nbest: NbestList) -> None:
         """Count what can be seen of a list that has been read."""
@@ -51,6 +53,7 @@ class Notices:
             "passed_over": dict(self.passed_over),
             "headings": self.headings,
             "ids_read_as_words": self.ids_read_as_words,
+            "said_otherwise": self.said_otherwise,
         }
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,13 @@ class Origin:
         }
 
 
+class ListLayout(NamedTuple):
+    """What was said of the lists of a tuning, and goes for others of their format."""
+
+    format: str
+    columns: tuple[str, ...]  # of a table; empty: it told them itself, or they were guessed
+
+
 @dataclass(frozen=True)
 class Weights:
     """What each feature counts; those not named count 0."""
@@ -53,6 +61,7 @@ class Weights:
     origin: Origin | None = None  # None: not tuned
     # Rules, besides the model's own, for the words that were weighed; None: it is not known.
     text: Normalisation | None = None
+    lists: ListLayout | None = None  # None: nothing was said of them
 
     def of(self, table: FeatureTable) -> Floats:
         """In the order of the table's features, (F,).
@@ -67,7 +76,8 @@ class Weights:
         """As JSON, and as the file has it."""
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
         text = {"text": self.text.to_dict()} if self.text and self.text != NO_RULES else {}
-        return {"format": FORMAT, "weights": dict(self.values), **text, **tuned}
+        lists = {"lists": self.lists._asdict()} if self.lists else {}
+        return {"format": FORMAT, "weights": dict(self.values), **text, **lists, **tuned}
 
     def save(self, path: str | Path) -> None:
         """Write them to `path`, whole or not at all."""
@@ -156,7 +166,18 @@ def load_weights(path: str | Path) -> Weights:
         raise DataError(f"{path}: weights are {shown(values)}; expected an object of numbers")
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
-    return Weights({name: float(value) for name, value in values.items()}, origin, text)
+    lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
+    return Weights({name: float(value) for name, value in values.items()}, origin, text, lists)
+
+
+def _parse_layout(lists: object, *, path: str | Path) -> ListLayout:
+    if isinstance(lists, dict) and isinstance(lists.get("format"), str):
+        columns = lists.get("columns")
+        if isinstance(columns, list) and all(isinstance(name, str) for name in columns):
+            return ListLayout(lists["format"], tuple(columns))
+    raise DataError(
+        f"{path}: lists is {shown(lists)}; expected format and columns, as charlm tune writes them"
+    )
 
 
 def _parse_origin(tuned: object, *, path: str | Path) -> Origin:

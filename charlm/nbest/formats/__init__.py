@@ -107,8 +107,8 @@ def format_of(name: str) -> Format:
     return FORMATS[name]()
 
 
-def detect(sample: Sample) -> Format:
-    """The format of a list that begins so.
+def detect(sample: Sample, *, likely: str = "") -> Format:
+    """The format of a list that begins so; where several could be, the likely one.
 
     Raises:
         ConfigError: several could be.
@@ -125,6 +125,8 @@ def detect(sample: Sample) -> Format:
             )
     refuse_csv_lines(sample.lines, sample.path, expected=LISTS)
     chosen = [name for name, kind in FORMATS.items() if kind().claims(sample)]
+    if likely in chosen:
+        return format_of(likely)
     for loose in (TextFormat.name, RnnlmFormat.name):
         if len(chosen) > 1:
             chosen = [name for name in chosen if name != loose]

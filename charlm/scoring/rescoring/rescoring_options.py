@@ -211,7 +211,8 @@ class ListOptions(RescoringOptions):
     columns: Annotated[
         str | Sequence[str],
         Opt(
-            "Names of a table's columns: id, rank, text, features.",
+            "Names of a table's columns: id, rank, text, features; if not given, as the weights "
+            "were tuned, or as its header has them.",
             "Lists",
             metavar="A,B,…",
             cli_type=str,

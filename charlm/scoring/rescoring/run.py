@@ -74,6 +74,7 @@ class ListRun:
         self.notices = Notices()  # of the lists that are opened
         self._weights, self._one_by_one, self._dedup = weights, one_by_one, dedup
         self._keeps_order = keeps_order
+        self._tuned_on = None if weights is None else load_weights(weights).lists
 
     def open(self, path: str | Path, *, stack: ExitStack) -> tuple[Format, Iterator[NbestList]]:
         """The lists at a path, as long as the stack is open; lattices are searched.
@@ -152,16 +153,33 @@ class ListRun:
         )
 
     def _looked_at(self, source: Source, *, stack: ExitStack) -> tuple[Source, str]:
-        """The source and its format; a pipe whose format is said is not waited for."""
-        wanted = self.options.format
+        """The source and its format, by what is said of it here, else in the file of weights.
+
+        A pipe whose format is said is not waited for.
+        """
+        wanted, kept = self.options.format, self._tuned_on
         if wanted in LATTICES and str(source.path) == "-":
             lines = stack.enter_context(open_lines("-", rules=source.rules))
             return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted
-        if wanted != "auto":
+        if wanted == "auto":
+            source = stack.enter_context(opened(source))
+            assert source.sample is not None  # it has just been taken
+            likely = kept.format if kept else ""
+            wanted = lattice_format(source.sample) or detect(source.sample, likely=likely).name
+        if kept is None:
             return source, wanted
-        ready = stack.enter_context(opened(source))
-        assert ready.sample is not None  # it has just been taken
-        return ready, lattice_format(ready.sample) or detect(ready.sample).name
+        if self.options.format not in ("auto", kept.format):
+            source.notices.said_otherwise.append(
+                f"--format {wanted}: the weights were tuned on lists of the format {kept.format}"
+            )
+        elif wanted == kept.format and not source.columns:
+            source = replace(source, columns=kept.columns)
+        elif source.columns and source.columns != kept.columns:
+            source.notices.said_otherwise.append(
+                f"--columns {','.join(source.columns)}: the weights were tuned on lists with "
+                f"{','.join(kept.columns) or 'none said'}"
+            )
+        return source, wanted
 
     def references(self, path: str | Path, lists: Sequence[NbestList]) -> References:
         """What was really said in lists.

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.tuning.tuning import tune_weights
+from charlm.nbest.weights import ListLayout
 from charlm.options import keywords
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
@@ -68,7 +69,10 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         options=options,
         spelled=bool(run.scorers.spelled),
     )
-    tuned = replace(tuned, weights=replace(tuned.weights, text=scorers.text_rules))
+    is_said = bool(options.column_names) or options.format != "auto"
+    layout = ListLayout(form.name, options.column_names) if is_said else None
+    weights = replace(tuned.weights, text=scorers.text_rules, lists=layout)
+    tuned = replace(tuned, weights=weights)
     done = what_was_done(
         pipeline,
         form,

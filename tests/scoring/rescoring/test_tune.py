@@ -129,3 +129,45 @@ def test_text_rules_are_kept_with_the_weights_and_change_the_copy_alone(
     assert other.text.by_rule == {}
     assert other.weights is not None
     assert other.weights.text == tuned.text_rules != other.text_rules
+
+
+def test_weights_keep_how_the_columns_of_lists_are_called(
+    dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    weights, columns = tmp_path / "weights.json", "id,am,text"
+    charlm.tune(dev, refs=refs, out=weights, folds=0, columns=columns)
+    told = charlm.score(dev, weights=weights)
+    said = charlm.score(dev, weights=weights, columns=columns)
+    assert told.counts == said.counts
+    assert told.counts.features == ("am", "words", "oov")
+    assert told.notices.said_otherwise == said.notices.said_otherwise == []
+    jsonl = tmp_path / "list.jsonl"
+    jsonl.write_text('{"id": "u", "hyps": [{"text": "a b", "am": -1}]}\n')
+    assert charlm.score(jsonl, weights=weights).notices.said_otherwise == []
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"columns": "id,am,-,text"}, "--columns id,am,-,text: the weights were tuned on lists "),
+        ({"format": "moses"}, "--format moses: the weights were tuned on lists of the format tsv"),
+    ],
+)
+def test_what_is_said_of_lists_goes_before_what_weights_keep_and_is_told(
+    option: dict[str, str], told: str, dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    weights = tmp_path / "weights.json"
+    charlm.tune(dev, refs=refs, out=weights, folds=0, columns="id,am,text", tuned="am,words")
+    other = tmp_path / "other"
+    is_moses = "format" in option
+    other.write_text("0 ||| a b ||| am= -1 ||| -1\n" if is_moses else "u\t-1\t7\ta b\n")
+    notices = charlm.score(other, weights=weights, refs=None, **option).notices  # type: ignore[arg-type]
+    assert [each.startswith(told) for each in notices.said_otherwise] == [True]
+
+
+@pytest.mark.parametrize("kept", [["tsv"], {"format": 1, "columns": []}, {"format": "tsv"}])
+def test_a_layout_of_lists_that_is_none_is_refused(kept: object, tmp_path: Path) -> None:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps({"format": 1, "weights": {"am": 1}, "lists": kept}))
+    with pytest.raises(charlm.DataError, match="weights.json: lists is .*; expected format and co"):
+        load_weights(path)

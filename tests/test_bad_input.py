@@ -122,7 +122,7 @@ RUN = [  # of every command that reads one
 ]
 EVAL = [
     ("no.txt", "no.txt: no such file; expected a text"),
-    ("corpus", "corpus: is a folder; expected a file"),
+    ("corpus", "corpus: is a folder; expected a file; of a corpus directory: --data corpus"),
     ("empty/train.txt", "empty/train.txt: no sentence; expected one a line"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}; {CLEAN}"),
     ("utf/train.txt", f"{NO_UTF_8} {SAY} convert the file; `charlm prep --invalid …` …"),
@@ -155,7 +155,7 @@ VOCAB = [
 ]
 PREP = [
     ("no.txt", "no.txt: no such file; expected a text"),
-    ("corpus", "corpus: is a folder; expected a file"),
+    ("corpus", "corpus: is a folder; expected raw text; it is a corpus already, which …"),
     ("binary/train.txt", f"binary/train.txt:1: {BINARY}; --invalid replace or drop cleans it"),
     ("utf/train.txt", f"{NO_UTF_8} {SAY} let --invalid replace or drop clean it"),
     ("broken.gz", f"broken.gz: {GZIP}"),

@@ -232,6 +232,12 @@ def test_a_variant_leaves_its_parent_as_it_was() -> None:
         ("Char_Large", "did you mean char-large? "),
         ("miyamoto-gated", "did you mean miyamoto-gate? "),
         ("transformer", ""),
+        ("botha", "did you mean mlbl? "),
+        ("mlp", "did you mean char-small-mlp, char-large-mlp? "),
+        (
+            "kim",
+            "did you mean char-small, char-large, word-small, word-large or one of 13 others? ",
+        ),
     ],
 )
 def test_an_unknown_preset_is_answered_with_the_nearest(name: str, hint: str) -> None:

@@ -33,14 +33,23 @@ TWICE = "found twice; expected once: the first would be dropped"
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory")
 
 
+TEXT_ELSEWHERE = (
+    "a file is named without an option, and a sentence comes by a pipe: echo 'the cat' | charlm "
+    "COMMAND -"
+)
 # Options that people try and a command does not have, and what there is instead.
 GUESSED_OPTIONS = {
     "score": {
         "--tune": "is a command of its own now: charlm tune DEV --refs REFS --out weights.json "
         "finds weights, and charlm score LIST --weights weights.json takes them",
         "--serve": "is a command of its own now: charlm serve answers JSON lines",
+        "--text": TEXT_ELSEWHERE,
     },
-    "surprisal": {"--spillover": "--previous N gives the values of the N words before"},
+    "surprisal": {
+        "--spillover": "--previous N gives the values of the N words before",
+        "--text": TEXT_ELSEWHERE,
+    },
+    "eval": {"--text": TEXT_ELSEWHERE},
     "export": {"--out": "say what goes there instead: --arpa FILE, --onnx DIR or --page FILE"},
 }
 # The commands as --help lists them; one that stands nowhere comes under the last heading.
@@ -155,7 +164,8 @@ class Command(TyperCommand):
         for word in args:
             guess = word.partition("=")[0]
             if guess in guesses:
-                raise ConfigError(f"{guess}: {guesses[guess]}")
+                answer = guesses[guess].replace("COMMAND", str(self.name))
+                raise ConfigError(f"{guess}: {answer}")
 
     def _refuse_options_as_values(self, ctx: Any, given: dict[str, Any]) -> None:
         """Raises BadParameter for `--onnx --model RUN`: the parser takes --model for the folder."""
@@ -182,8 +192,7 @@ class Command(TyperCommand):
             self._explain_files(ctx, args, files=files, extra=extra)
         if extra and not taken:
             word = extra[0]
-            names = ("arch", "data", "model", "out")
-            flags = [f"--{name} {word}" for name in names if self._has(name)]
+            flags = [f"{flag} {word}" for flag in self._flags_for(word)]
             said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
             raise typer.BadParameter(said, ctx=ctx)
         needs_out = any(each.name == "out" and each.required for each in self.params)
@@ -191,6 +200,14 @@ class Command(TyperCommand):
         if needs_out and "out" not in given and len(words) > 1:
             said = f"--out is missing; say --out {words[-1]}, if the result is to go there"
             raise typer.BadParameter(said, ctx=ctx)
+
+    def _flags_for(self, word: str) -> list[str]:
+        """The options that a word may lack: of a number others than of a name."""
+        flags = {each.name: each.opts[0] for each in self.params}
+        numbers = [flags[name] for name in ("n", "epochs") if name in flags]
+        if word.isdecimal() and numbers:
+            return numbers
+        return [flags[name] for name in ("arch", "data", "model", "out") if name in flags]
 
     def _explain_files(
         self, ctx: Any, args: list[str], *, files: list[str], extra: list[str]

@@ -58,6 +58,8 @@ def _print(result: "PrepResult", *, encoding: str) -> None:
     if result.oddities:
         output.write("")
         write_oddities(result.oddities)
+    for sign in result.signs:
+        output.say(f"note: {sign}")
     if result.replaced:
         output.say(
             f"bytes that are not {encoding} became U+FFFD in {result.replaced} of "

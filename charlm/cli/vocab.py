@@ -54,6 +54,8 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     result = build(options)
     if result.n_words == ONLY_MARKS:
         output.say(NO_WORD)
+    for sign in result.signs:
+        output.say(f"note: {sign}")
     checked = unknown_words(result.inventory, options.against) if options.against else None
     if as_json:
         against = {"against": checked.to_dict()} if checked else {}

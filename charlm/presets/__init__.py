@@ -4,6 +4,7 @@ A variant is its parent with fields changed. Numbers are those of the papers; wh
 out takes the part's default, and a run stores the result, so that nothing reads this again.
 """
 
+import re
 from difflib import get_close_matches
 
 from charlm.errors import ConfigError
@@ -21,6 +22,7 @@ PAPERS: dict[str, dict[str, Settings]] = {
     "Botha & Blunsom (2014), Compositional morphology": BOTHA,
     "Merity et al. (2018) with characters, for a GPU": MODERN,
 }
+MOST_NAMED = 4  # in an answer
 PRESETS: dict[str, Settings] = {
     name: settings for presets in PAPERS.values() for name, settings in presets.items()
 }
@@ -33,7 +35,17 @@ def preset(name: str) -> Settings:
         ConfigError: no such preset.
     """
     if name not in PRESETS:
-        near = get_close_matches(name.lower().replace("_", "-"), PRESETS, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
+        near = _nearest(name.lower().replace("_", "-"))
+        more = f" or one of {len(near) - MOST_NAMED} others" if len(near) > MOST_NAMED else ""
+        hint = f"did you mean {', '.join(near[:MOST_NAMED])}{more}? " if near else ""
         raise ConfigError(f"unknown preset {name!r}; {hint}`charlm train --list` shows all")
     return PRESETS[name]
+
+
+def _nearest(name: str) -> list[str]:
+    """The presets of an author, else those of whose names it is a part, else the one like it."""
+    for paper, presets in PAPERS.items():
+        if name in re.findall(r"\w+", paper.partition("(")[0].lower()):
+            return list(presets)
+    parts = [each for each in PRESETS if name in each.split("-")]
+    return parts or get_close_matches(name, PRESETS, n=1)

@@ -25,7 +25,7 @@ from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.text.io.files import sha256_of
-from charlm.text.vocabulary.vocabulary import load_inventory
+from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
 
@@ -172,7 +172,7 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
                 f"{option} {wanted} disagrees with the run, which has {known}; leave it out"
             )
     if options.vocab:
-        asked_vocab = load_inventory(options.vocab)
+        asked_vocab = vocabulary_at(options.vocab)
         hashes = stored.vocabulary_sha256, stored.counts_sha256 or asked_vocab.counts_sha256
         if hashes != (asked_vocab.sha256, asked_vocab.counts_sha256):
             raise ConfigError(

@@ -14,7 +14,13 @@ from charlm.run.stored_weights import LoadedRun, check_counts, check_header, loa
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.counts import count_file
-from charlm.text.vocabulary.vocabulary import Inventory, extended, inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import (
+    Inventory,
+    extended,
+    inventory_of,
+    load_inventory,
+    vocabulary_at,
+)
 from charlm.training.init_from_run import begin_from
 from charlm.training.plan import Plan
 
@@ -108,7 +114,7 @@ def _inventory(plan: Plan) -> Inventory:
     if plan.stored and (plan.folder / VOCABULARY).is_file():
         return load_inventory(plan.folder / VOCABULARY)
     if plan.vocab:
-        return load_inventory(plan.vocab)
+        return vocabulary_at(plan.vocab)
     path, normalisation = split_path(plan.data, "train"), corpus_normalisation(plan.data)
     known = load_words(plan.init, load_info(plan.init)) if plan.init else None
     if known:

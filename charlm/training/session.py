@@ -27,6 +27,7 @@ from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import set_threads, versions
 from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
+from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
@@ -177,6 +178,9 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
             f"the vocabulary's text rules ({normalisation_name(rules)}) are not those that the "
             f"corpus was prepared with ({normalisation_name(own)}); the vocabulary's are applied"
         )
+    if not plan.stored:
+        for sign in signs_of_raw_text(zip(inventory.words, inventory.counts, strict=True)):
+            watcher.note(sign)
     longest = inventory.max_word_length
     if n_cut := inventory.n_cut_words:
         watcher.note(

@@ -57,7 +57,11 @@ class TrainOptions:
         str | Path | None, Opt("Run directory to write; exp/ARCH-DATA if not given.", metavar="RUN")
     ] = None
     vocab: Annotated[
-        str | Path | None, Opt("Vocabulary from `charlm vocab`; made from train.txt if not given.")
+        str | Path | None,
+        Opt(
+            "Vocabulary from `charlm vocab`, or of another run; made from train.txt if not given.",
+            metavar="FILE|RUN",
+        ),
     ] = None
     max_tokens: Annotated[
         int,

@@ -133,7 +133,8 @@ def test_the_example_in_the_help_runs(raw: Path) -> None:
             ".: holds test.txt already; expected a folder without a corpus; name another --out, or "
             "remove the old one first",
         ),
-        ("prep . --out c", ".: is a folder; expected a file"),
+        ("prep . --out c", ".: is a folder; expected files; ./*.txt names 2"),
+        ("prep folder --out c", "folder: is a folder; expected files; name those in it"),
     ],
 )
 def test_bad_input_is_one_line_on_stderr_and_status_1(
@@ -142,9 +143,18 @@ def test_bad_input_is_one_line_on_stderr_and_status_1(
     Path("empty").write_bytes(b"")
     Path("binary").write_bytes(b"\x7fELF\0\0")
     Path("test.txt").write_text("mine")
+    Path("folder").mkdir()
     result = runner.invoke(app, shlex.split(arguments))
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")
     assert not Path("c").exists()
+
+
+def test_a_text_that_is_marked_up_is_told_so_on_stderr(raw: Path) -> None:
+    Path("toolbox.txt").write_text("\\tx kari na mai\n\\mb kari na mai\n\n" * 9)
+    result = runner.invoke(app, ["prep", "toolbox.txt", "--out", "c"])
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: 25% of the words are field markers (\\tx \\mb), ")
+    assert result.stderr.count("\n") == 1
 
 
 def test_an_unknown_tokeniser_is_a_usage_error(raw: Path) -> None:

@@ -77,6 +77,19 @@ def test_every_command_refuses_such_options() -> None:
     assert {type(command) for command in commands().values()} == {Command}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("sample 3", "found '3' alone; expected options; say -n 3\n"),
+        ("train 3", "found '3' alone; expected options; say --epochs 3\n"),
+        ("train corpus", "say --arch corpus or --data corpus or --out corpus\n"),
+    ],
+)
+def test_a_word_that_lacks_its_option_is_told_which(arguments: str, told: str) -> None:
+    result = CliRunner().invoke(app, arguments.split())
+    assert told in result.stderr
+
+
 def test_two_models_for_a_command_that_takes_one_are_not_understood() -> None:
     result = CliRunner().invoke(app, ["eval", "a.txt", "--model", "exp/a", "--model", "exp/b"])
     assert (result.exit_code, result.stdout) == (2, "")
@@ -99,6 +112,9 @@ def test_several_models_are_several_where_a_command_takes_several() -> None:
     [
         ("export --model run --out x", "what goes there instead: --arpa FILE, --onnx DIR or --pag"),
         ("export --model run --onnx --out x", "--arpa FILE, --onnx DIR or --page FILE\n"),
+        ("surprisal --text words", "by a pipe: echo 'the cat' | charlm surprisal -\n"),
+        ("eval --text=words --model run", "charlm: --text: a file is named without an option, and"),
+        ("score --text words", "echo 'the cat' | charlm score -\n"),
         ("surprisal a.csv --spillover 2", "charlm: --spillover: --previous N gives the values of"),
         ("surprisal a.csv --out=x", "charlm: --out: the result goes to standard output; "),
         ("bench eval --out x", "standard output; charlm bench eval … > FILE keeps it\n"),

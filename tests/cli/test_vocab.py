@@ -104,6 +104,13 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
     assert run("--data", "corpus", "--min-count", "1").stderr == ""
 
 
+def test_a_text_with_marks_at_its_words_is_told_so_on_stderr(corpus: Path) -> None:
+    Path("corpus/train.txt").write_text("one, two; one, two; three\n")
+    result = run("--data", "corpus", "--json")
+    assert json.loads(result.stdout)["n_words"] == 4
+    assert result.stderr.startswith("note: 67% of the words end in a mark (one, two;) and are ")
+
+
 def test_the_example_in_the_help_runs(corpus: Path) -> None:
     examples = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
     assert len(examples) == 2

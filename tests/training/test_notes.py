@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,20 @@ SAME = (
     "the rate is the same in all 3 epochs: recipe.schedule.first_epoch={}, after which it may "
     "change"
 )
+
+
+def test_marks_that_stand_at_words_are_told_once(
+    train_toy: Callable[..., Any], toy_corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "glued").mkdir()
+    for split in ("train", "valid"):
+        text = (toy_corpus / f"{split}.txt").read_text()
+        (tmp_path / "glued" / f"{split}.txt").write_text(text.replace(" ", ", "))
+    listener = Listener()
+    for resume in (False, True):
+        train_toy(data=tmp_path / "glued", watcher=listener, resume=resume)
+    (note,) = listener.notes
+    assert re.match(r"\d+% of the words end in a mark \(\w+, \w+, \w+,\) and are others ", note)
 
 
 @pytest.mark.parametrize(

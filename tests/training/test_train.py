@@ -162,6 +162,8 @@ def test_a_vocabulary_that_is_given_is_the_one_of_the_run(
     train_toy(vocab=tmp_path / "v.json", epochs=1)
     assert load_run(tmp_path / "run").inventory == given
     train_toy(vocab=tmp_path / "v.json", epochs=1, resume=True)
+    train_toy("next", vocab=tmp_path / "run", epochs=1)  # a run has one
+    assert load_run(tmp_path / "next").inventory == given
     other = {"words": [["dog", "emu"]], "counts": [["dog", "cat", "ran", "emu", "emu"]]}
     inventory_of(other[what], min_count=1).save(tmp_path / "w.json")
     with pytest.raises(ConfigError) as caught:

@@ -66,7 +66,9 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
         if not Path(path).exists():
             raise DataError(f"{path}: no such file; expected a text")
         if Path(path).is_dir():
-            raise DataError(f"{path}: is a folder; expected a file")
+            raise DataError(
+                f"{path}: is a folder; expected a file; of a corpus directory: --data {path}"
+            )
     return files
 
 

@@ -20,6 +20,7 @@ from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisati
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
+from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
@@ -58,7 +59,8 @@ class PrepResult(ShortRepr):
     """What a preparation read, dropped and wrote.
 
     `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced, and
-    `unwanted` the characters that were, by kind. `oddities` are not in corpus.json.
+    `unwanted` the characters that were, by kind. `oddities` and `signs` of a text that should be
+    made ready in another way are not in corpus.json.
     `stopped_after_tokens` is None where all was read.
     """
 
@@ -68,6 +70,7 @@ class PrepResult(ShortRepr):
     replaced: int
     unwanted: dict[str, int]
     oddities: tuple[Finding, ...]
+    signs: tuple[str, ...]
     stopped_after_tokens: int | None
     counts: dict[str, SplitCounts]
 
@@ -126,6 +129,7 @@ def prep(options: PrepOptions) -> PrepResult:
                 replaced=sum(each.n_replaced for each in all_cleaned),
                 unwanted=dict(sum((each.unwanted for each in all_cleaned), Counter())),
                 oddities=tuple(oddities(types.most_common())),
+                signs=tuple(signs_of_raw_text(types.most_common())),
                 stopped_after_tokens=raw.n_words if raw.is_full else None,
                 counts=counts,
             )
@@ -134,7 +138,15 @@ def prep(options: PrepOptions) -> PrepResult:
 
 
 def _check(options: PrepOptions) -> None:
-    """Raises ConfigError unless there is one source of text, and lines that may be kept."""
+    """Raise for a folder, or unless there is one source of text and lines that may be kept.
+
+    Raises:
+        ConfigError: not one source of text, or no line that may be kept.
+        DataError: a folder in the place of a file.
+    """
+    for path in (*_raw(options), *_given(options).values()):
+        if Path(path).is_dir():
+            raise DataError(f"{path}: is a folder; {_of_folder(Path(path))}")
     if bool(_raw(options)) == (options.corpus is not None):
         found = (
             "both raw files and a corpus" if options.corpus else "neither raw files nor a corpus"
@@ -145,6 +157,16 @@ def _check(options: PrepOptions) -> None:
             f"max_words: found {options.max_words}; expected min_words ({options.min_words}) or "
             "more, or 0 for no limit"
         )
+
+
+def _of_folder(path: Path) -> str:
+    """What to do with a folder that was given for a file."""
+    if (path / f"{SPLITS[0]}.txt").is_file():
+        return (
+            f"expected raw text; it is a corpus already, which other commands take by --data {path}"
+        )
+    n_texts = len(list(path.glob("*.txt")))
+    return f"expected files; {f'{path}/*.txt names {n_texts}' if n_texts else 'name those in it'}"
 
 
 def _raw(options: PrepOptions) -> tuple[str, ...]:

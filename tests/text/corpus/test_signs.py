@@ -1,0 +1,43 @@
+"""What tells that a text was not made ready, and what only looks so."""
+
+from collections import Counter
+
+import pytest
+
+from charlm.text.corpus.signs import signs_of_raw_text
+
+
+def signs(text: str) -> list[str]:
+    return signs_of_raw_text(Counter(text.split()).most_common())
+
+
+def test_a_text_of_toolbox_is_told_how_to_give_its_lines_of_text() -> None:
+    text = "\\ref 1 \\tx kari na mai \\mb kari na mai \\ge say REAL come"
+    assert signs(text) == [
+        "29% of the words are field markers (\\ref \\tx \\mb), as of Toolbox: the text is marked "
+        "up; sed -n 's/^\\\\tx *//p' FILE takes its lines of text"
+    ]
+
+
+def test_other_markers_and_those_that_a_tokeniser_split_off_are_told_too() -> None:
+    assert signs("\\v 1 kari na \\c 2 mai")[0].endswith(
+        "(\\v \\c), as of Toolbox: the text is marked up; take the lines of text from it first"
+    )
+    assert signs("\\ v kari na mai \\ c")[0].startswith("29% of the words are field markers (\\), ")
+
+
+def test_marks_that_stand_at_words_are_told_where_they_are_many() -> None:
+    assert signs("«Hello,» Hello, said she, “yes?”") == [
+        "60% of the words end in a mark (Hello, she, “yes?”) and are others than without it; "
+        "`charlm prep --tokenise simple` sets marks apart"
+    ]
+    assert len(signs("one, " + "word " * 99)) == 1
+    assert signs("one, " + "word " * 100) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Hello , said she ; yes ?", "Mr. Smith of the U.S. Inc.", "ka: !ka ka! na:mi", "1,5 3;4", ""],
+)
+def test_marks_apart_abbreviations_and_letters_of_orthographies_are_no_sign(text: str) -> None:
+    assert signs(text) == []

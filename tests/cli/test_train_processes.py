@@ -12,7 +12,7 @@ from charlm.training import train as module
 from charlm.training.train import TrainResult
 from charlm.training.train_options import TrainOptions
 
-RESULT = TrainResult("run", True, 2, 1, 91.5, 7.0, 10)
+RESULT = TrainResult("run", True, 2, 0, 1, 91.5, 7.0, 10)
 COMMAND = ["train", "--data", "corpus"]
 
 

@@ -90,19 +90,21 @@ def plain_words(text: str, place: str) -> tuple[str, ...]:
     return tuple(bare) if len(bare) == len(words) else StrippedWords(bare)
 
 
-def ids_once() -> Callable[[str, str], None]:
+def ids_once() -> Callable[..., None]:
     """A check to be called with the id of each list and its place; it keeps the ids.
+
+    `by` is the command that sorts such a list, where there is one.
 
     Raises:
         DataError: an id that came before.
     """
     seen: set[str] = set()
 
-    def check(key: str, place: str) -> None:
+    def check(key: str, place: str, *, by: str = "") -> None:
         if key in seen:
             raise DataError(
                 f"{place}: found the id {key[:80]!r} again after others; expected its hypotheses "
-                "together; sort the list, or give the lists different ids"
+                f"together; sort the list{by and f' ({by})'}, or give the lists different ids"
             )
         seen.add(key)
 

@@ -109,6 +109,7 @@ class Gathering:
         self._loose: list[str] = []
         self._loose_scored: list[str] = []
         self._scored_gap: str | None = None
+        self._has_header = False
 
     def lists(self, rows: Iterable[Row | OtherLine]) -> Iterator[NbestList]:
         """The lists, each when the next begins, or at once.
@@ -118,6 +119,7 @@ class Gathering:
         """
         for row in rows:
             if isinstance(row, OtherLine):
+                self._has_header |= row.scored is not None
                 self._loose.append(row.line.raw)
                 text = row.line.text if row.scored is None else row.scored
                 self._loose_scored.append(row.line.start + text + row.line.end)
@@ -136,12 +138,18 @@ class Gathering:
     def _open(self, row: Row) -> None:
         if not self._rows:
             if self._once is not None:
-                self._once(row.id, row.line.place)
+                self._once(row.id, row.line.place, by=self._sorted_by(row))
             scored = "".join([*self._loose_scored, row.line.start])
             self._scored_gap = scored if self._loose_scored != self._loose else None
         self._gaps.append("".join([self._end, *self._loose, row.line.start]))
         self._rows.append(row)
         self._end, self._loose, self._loose_scored = row.line.end, [], []
+
+    def _sorted_by(self, row: Row) -> str:
+        """The command that sorts such a list: its ids stand first, and no line must stay first."""
+        first, *rest = row.line.text.replace("\t", " ").split(" ", 1)
+        goes_alone = not (self._has_header or self._source.features)
+        return "sort -s -k1,1 FILE" if rest and first == row.id and goes_alone else ""
 
     def _closed(self) -> NbestList:
         rows, gaps = self._rows, [*self._gaps, self._end]

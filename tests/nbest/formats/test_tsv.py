@@ -115,6 +115,23 @@ def test_na_among_numbers_is_refused_or_the_worst_of_its_list(read) -> None:
     assert features_of(found) == [[{"c2": -2.0}, {"c2": -5.0}, {"c2": -5.0}]]
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "advice"),
+    [
+        ("u\t-1\ta\nv\t-1\ta\nu\t-1\tb\n", (), "sort the list (sort -s -k1,1 FILE), or give"),
+        ("id\ttext\nu\ta\nv\ta\nu\tb\n", (), "sort the list, or give"),  # the header stays
+        ("1\tu\ta\n1\tv\ta\n1\tu\tb\n", ("-", "id", "text"), "sort the list, or give"),
+        ("u 1\ta\nu 2\ta\nu 1\tb\n", (), "sort the list, or give"),  # sort cuts at the blank
+    ],
+)
+def test_lists_that_are_not_together_are_sorted_by_a_command_where_one_does(
+    text, columns, advice, read
+) -> None:
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), text, columns=columns)
+    assert f"expected its hypotheses together; {advice}" in str(caught.value)
+
+
 @pytest.mark.parametrize("value", ["nan", "-inf", "1e999"])
 def test_a_feature_that_is_not_finite_names_its_utterance(value, read) -> None:
     with pytest.raises(

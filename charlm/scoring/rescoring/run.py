@@ -76,35 +76,39 @@ class ListRun:
         self._keeps_order = keeps_order
         self._tuned_on = None if weights is None else load_weights(weights).lists
 
-    def open(self, path: str | Path, *, stack: ExitStack) -> tuple[Format, Iterator[NbestList]]:
-        """The lists at a path, as long as the stack is open; lattices are searched.
+    def open(
+        self, path: str | Path, *, stack: ExitStack
+    ) -> tuple[Format, Iterator[NbestList], Scorers]:
+        """The lists at a path, as long as the stack is open, and the scorers that suit them.
+
+        Lattices are searched. Where unknown words are not to be spelled, the scorers do not.
 
         Raises:
             ConfigError: options that do not fit the format.
             DataError: no such file, or one of no format.
         """
-        options = self.options
+        options, scorers = self.options, self.scorers
         source, form = self._looked_at(self._source(path), stack=stack)
         is_open = spells(options)
         if is_open is None and (form in LATTICES or form == TextFormat.name):
-            self.scorers = self.scorers.closed  # sentences are scored as `charlm eval` scores them
+            scorers = scorers.closed  # sentences are scored as `charlm eval` scores them
         if form not in LATTICES:
             found = format_of(form)
-            if isinstance(found, TextFormat) and not self.scorers.scorers:
+            if isinstance(found, TextFormat) and not scorers.scorers:
                 raise ConfigError(
                     f"{display_name(path)}: sentences have no features of their own; expected "
                     "--model or --lm"
                 )
             lists = found.read(source)
-            if is_open is None and self.scorers.spelled and not self._one_by_one:
+            if is_open is None and scorers.spelled and not self._one_by_one:
                 first = list(islice(lists, LOOKED_AT))
                 lists = chain(first, lists)
-                if self._share_unknown(first) > FOREIGN:
-                    self.scorers = self.scorers.closed
-            return found, lists
+                if _share_unknown(first, scorers) > FOREIGN:
+                    scorers = scorers.closed
+            return found, lists, scorers
         searched = lattice_lists(
             form,
-            self.scorers,
+            scorers,
             options=LatticeOptions(
                 weights=parse_weights(self._weights).values,
                 overrides=parse_weights(None, options.weight).values,
@@ -114,23 +118,15 @@ class ListRun:
             ),
             words_txt=options.words_txt,
             one_by_one=self._one_by_one,
-            memory=memory_of(options, self.scorers.parts),
+            memory=memory_of(options, scorers.parts),
         )
-        return searched, searched.read(source)
+        return searched, searched.read(source), scorers
 
-    def _share_unknown(self, lists: Sequence[NbestList]) -> float:
-        """Of the words of lists, those that the first model does not know."""
-        is_known = self.scorers.is_known
-        assert is_known is not None  # it has a speller
-        text = HypothesisText(self.scorers.normalisation, is_known=is_known)
-        words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
-        return sum(not is_known(word) for word in words) / max(1, len(words))
-
-    def pipeline(self, form: Format, *, on_list: OnList) -> Pipeline:
-        """What lists of a format go through."""
+    def pipeline(self, form: Format, scorers: Scorers, *, on_list: OnList) -> Pipeline:
+        """What lists go through, by the format and the scorers that `open` found."""
         pipeline = pipeline_of(
             self.options,
-            self.scorers,
+            scorers,
             form=form,
             weights=self._weights,
             notices=self.notices,
@@ -324,6 +320,15 @@ def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mappi
     base |= {"am": KALDI_AM} if "am" in names and "am" not in base else {}
     base |= {REST: 1.0, OLD_LM: 1 / 2 if new else 1.0}
     return base | {name: 1 / 2 / len(new) for name in new}
+
+
+def _share_unknown(lists: Sequence[NbestList], scorers: Scorers) -> float:
+    """Of the words of lists, those that the first model does not know."""
+    is_known = scorers.is_known
+    assert is_known is not None  # it has a speller
+    text = HypothesisText(scorers.normalisation, is_known=is_known)
+    words = [word for each in lists for h in each.hypotheses for word in text.read(h.words)]
+    return sum(not is_known(word) for word in words) / max(1, len(words))
 
 
 def _without_hypotheses(found: Lattice | NbestList) -> NbestList:

@@ -75,8 +75,8 @@ def _scored(
         references = run.references_ahead(refs, lists)
     seen = _Seen(options, scorers)
     with ExitStack() as stack:
-        form, found = run.open(lists, stack=stack)
-        pipeline = run.pipeline(form, on_list=seen.look)
+        form, found, scorers = run.open(lists, stack=stack)
+        pipeline = run.pipeline(form, scorers, on_list=seen.look)
         if isinstance(form, LatticeLists):
             _require_no_order(options)
         elif refs is not None and references is None and not options.line_buffered:
@@ -89,7 +89,7 @@ def _scored(
         rates = _measured(seen.lists, references, weights=pipeline.weights, options=options)
         n_left_out = sum(nbest.id not in references for nbest, _ in seen.lists)
     return ScoreResult(
-        **what_was_done(pipeline, form, scorers=run.scorers, source=lists, began=began),
+        **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
         report=rates,
         n_without_reference=n_left_out,

@@ -48,8 +48,8 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     references = run.references_ahead(options.refs, options.lists)  # before anything is scored
     scored: list[ScoredList] = []
     with ExitStack() as stack:
-        form, lists = run.open(options.lists, stack=stack)
-        pipeline = run.pipeline(form, on_list=lambda each, _, *, weights: scored.append(each))
+        form, lists, scorers = run.open(options.lists, stack=stack)
+        pipeline = run.pipeline(form, scorers, on_list=lambda each, *_, **__: scored.append(each))
         if references is None and not isinstance(form, LatticeLists):
             lists, references = run.with_references(lists, refs=options.refs)
         for _ in pipeline.run(lists):
@@ -67,7 +67,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         metric=metric_named(options.metric),
         start={name: weight for name, weight in start.items() if name in names},
         options=options,
-        spelled=bool(run.scorers.spelled),
+        spelled=bool(scorers.spelled),
     )
     is_said = bool(options.column_names) or options.format != "auto"
     layout = ListLayout(form.name, options.column_names) if is_said else None
@@ -76,7 +76,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     done = what_was_done(
         pipeline,
         form,
-        scorers=run.scorers,
+        scorers=scorers,
         source=options.lists,
         began=began,
         weights=tuned.weights,

@@ -192,7 +192,8 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
         if known is None:
             raise ConfigError(f"{option}={wanted}: the run has no such setting; leave it out")
         raise ConfigError(
-            f"{option}={wanted} disagrees with the run, which has {known}; leave it out"
+            f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "
+            "another run with the weights of this one, --init RUN --out OTHER"
         )
 
 

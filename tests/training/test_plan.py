@@ -112,7 +112,7 @@ def test_an_option_that_disagrees_with_the_run_is_an_error(
     before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     with pytest.raises(ConfigError) as caught:
         train_toy(resume=True, **{"epochs": 1, "max_tokens": 150, **options})
-    assert str(caught.value) == f"{line}; leave it out"
+    assert str(caught.value).startswith(f"{line}; leave it out")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
 
 

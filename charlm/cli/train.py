@@ -30,10 +30,10 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory.
 
     The corpus directory is not written to. Ctrl-C, SIGTERM or SIGHUP stops a training after the
-    step or validation that it is at, and saves it; a second one ends it at once. A stopped or
-    killed training goes on with --resume and ends with the same weights, to the bit on a CPU with
-    the same number of threads. One whose messages nobody takes any more (a full disk, a closed
-    pipe) goes on to its end, and says so in log.jsonl.
+    step that it is at, and saves it there; a second one ends it at once. A stopped or killed
+    training goes on with --resume and ends with the same weights, to the bit on a CPU with the same
+    number of threads. One whose messages nobody takes any more (a full disk, a closed pipe) goes on
+    to its end, and says so in log.jsonl.
 
     \b
     charlm train --arch char-small --data ptb --epochs 25
@@ -92,6 +92,11 @@ def _stopped(result: "TrainResult", *, by: str) -> str:
     return f"{result.run}: stopped by {by} after {_made(result)}"
 
 
+def _epochs_left(trainer: "Trainer") -> str:
+    first, last = trainer.position.epoch + 1, trainer.recipe.epochs
+    return f"epoch {last}" if first == last else f"epochs {first} to {last}"
+
+
 def _made(result: "TrainResult") -> str:
     """`1 epoch and 5 steps, 30 s`."""
     epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs:,} epochs"
@@ -140,9 +145,8 @@ class ProgressBar:
         by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
         output.say_or_fail(f"{sum(parameters.values()):,} parameters: {by_part}")
         output.say_or_fail(
-            f"about {_time(cost.seconds)} for epochs {trainer.position.epoch + 1} to "
-            f"{trainer.recipe.epochs}, {cost.memory_bytes / 1e9:.1f} GB of memory; "
-            f"{trainer.device}, {trainer.precision}"
+            f"about {_time(cost.seconds)} for {_epochs_left(trainer)}, "
+            f"{cost.memory_bytes / 1e9:.1f} GB of memory; {trainer.device}, {trainer.precision}"
             + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
         output.say_or_fail("valid ppl with *: the best so far, whose weights are kept")

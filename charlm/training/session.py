@@ -56,10 +56,14 @@ def run_session(
     check_lock: Callable[[], None],
     to_spell: Spellings | None,
     is_over: Callable[[], bool],
+    is_stopped: Callable[[], bool],
     watcher: Watcher,
     ranks: Ranks = ALONE,
 ) -> Trainer:
     """Train until the end or until it is over; the trainer as it then stands.
+
+    `is_over` is asked after steps and epochs; `is_stopped` within a validation, too, of one process
+    alone: of several each would have to leave it at the same place.
 
     Of several processes this is the first; the others `follow`.
     """
@@ -68,6 +72,8 @@ def run_session(
         check_texts(plan)
     texts = encoded_texts(plan, inventory)
     trainer, model_settings = trainer_of(plan, inventory, texts=texts, ranks=ranks)
+    if ranks.size == 1:
+        trainer.is_stopped = is_stopped
     settings = {**model_settings, "recipe": plan.settings["recipe"]}
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.init:

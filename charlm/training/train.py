@@ -64,8 +64,7 @@ def train(options: TrainOptions) -> TrainResult:
     deadline = time.monotonic() + max_seconds
 
     def is_over() -> bool:
-        is_stopped = options.stop is not None and options.stop()
-        return is_stopped or time.monotonic() > deadline
+        return _is_stopped(options) or time.monotonic() > deadline
 
     def lead(first: First[Ranks]) -> TrainResult:
         return _trained(replace(options, device=first.device), first=first, is_over=is_over)
@@ -100,10 +99,15 @@ def _trained(
             check_lock=check_lock,
             to_spell=to_spell,
             is_over=is_over,
+            is_stopped=lambda: _is_stopped(options),
             watcher=watcher,
             ranks=first.start_others(),
         )
     return _result(trainer, plan.folder)
+
+
+def _is_stopped(options: TrainOptions) -> bool:
+    return options.stop is not None and options.stop()
 
 
 def _result(trainer: Trainer, folder: Path) -> TrainResult:

@@ -136,7 +136,8 @@ class TrainOptions:
     stop: Annotated[
         Callable[[], bool] | None,
         Opt(
-            "Asked after each step in the first process: True stops there, ready for --resume.",
+            "Asked after each step, and within a validation, in the first process: True stops "
+            "there, ready for --resume.",
             is_for_python=True,
         ),
     ] = None

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,6 +94,29 @@ def test_a_training_of_many_sittings_ends_at_the_same_bits(
     train_toy("whole")
     finished = [stop_after(1, resume=True).is_finished for _ in range(STEPS)]
     assert finished == [False] * (STEPS - 1) + [True]
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("n_asked", range(1, 9))
+def test_a_training_that_is_stopped_anywhere_goes_on_to_the_same_bits(
+    n_asked: int, train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    asked = count()  # after each step and epoch, and before each chunk of a validation
+    assert not train_toy(stop=lambda: next(asked) >= n_asked).is_finished
+    assert train_toy(resume=True).is_finished
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+
+
+def test_a_validation_that_is_stopped_is_made_again(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path
+) -> None:
+    train_toy("whole")
+    counter = Counter()
+    stopped = train_toy(watcher=counter, stop=lambda: counter.n_stepped == 3)
+    assert (stopped.epochs, stopped.steps) == (0, 3)
+    assert not (tmp_path / "run" / LOG).exists()
+    assert train_toy(resume=True).is_finished
     assert bits(tmp_path / "run") == bits(tmp_path / "whole")
 
 

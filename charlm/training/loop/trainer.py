@@ -35,6 +35,10 @@ from charlm.training.recipe.recipe import Recipe
 RETURN_EVERY = 200
 
 
+class ValidationStoppedError(Exception):
+    """A validation was left before its end, which changes nothing: it is made again."""
+
+
 class Trainer:
     """A model, its optimiser and where they stand."""
 
@@ -78,6 +82,7 @@ class Trainer:
         self.optimiser = recipe.optimiser.over(self.parameters)
         self.progress = Progress(recipe, n_steps=len(self.batches), state=self.start_state())
         self.batches.begin_epoch(0)
+        self.is_stopped: Callable[[], bool] = lambda: False  # asked within a validation
         self.stepping = step_of(self.objective, self.optimiser, progress=self.progress, ranks=ranks)
 
     @property
@@ -90,7 +95,9 @@ class Trainer:
         return self.model.context.initial_state(self.recipe.batch_size // self.ranks.size)
 
     def run_epoch(self, after_step: Callable[[], bool]) -> bool:
-        """Train to the end of the current epoch; False if `after_step` asked to stop before it.
+        """Train to the end of the current epoch; False if it was asked to stop before it.
+
+        `after_step` is asked so after each step but the last, `is_stopped` within the validation.
 
         Raises:
             TrainingError: the loss or the gradient is NaN or infinite.
@@ -108,7 +115,10 @@ class Trainer:
             if after_step() and not is_last:
                 return False
         clock = time.perf_counter()
-        valid_ppl = self.validate()
+        try:
+            valid_ppl = self.validate()
+        except ValidationStoppedError:
+            return False
         self.progress.end_epoch(valid_ppl, validation_seconds=time.perf_counter() - clock)
         self.progress.state = self.start_state()
         return True
@@ -134,13 +144,20 @@ class Trainer:
 
         Raises:
             TrainingError: it is not a number.
+            ValidationStoppedError: as `is_stopped` asked for.
         """
         with self.averages.in_place():
-            sums = nll_sums(self.validation_chunks())
+            sums = nll_sums(self._unless_stopped(self.validation_chunks()))
         ppl = perplexity_of(*self.ranks.summed(*sums))
         if not math.isfinite(ppl):
             self.progress.stop("the validation perplexity", ppl)
         return ppl
+
+    def _unless_stopped(self, chunks: Iterator[tuple[Nlls, Ids]]) -> Iterator[tuple[Nlls, Ids]]:
+        for chunk in chunks:
+            if self.is_stopped():
+                raise ValidationStoppedError
+            yield chunk
 
     def validation_chunks(self) -> Iterator[tuple[Nlls, Ids]]:
         """nll_TB in nats and form ids of this process's share of the validation text."""

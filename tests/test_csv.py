@@ -1,4 +1,4 @@
-"""CSV is refused in one line wherever text, lists or tables are read: it is never scored."""
+"""CSV is refused in one line wherever text is read, and where no header names its columns."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +46,8 @@ READERS: dict[str, Callable[[Path, Path, Path], object]] = {
 def test_csv_is_refused(
     read: Callable[[Path, Path, Path], object], table: Path, tiny_run: Path, tmp_path: Path
 ) -> None:
+    if read in (READERS["score"], READERS["tune"]) and table.read_text() == HEADED:
+        return  # lists whose columns have names
     with pytest.raises(DataError, match=r"a\.csv: looks like CSV \(begins 'u?.*'\); expected "):
         read(table, tiny_run, tmp_path)
 
@@ -73,8 +75,9 @@ def test_a_table_of_words_says_that_a_row_looks_like_csv(tiny_run: Path, tmp_pat
 def test_lines_that_only_look_like_csv_are_sentences_where_the_user_says_so(
     table: Path, tiny_run: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(DataError, match="give --format text if its lines are sentences"):
-        charlm.score(table, model=tiny_run)
+    if table.read_text() != HEADED:
+        with pytest.raises(DataError, match="give --format text if its lines are sentences"):
+            charlm.score(table, model=tiny_run)
     out = tmp_path / "scores"
     charlm.score(table, model=tiny_run, format="text", out=out)
     assert len(out.read_text().splitlines()) == len(table.read_text().splitlines())

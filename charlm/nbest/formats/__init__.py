@@ -15,6 +15,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats.aws import AwsFormat
 from charlm.nbest.formats.azure import AzureFormat
+from charlm.nbest.formats.csv_tables import CsvFormat
 from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
 from charlm.nbest.formats.cued import CuedFormat
 from charlm.nbest.formats.espnet import EspnetFormat
@@ -59,13 +60,14 @@ FORMATS: dict[str, type[Format]] = {
     "cued": CuedFormat,
     "rnnlm": RnnlmFormat,
     "tsv": TsvFormat,
+    "csv": CsvFormat,
     "text": TextFormat,
 }
 JSON_BEGIN = re.compile(r"\s*(\{|\[\s*[\[{\"])")
 MAY_BE_CUT = SAMPLE_BYTES // 4  # characters of a sample that may not be all of its file
 LISTS = (
-    "lists or sentences; save it with TABs between the fields, without quotes (tsv), or give "
-    "--format text if its lines are sentences"
+    "lists or sentences; write a header above it that calls its columns id and text, with commas "
+    "between (csv), or give --format text if its lines are sentences"
 )
 
 
@@ -123,6 +125,8 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
                 f"{where}:{number}: found a NUL byte; expected text, not a binary file; a binary "
                 "archive of Kaldi's has a copy tool that writes text (ark,t:-)"
             )
+    if CsvFormat().claims(sample):
+        return CsvFormat()
     refuse_csv_lines(sample.lines, sample.path, expected=LISTS)
     chosen = [name for name, kind in FORMATS.items() if kind().claims(sample)]
     if likely in chosen:

@@ -47,8 +47,11 @@ class Columns:
 
 @dataclass(frozen=True)
 class _Cells:
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # as they are written
     columns: Columns
+
+
+Fields = list[str]
 
 
 class TsvFormat(TemplateFormat):
@@ -61,6 +64,7 @@ class TsvFormat(TemplateFormat):
     """
 
     name = "tsv"
+    mark, marks = "\t", "TABs"  # between fields
 
     def claims(self, sample: Sample) -> bool:
         """Every line has as many TABs as the first, at least one, and columns can be told."""
@@ -73,7 +77,7 @@ class TsvFormat(TemplateFormat):
     def read(self, source: Source) -> Iterator[NbestList]:
         only(source, self.name, columns=True)
         with lines_of(source) as lines:
-            rows = _rows(lines, source, _sample(source, lines))
+            rows = self._rows(lines, source, _sample(source, lines))
             yield from Gathering(source, name=lines.name).lists(rows)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
@@ -86,7 +90,53 @@ class TsvFormat(TemplateFormat):
         if score is not None:
             refuse_twice(hypothesis)
             fields.insert(columns.text, score_text(score, hypothesis))
-        return "\t".join(fields)
+        return self.mark.join(fields)
+
+    def records(self, lines: Iterator[Line]) -> Iterator[tuple[Line, Fields, Fields]]:
+        """Lines with their fields, as they are read and as they are written."""
+        for line in lines:
+            fields = line.text.split(self.mark)
+            yield line, fields, fields
+
+    def guessed(self, fields: Fields, line: Line, *, sample: tuple[str, ...]) -> Columns:
+        """The columns of a table that does not name them.
+
+        Raises:
+            DataError: they cannot be told.
+        """
+        return guessed_columns(fields, line.place, sample=sample)
+
+    def _rows(
+        self, lines: Iterator[Line], source: Source, sample: tuple[str, ...]
+    ) -> Iterator[Row | OtherLine]:
+        said = source.columns
+        columns = columns_named(said, "columns", error=ConfigError) if said else None
+        begun = False
+        for line, fields, raw in self.records(lines):
+            if is_comment(line.text):
+                yield OtherLine(line)
+                continue
+            if not begun:
+                begun = True
+                if names_columns(fields):
+                    columns = columns or columns_named(fields, line.place, error=DataError)
+                    self._check_width(fields, columns, line.place)
+                    at = columns.text
+                    yield OtherLine(line, self.mark.join([*raw[:at], FEATURE, *raw[at:]]))
+                    continue
+                if may_name_columns(fields):
+                    source.notices.headings.append(line.place)
+                columns = columns or self.guessed(fields, line, sample=sample)
+            assert columns is not None  # the first line named them
+            self._check_width(fields, columns, line.place)
+            yield _row(line, fields, _Cells(tuple(raw), columns))
+
+    def _check_width(self, fields: Fields, columns: Columns, place: str) -> None:
+        if len(fields) != len(columns.names):
+            raise DataError(
+                f"{place}: found {len(fields)} fields between {self.marks}; expected "
+                f"{len(columns.names)} ({','.join(columns.names)})"
+            )
 
 
 def _sample(source: Source, lines: Lines) -> tuple[str, ...]:
@@ -101,34 +151,8 @@ def is_comment(line: str) -> bool:
     return line.startswith("#") or not line.strip(" \t")
 
 
-def _rows(
-    lines: Iterator[Line], source: Source, sample: Sequence[str]
-) -> Iterator[Row | OtherLine]:
-    said = source.columns
-    columns = columns_named(said, "columns", error=ConfigError) if said else None
-    begun = False
-    for line in lines:
-        if is_comment(line.text):
-            yield OtherLine(line)
-            continue
-        fields = line.text.split("\t")
-        if not begun:
-            begun = True
-            if names_columns(fields):
-                columns = columns or columns_named(fields, line.place, error=DataError)
-                _check_width(fields, columns, line.place)
-                at = columns.text
-                yield OtherLine(line, "\t".join([*fields[:at], FEATURE, *fields[at:]]))
-                continue
-            if may_name_columns(fields):
-                source.notices.headings.append(line.place)
-            columns = columns or guessed_columns(fields, line.place, sample=sample)
-        assert columns is not None  # the first line named them
-        _check_width(fields, columns, line.place)
-        yield _row(line, fields, columns)
-
-
-def _row(line: Line, fields: list[str], columns: Columns) -> Row:
+def _row(line: Line, fields: Fields, cells: _Cells) -> Row:
+    columns = cells.columns
     if not fields[columns.id]:
         raise DataError(f"{line.place}: found an empty id; expected the name of an utterance")
     reference = fields[columns.reference] if columns.reference >= 0 else None
@@ -141,7 +165,7 @@ def _row(line: Line, fields: list[str], columns: Columns) -> Row:
             for column, name, nats in columns.features
             if fields[column] != MISSING
         },
-        _Cells(tuple(fields), columns),
+        cells,
         rank=_rank(fields[columns.rank], line.place) if columns.rank >= 0 else None,
         recording=fields[columns.recording] if columns.recording >= 0 else "",
         reference=None if reference is None else plain_words(reference, line.place),
@@ -155,14 +179,6 @@ def _rank(field: str, place: str) -> int:
             "name the columns with --columns, '-' for one without meaning"
         )
     return int(field)
-
-
-def _check_width(fields: Sequence[str], columns: Columns, place: str) -> None:
-    if len(fields) != len(columns.names):
-        raise DataError(
-            f"{place}: found {len(fields)} fields between TABs; expected {len(columns.names)} "
-            f"({','.join(columns.names)})"
-        )
 
 
 def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError]) -> Columns:

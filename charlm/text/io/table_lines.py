@@ -1,8 +1,8 @@
 """What shows that lines are a table: the names of its columns, and the marks of CSV.
 
-CSV is never read: as sentences it would be scored with its ids and quotes. Few texts are CSV and
-many have commas, so what is taken for it has names of columns, ids or quotes in front, in line
-after line; a blank behind the first comma, as text has it, speaks against it.
+CSV is never read as text: its ids and quotes would be scored. Few texts are CSV and many have
+commas, so what is taken for it has names of columns, ids or quotes in front, in line after line; a
+blank behind the first comma, as text has it, speaks against it.
 """
 
 import csv
@@ -93,6 +93,12 @@ def is_csv(lines: Sequence[str]) -> bool:
     return any(_is_csv(head[:n_rows], mark, ends_there=ends_there) for mark in SEPARATORS)
 
 
+def is_csv_header(line: str, mark: str = SEPARATORS[0]) -> bool:
+    """Whether a line names columns, an id and a text among them, with commas between."""
+    names = _row(line[:MOST_CHARACTERS], mark)
+    return names_columns(names) and all(COLUMN.fullmatch(name) for name in names)
+
+
 def _has_separator(line: str) -> bool:
     return "\t" not in line and any(mark in line for mark in SEPARATORS)
 
@@ -102,7 +108,7 @@ def _is_csv(lines: Sequence[str], mark: str, *, ends_there: bool) -> bool:
     if not rows:
         return False
     names, widths = rows[0], {len(row) for row in rows}
-    if names_columns(names) and all(COLUMN.fullmatch(name) for name in names):
+    if is_csv_header(lines[0], mark):
         return True  # whatever comes: bare commas, or quotes that are closed lines later
     if len(rows) > 1 and " " not in lines[0] and may_name_columns(names):
         return min(widths) == len(names)

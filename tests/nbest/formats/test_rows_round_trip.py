@@ -53,6 +53,13 @@ def headed_tsv_line(made: Made, i: int, score: str) -> str:
     return "\t".join((made.id, am, lm, *([score] if score else []), text, count))
 
 
+def headed_csv_line(made: Made, i: int, score: str) -> str:
+    am, lm, count = made.numbers[i]
+    text = " ".join(made.words[i]).replace('"', '""')
+    cells = (f'"{made.id}"', am, lm, *([score] if score else []), f'"{text}"', f'"{count},\n"""')
+    return ",".join(cells)
+
+
 def moses_line(made: Made, i: int, score: str) -> str:
     am, lm, count = made.numbers[i]
     words = made.blanks[i].join(made.words[i])
@@ -78,13 +85,20 @@ def flat_jsonl_line(made: Made, i: int, score: str) -> str:
 LINES = {
     "tsv": tsv_line,
     "headed tsv": headed_tsv_line,
+    "headed csv": headed_csv_line,
     "moses": moses_line,
     "rnnlm": rnnlm_line,
     "cued": cued_line,
     "flat jsonl": flat_jsonl_line,
 }
-HEADERS = {"headed tsv": "id\tam:cost\tlm:log10\ttext\t-"}
-SCORED_HEADERS = {"headed tsv": "id\tam:cost\tlm:log10\tcharlm\ttext\t-"}
+HEADERS = {
+    "headed tsv": "id\tam:cost\tlm:log10\ttext\t-",
+    "headed csv": "id,am:cost,lm:log10,text,-",
+}
+SCORED_HEADERS = {
+    "headed tsv": "id\tam:cost\tlm:log10\tcharlm\ttext\t-",
+    "headed csv": "id,am:cost,lm:log10,charlm,text,-",
+}
 BESIDE = ("rnnlm", "cued")  # without a place for a further feature
 CASES = pytest.mark.parametrize("case", LINES)
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)

@@ -34,6 +34,7 @@ bits/byte           2.3728      2.3728  7 bytes
 ppl-open      {2 ** (BITS / 5):>11.2f} {2 ** (BITS / 5):>11.2f}  5 tokens, each </s> one of them
 bits/char-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 characters
 bits/byte-open {BITS / 7:>11.4f} {BITS / 7:>11.4f}  7 bytes
+first figures: one stream, the state carried over sentence ends, as the model was trained
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 0 OOVs: SRILM's count, of words without a probability; <unk> has one
 spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}

@@ -1,4 +1,4 @@
-"""The vocabulary's doctor: which rule of spelling would make which unknown words known.
+"""Which rule of spelling would make which unknown words known.
 
 A word that a vocabulary lacks for its case, an apostrophe or a number is not rare: the texts went
 through other hands. Each rule is tried alone and then with each other one; the first that leads to

@@ -66,7 +66,7 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
         check_header(model, plan.folder / RESUME, prefix="model.")
         _require_best(plan.folder)
     if plan.init:
-        begin_from(model, inventory, run=beginning_of(plan))
+        begin_from(model, inventory, run=initial_run(plan))
 
 
 def _require_best(folder: Path) -> None:
@@ -78,7 +78,7 @@ def _require_best(folder: Path) -> None:
         )
 
 
-def beginning_of(plan: Plan) -> LoadedRun:
+def initial_run(plan: Plan) -> LoadedRun:
     """The run that a plan's begins with.
 
     Raises:

@@ -38,7 +38,7 @@ from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import unigrams
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan
-from charlm.training.plan_checks import beginning_of, check_texts
+from charlm.training.plan_checks import check_texts, initial_run
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
@@ -77,7 +77,7 @@ def run_session(
     settings = {**model_settings, "recipe": plan.settings["recipe"]}
     info = _info(plan, settings, inventory=inventory, texts=texts)
     if plan.init:
-        run = beginning_of(plan)
+        run = initial_run(plan)
         watcher.note(f"begun from {plan.init}: {begin_from(trainer.model, inventory, run=run)}")
         info = replace(info, init={"run": str(plan.init), "sha256": run.weights_sha256})
     check_lock()

@@ -128,20 +128,20 @@ def detect(sample: Sample, *, likely: str = "") -> Format:
     if CsvFormat().claims(sample):
         return CsvFormat()
     refuse_csv_lines(sample.lines, sample.path, expected=LISTS)
-    chosen = [name for name, kind in FORMATS.items() if kind().claims(sample)]
-    if likely in chosen:
+    claiming = [name for name, kind in FORMATS.items() if kind().claims(sample)]
+    if likely in claiming:
         return format_of(likely)
     for loose in (TextFormat.name, RnnlmFormat.name):
-        if len(chosen) > 1:
-            chosen = [name for name in chosen if name != loose]
-    if not chosen:
+        if len(claiming) > 1:
+            claiming = [name for name in claiming if name != loose]
+    if not claiming:
         _refuse(sample, where=where)
-    if len(chosen) > 1:
+    if len(claiming) > 1:
         raise ConfigError(
-            f"{where}: found what could be {' or '.join(chosen)}; expected one; name it with "
+            f"{where}: found what could be {' or '.join(claiming)}; expected one; name it with "
             "--format"
         )
-    return format_of(chosen[0])
+    return format_of(claiming[0])
 
 
 def _refuse(sample: Sample, *, where: str) -> NoReturn:

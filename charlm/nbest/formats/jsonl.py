@@ -31,7 +31,7 @@ from charlm.nbest.formats.json_values import (
     string,
     words_in,
 )
-from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
+from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines
 
@@ -72,8 +72,8 @@ class JsonlFormat(JsonFormat, TemplateFormat):
         if "hyps" in _object(first):
             yield from super().lists(lines, source)
         else:
-            gathering = Gathering(source, name=lines.name, ragged=True)
-            yield from gathering.lists(map(_flat, lines))
+            builder = ListBuilder(source, name=lines.name, ragged=True)
+            yield from builder.lists(map(_flat, lines))
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
         for line in lines:

@@ -21,7 +21,7 @@ from charlm.nbest.formats.archives import (
     split_line,
 )
 from charlm.nbest.formats.templates import (
-    Gathering,
+    ListBuilder,
     OtherLine,
     Row,
     Template,
@@ -101,7 +101,7 @@ class KaldiFormat(TemplateFormat):
                 for name, path in costs.items()
             }
             rows = _rows(lines, archives, source)
-            for found in Gathering(source, name=lines.name, ragged=True).lists(rows):
+            for found in ListBuilder(source, name=lines.name, ragged=True).lists(rows):
                 taken = {costs[name].name: archives[name].taken() for name in archives}
                 yield filled(_bundled(found, taken), archives, notices=source.notices)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
+from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
@@ -36,7 +36,7 @@ class MosesFormat(TemplateFormat):
     def read(self, source: Source) -> Iterator[NbestList]:
         only(source, self.name)
         with lines_of(source) as lines:
-            yield from Gathering(source, name=lines.name).lists(_row(line) for line in lines)
+            yield from ListBuilder(source, name=lines.name).lists(_row(line) for line in lines)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         original = hypothesis.original

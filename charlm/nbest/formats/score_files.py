@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
+from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
 from charlm.nbest.policies import LN10, number, only, safe_name, score_text
@@ -69,8 +69,8 @@ class ScoreFileFormat(TemplateFormat):
                 feature: stack.enter_context(open_lines(path, rules=source.rules))
                 for feature, path in features.items()
             }
-            gathering = Gathering(source, name=name, file=file, is_alone=self.is_alone)
-            yield from gathering.lists(_with_features(rows, beside, name))
+            builder = ListBuilder(source, name=name, file=file, is_alone=self.is_alone)
+            yield from builder.lists(_with_features(rows, beside, name))
 
 
 def _with_features(

@@ -84,7 +84,7 @@ def template_of(item: Rescored) -> Template:
     return item.nbest.original
 
 
-class Gathering:
+class ListBuilder:
     """Rows on their way to lists: those of one id stand together, whatever else between them.
 
     `is_alone`: every row is a list, which is handed on at once, and its id is not kept.

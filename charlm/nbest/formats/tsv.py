@@ -11,7 +11,7 @@ from math import log
 
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.nbest.format import FEATURE, Sample, Source
-from charlm.nbest.formats.templates import Gathering, OtherLine, Row, TemplateFormat
+from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.list_lines import Line, Lines, OpenSource, lines_of
 from charlm.nbest.policies import is_number, number, only, plain_words, refuse_twice, score_text
@@ -78,7 +78,7 @@ class TsvFormat(TemplateFormat):
         only(source, self.name, columns=True)
         with lines_of(source) as lines:
             rows = self._rows(lines, source, _sample(source, lines))
-            yield from Gathering(source, name=lines.name).lists(rows)
+            yield from ListBuilder(source, name=lines.name).lists(rows)
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         original, there = hypothesis.original, at.original

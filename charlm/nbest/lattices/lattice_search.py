@@ -296,7 +296,7 @@ def chosen(
     order = sorted(range(len(pairs)), key=lambda i: (-hopes[i], -i))
     within = [i for i in order if not beam or hopes[i] >= hopes[order[0]] - beam]
     going = {id(pairs[i]) for i in within[:at_most]}
-    going.update(map(id, _way_out(pairs[order[0]], pairs, is_open)))
+    going.update(map(id, _path_out(pairs[order[0]], pairs, is_open)))
     for pair in reversed(pairs):
         if id(pair) in going and pair.came_from is not None:
             going.add(id(pair.came_from))
@@ -304,13 +304,13 @@ def chosen(
     return len(within), max(0, len(within) - at_most), kept
 
 
-def _way_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:
-    """The pairs of its level that a pair needs to go on."""
-    way = []
+def _path_out(pair: Pair, pairs: Sequence[Pair], is_open: Callable[[Pair], bool]) -> list[Pair]:
+    """The pairs of its level that lead from a pair to one where paths end or leave it."""
+    path = []
     while not is_open(pair):
         pair = next(p for p in pairs if any(source is pair for source, _, _ in p.arrivals))
-        way.append(pair)
-    return way
+        path.append(pair)
+    return path
 
 
 def useful_nodes(arcs: list[ExpandedArc], ends: Mapping[int, Answers]) -> set[int]:

@@ -18,9 +18,9 @@ from charlm.errors import ConfigError
 from charlm.model.contract import State, detached
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
-from charlm.scoring.adaptation.changing_vectors import ChangingVectors
 from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
 from charlm.scoring.adaptation.neural_cache import Positions, with_cache
+from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
 from charlm.scoring.likelihood.nll import CHUNK_POSITIONS, CHUNK_SCORES, FormVectors, Nlls
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END
@@ -91,7 +91,7 @@ class AdaptiveReader:
             rates, squares = adaptation.rates, adaptation.squares
             self.weights = DynamicWeights(moved, rates=rates, squares=squares)
         if vectors is None:
-            kind = ChangingVectors if is_changing else FormVectors
+            kind = UncachedVectors if is_changing else FormVectors
             vectors = kind(model, inventory, oov_input=oov_input)
         self.vectors = vectors
         self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))

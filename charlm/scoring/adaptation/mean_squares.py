@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.contract import detached
 from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
-from charlm.scoring.adaptation.changing_vectors import ChangingVectors
+from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder
@@ -81,7 +81,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
     encoder = TextEncoder(run.inventory, oov_input=run.oov_input)
     pieces = [ids for ids, _ in encoder.pieces(train, max_tokens=MOST_READ)]
     streams = Streams(ids := np.concatenate(pieces), n_streams=min(N_STREAMS, len(ids)))
-    model, vectors = run.model, ChangingVectors(run.model, run.inventory, oov_input=run.oov_input)
+    model, vectors = run.model, UncachedVectors(run.model, run.inventory, oov_input=run.oov_input)
     named = dict(model.named_parameters())
     sums = {name: torch.zeros_like(each, dtype=torch.float32) for name, each in named.items()}
     state = model.context.initial_state(len(streams.starts))

@@ -35,7 +35,7 @@ from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.rescoring.hypothesis_text import Known
-from charlm.scoring.rescoring.pipeline import Memory
+from charlm.scoring.rescoring.pipeline import RecordingMemory
 from charlm.scoring.rescoring.scorers.build_scorers import DividedSearch, Scorers, known_by
 from charlm.scoring.rescoring.scorers.open_scorer import spelled
 from charlm.text.io.lines import split_words
@@ -88,7 +88,7 @@ class LatticeLists(Format):
     options: LatticeOptions
     at_once: int
     words_txt: str | Path | None = None
-    memory: Memory | None = None  # None: each lattice on its own
+    memory: RecordingMemory | None = None  # None: each lattice on its own
     spells: bool = False  # unknown words
     divided: DividedSearch | None = None  # by several processes
     counts: LatticeCounts = field(default_factory=LatticeCounts)
@@ -147,7 +147,7 @@ def lattice_lists(
     options: LatticeOptions,
     words_txt: str | Path | None = None,
     one_by_one: bool = False,
-    memory: Memory | None = None,
+    memory: RecordingMemory | None = None,
 ) -> LatticeLists:
     """Lattices of a format as lists, searched with `options`; words are read as the scorers do.
 

@@ -1,4 +1,4 @@
-"""Who runs a command's scorers: `ranks_at_work`, or this process alone without torch."""
+"""Who runs a command's scorers: `several_processes`, or this process alone without torch."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,13 +23,13 @@ def run_with_scorers(
     """What `run` makes of the scorers; `check` is called before anything is loaded.
 
     Raises:
-        ConfigError: an exported model in several processes; as `ranks_at_work.run_with_scorers`.
+        ConfigError: an exported model in several processes; as `several_processes` says.
     """
     models = options.model
     if _needs_torch(options):
-        from charlm.scoring.rescoring import ranks_at_work
+        from charlm.scoring.rescoring import several_processes
 
-        return ranks_at_work.run_with_scorers(options, run, check=check)
+        return several_processes.run_with_scorers(options, run, check=check)
     check()
     if not models:
         return run(build_scorers(replace(options, open_vocabulary=spells(options))))

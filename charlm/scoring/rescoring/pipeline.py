@@ -23,7 +23,7 @@ from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 SAMPLE = 256  # texts that are kept to measure on
 
 
-class Memory:
+class RecordingMemory:
     """The memories of scorers, from list to list of a recording.
 
     A recording is known from the id of a list before anything of it is scored: lattices are
@@ -79,7 +79,7 @@ class Rescorer:
         text: HypothesisText,
         old_lm: Scorer | None = None,
         is_known: Known | None = None,
-        memory: Memory | None = None,
+        memory: RecordingMemory | None = None,
     ) -> None:
         """`memory`: of what lists follow; none: each is on its own."""
         self.scorers = scorers

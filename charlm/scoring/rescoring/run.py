@@ -32,9 +32,9 @@ from charlm.nbest.weights import Weights, load_weights, parse_weights
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_lists, lattice_of
 from charlm.scoring.rescoring.pipeline import (
-    Memory,
     OnList,
     Pipeline,
+    RecordingMemory,
     Rescorer,
     ScoredList,
 )
@@ -301,11 +301,11 @@ def unweighed(
     return [name for name in names if not weights.get(name) and name not in (*models, WORDS, OOV)]
 
 
-def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> Memory | None:
+def memory_of(options: RescoringOptions, scorers: Sequence[Scorer]) -> RecordingMemory | None:
     """What scorers remember of a recording; None: each list is on its own."""
     if options.context == "none" and options.adapt == "none":
         return None
-    return Memory(scorers, recording_of=recording_by(options.recordings))
+    return RecordingMemory(scorers, recording_of=recording_by(options.recordings))
 
 
 def _own_weights(form: Format, scored: ScoredList, *, scorers: Scorers) -> Mapping[str, float]:

@@ -16,7 +16,13 @@ from charlm.nbest.scorers import FunctionScorer, NgramScorer
 from charlm.nbest.weights import Weights
 from charlm.ngram.load import load_ngram
 from charlm.scoring.rescoring.hypothesis_text import HypothesisText
-from charlm.scoring.rescoring.pipeline import SAMPLE, Memory, Pipeline, Rescorer, in_batches
+from charlm.scoring.rescoring.pipeline import (
+    SAMPLE,
+    Pipeline,
+    RecordingMemory,
+    Rescorer,
+    in_batches,
+)
 from charlm.text.corpus.normalisation import Normalisation
 
 ARPA = """\
@@ -138,7 +144,9 @@ class Remembering:
         return (*(memory or ()), " ".join(sentence))  # type: ignore[misc]
 
 
-def a_pipeline(scorer: Remembering, *, memory: Memory | None = None, **said: object) -> Pipeline:
+def a_pipeline(
+    scorer: Remembering, *, memory: RecordingMemory | None = None, **said: object
+) -> Pipeline:
     return Pipeline(
         Rescorer([scorer], text=HypothesisText(None), memory=memory),
         lambda scored: Weights({"nn": 1.0}),
@@ -149,7 +157,9 @@ def a_pipeline(scorer: Remembering, *, memory: Memory | None = None, **said: obj
 
 def test_a_list_follows_the_winners_of_its_recording_and_no_other() -> None:
     scorer = Remembering()
-    pipeline = a_pipeline(scorer, memory=Memory([scorer], recording_of=recording_by(r"^(.*)-")))
+    pipeline = a_pipeline(
+        scorer, memory=RecordingMemory([scorer], recording_of=recording_by(r"^(.*)-"))
+    )
     lists = [
         listed("a", "b c", id="x-1"),
         listed("d", id="x-2"),
@@ -250,7 +260,7 @@ class Collecting:
 
 
 def test_every_scorer_remembers_what_was_said_in_the_recording_and_nothing_else() -> None:
-    memory = Memory([Collecting(), Collecting()], recording_of=recording_by("^(.)"))
+    memory = RecordingMemory([Collecting(), Collecting()], recording_of=recording_by("^(.)"))
     seen = []
     for key in ("x1", "x2", "x3", "y1"):
         memory.enter(listed("a", id=key))

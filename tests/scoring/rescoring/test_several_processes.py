@@ -13,9 +13,9 @@ from charlm.errors import ConfigError
 from charlm.nbest.scorers import FunctionScorer
 from charlm.processes.group import Group, WorkerPool
 from charlm.scoring.likelihood.prefix_tree import PrefixTree
-from charlm.scoring.rescoring.ranks_at_work import Task, Worker, divided, divided_scorers
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
+from charlm.scoring.rescoring.several_processes import Task, Worker, divided, divided_scorers
 
 SENTENCES = [
     tuple(words.split()) for words in ("a b c", "", "b", "a b d", "a", "zz b", "a b c", "h")

@@ -8,7 +8,7 @@ from charlm.model.forms import FormTable
 from charlm.scoring.likelihood.nll import FormRows
 
 
-class ChangingVectors(FormRows):
+class UncachedVectors(FormRows):
     """As `FormVectors`, which keeps what it has encoded."""
 
     def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:

@@ -61,13 +61,12 @@ def lstm(inputs: int, dim: int, layers: int) -> int:
 CNN_SMALL = 52 * 15 + sum(25 * w * (15 * w + 1) for w in range(1, 7))
 FILTERS = {1: 50, 2: 100, 3: 150, 4: 200, 5: 200, 6: 200, 7: 200}
 CNN_LARGE = 52 * 15 + sum(count * (15 * w + 1) for w, count in FILTERS.items())
-CNN_MODERN = 52 * 16 + sum(count * (16 * w + 1) for w, count in FILTERS.items())
 SMALL, LARGE = CNN_SMALL + highway(525, 1), CNN_LARGE + highway(1100, 2)
-MODERN = CNN_MODERN + highway(1100, 1) + linear(1100, 384)
+MODERN = CNN_SMALL + highway(525, 1) + linear(525, 268)
 # Two tables of 52 letters, two LSTMs of 200, and the map of both last states.
 C2W = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 200 + 200
 C2W_HALF = 2 * 52 * 200 + 2 * lstm(200, 200, 1) + 2 * 200 * 100 + 100
-SOFTMAX = {dim: linear(dim, 10_000) for dim in (200, 300, 384, 400, 650, 1500)}
+SOFTMAX = {dim: linear(dim, 10_000) for dim in (200, 300, 400, 650, 1500)}
 SIDES_650 = words(650) + LARGE + linear(1100, 650)
 COUNTS = {
     "char-small": (SMALL, lstm(525, 300, 2), SOFTMAX[300]),
@@ -124,16 +123,9 @@ COUNTS = {
     "zaremba-medium": (words(650), lstm(650, 650, 2), SOFTMAX[650]),
     "zaremba-large": (words(1500), lstm(1500, 1500, 2), SOFTMAX[1500]),
     "mlbl": (morphs(200), 4 * 200, morphs(200) + 10_000),
-    "char-modern": (
-        MODERN,
-        lstm(384, 1024, 1) + lstm(1024, 1024, 1) + lstm(1024, 384, 1),
-        SOFTMAX[384],
-    ),
-    "word-char-modern": (  # the output has the input's vectors, and a bias
-        words(384) + MODERN,
-        lstm(384, 1024, 1) + lstm(1024, 1024, 1) + lstm(1024, 384, 1),
-        10_000,
-    ),
+    # The output has the input's vectors, a map to their width and a bias.
+    "char-modern": (MODERN, lstm(268, 1152, 1), 1152 * 268 + 10_000),
+    "word-char-modern": (words(268) + MODERN, lstm(268, 1152, 1), 1152 * 268 + 10_000),
 }
 # As the papers give them, in millions.
 PUBLISHED = {

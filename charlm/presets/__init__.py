@@ -20,7 +20,7 @@ PAPERS: dict[str, dict[str, Settings]] = {
     "Koehn's chapter on neural language models": KOEHN,
     "Zaremba et al. (2014), Recurrent neural network regularization": ZAREMBA,
     "Botha & Blunsom (2014), Compositional morphology": BOTHA,
-    "Merity et al. (2018) with characters, for a GPU": MODERN,
+    "Merity et al. (2018), Melis et al. (2018), with characters": MODERN,
 }
 MOST_NAMED = 4  # in an answer
 PRESETS: dict[str, Settings] = {

@@ -64,6 +64,6 @@ FIGURES: dict[str, Figures] = {
     "zaremba-medium": Figures(19_780_400, 82.7, 83.45, "6 min, GPU, 27 of 39 epochs"),
     "zaremba-large": Figures(66_034_000, 78.4),
     "mlbl": Figures(6_010_800),
-    "char-modern": Figures(23_116_436),
-    "word-char-modern": Figures(23_116_436),
+    "char-modern": Figures(7_600_010),
+    "word-char-modern": Figures(10_280_010),
 }

@@ -110,6 +110,7 @@ ABOVE = {
     "cued": "0 -1 -2 1 a\n",
     "rnnlm": "0 a\n",
     "tsv": "id\tam\ttext\nu\t-1\ta\n",
+    "csv": "id,am,text\nu,-1,a\n",
     "text": "a\n",
 }
 # What a line may be filled with, and how lines begin where something is to be made of the rest.
@@ -129,6 +130,7 @@ STARTS = {
     "espnet's scores": ("u ", "u tensor("),
     "moses": ("", "0 ||| a ||| ", "0 ||| a ||| lm: 1 ||| "),
     "tsv": ("", "u\t"),
+    "csv": ("", "u,", 'u,"', 'u,-1,"'),
     "srilm": ("", "-1 "),
     "cued": ("0 ", "0 -1 -1 "),
     "nbestlist1": ("(", "(-1) "),

@@ -1,7 +1,7 @@
 """Zaremba et al. (2014), Botha & Blunsom (2014), and what the field has learnt since.
 
 The modern ones are made for a CPU: what AWD-LSTM (Merity et al., 2018) showed about dropout and
-averages, in the shape that gives most for its products.
+averages, around a single layer.
 """
 
 from charlm.presets.kim import CHAR_SMALL, WORD_LARGE, WORD_SMALL
@@ -53,8 +53,6 @@ CHAR_MODERN: Settings = {
         "type": "lstm",
         "dim": 1152,
         "layers": 1,
-        "last_dim": 1152,
-        "dropout": 0.25,
         "input_dropout": 0.3,
         "output_dropout": 0.5,
         "variational": True,

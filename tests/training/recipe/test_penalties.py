@@ -38,6 +38,14 @@ def test_the_temporal_penalty_is_the_mean_square_change_between_words_of_a_strea
     assert temporal_penalty(H, EXISTS).item() == pytest.approx(sum(changes) / 2)
 
 
+@pytest.mark.parametrize("penalty", [activation_penalty, temporal_penalty])
+def test_the_gradient_of_a_penalty_is_that_of_differences(
+    penalty: Callable[[Tensor, Tensor | None], Tensor],
+) -> None:
+    h_TBH = H.double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda h: penalty(h, EXISTS), (h_TBH,))
+
+
 def test_a_single_step_changes_nothing() -> None:
     assert temporal_penalty(H[:1], EXISTS[:1]).item() == 0.0
     assert temporal_penalty(H[:1], None).item() == 0.0

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError
-from charlm.model.contract import Encoder
+from charlm.model.contract import Encoder, Side
+from charlm.model.encoders.sides import Mixture
 from charlm.model.outputs.table import TableOutput, WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Meaning
@@ -24,9 +25,12 @@ class ComposedSoftmax(TableOutput):
     the CNN softmax of Józefowicz et al. (2016), who found that it needs r_w (`free`; theirs are
     narrower and mapped to the width). Words and morphs: Botha and Blunsom (2014), whose tables at
     the output are not those at the input. `project` maps h to the width of the vectors first.
+    Where words go in as words and letters, `side=word` ties their table alone: no step reads the
+    letters of the whole vocabulary.
 
     Raises:
-        ConfigError: h and the vectors differ in width, and h is not projected.
+        ConfigError: h and the vectors differ in width, and h is not projected; or one side is asked
+            for of an encoder that has no two.
     """
 
     def __init__(
@@ -36,12 +40,14 @@ class ComposedSoftmax(TableOutput):
         input_encoder: Encoder,
         *,
         encoder: Encoder | None = None,
+        side: Annotated[Side, Meaning("of an encoder with two sides, whose vectors")] = "both",
         free: Annotated[bool, Meaning("each word has a vector of its own, too")] = False,
         bias: Annotated[bool, Meaning("each word has a bias")] = True,
         project: Annotated[bool, Meaning("h is mapped to the vectors' width")] = False,
     ) -> None:
         super().__init__()
-        dim = (encoder or input_encoder).dim
+        source = _side_of(encoder or input_encoder, side)
+        dim = source.dim
         if dim != input_dim and not project:
             raise ConfigError(
                 f"output 'composed': the context's vectors are {input_dim} wide and the words' "
@@ -52,7 +58,7 @@ class ComposedSoftmax(TableOutput):
         self.free = nn.Embedding(inventory.n_words, dim) if free else None
         self.projection = nn.Linear(input_dim, dim, bias=False) if project else None
         self.bias = nn.Parameter(torch.zeros(inventory.n_words)) if bias else None
-        self.vectors = VocabularyVectors(encoder or input_encoder, inventory, free=self.free)
+        self.vectors = VocabularyVectors(source, inventory, free=self.free)
 
     def table(self) -> WordTable:
         return WordTable(self.vectors.of_all(), self.bias)
@@ -76,3 +82,16 @@ class ComposedSoftmax(TableOutput):
         """As the output's own encoder's; the input's is the model's business."""
         if self.encoder is not None:
             self.encoder.after_step()
+
+
+def _side_of(encoder: Encoder, side: Side) -> Encoder:
+    if side == "both":
+        return encoder
+    if not isinstance(encoder, Mixture):
+        raise ConfigError(
+            f"output 'composed' has side={side}, but its encoder has no two sides; expected a "
+            "mixture, as encoder.type=add; leave output.side out, or set it to 'both'"
+        )
+    one = encoder.sides[side]
+    assert isinstance(one, Encoder)
+    return one

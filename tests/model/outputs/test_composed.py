@@ -13,6 +13,7 @@ from charlm.errors import ConfigError
 from charlm.model.build import ENCODER, OUTPUT, build_model
 from charlm.model.contract import Encoder
 from charlm.model.encoders.char_cnn import CharCNN
+from charlm.model.encoders.sides import Mixture
 from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
@@ -234,3 +235,31 @@ def test_a_projection_maps_the_context_to_the_width_of_the_vectors(inventory: In
     h = torch.ones(1, DIM)
     expected = h @ model.output.projection.weight.T @ model.encoder.table.weight.T
     torch.testing.assert_close(model.output.scores(h), expected)
+
+
+MIXED = {"type": "add", "word": WORD, "char": {"type": "project", "dim": DIM, "encoder": CNN}}
+
+
+@pytest.mark.parametrize("side", ["word", "char"])
+def test_one_side_of_two_gives_the_outputs_vectors(inventory: Inventory, side: str) -> None:
+    model = model_of(
+        {**MIXED, "word": {"type": "type-dropout", "encoder": WORD}}, inventory, side=side
+    )
+    forms = FormTable(inventory, inventory.words).forms(np.arange(inventory.n_words))
+    assert isinstance(model.encoder, Mixture)
+    assert isinstance(model.output, ComposedSoftmax)
+    part = model.encoder.sides[side]
+    h = torch.linspace(-1, 1, DIM).reshape(1, DIM)
+    words_alone = part.eval()(forms)  # no word type is dropped where words come out
+    model.train()
+    torch.testing.assert_close(model.output.scores(h), h @ words_alone.T + model.output.bias)
+    assert [name for name, _ in model.output.named_parameters()] == ["bias"]
+
+
+def test_a_side_of_an_encoder_without_two_is_refused(inventory: Inventory) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model_of(WORD, inventory, side="char")
+    assert str(caught.value) == (
+        "output 'composed' has side=char, but its encoder has no two sides; expected a mixture, "
+        "as encoder.type=add; leave output.side out, or set it to 'both'"
+    )

@@ -10,14 +10,34 @@
 setup_root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 setup_venv=$setup_root/.venv
 setup_key_file=$setup_venv/charlm-setup-key
+setup_lock=$setup_venv.lock
 setup_constraints=$setup_root/recipes/constraints.txt
 
 setup_say() { printf 'setup: %s\n' "$*" >&2; }
 
 setup_die() {
   setup_say "$@"
+  setup_unlock
   exit 1
 }
+
+# Scripts may be begun side by side: one makes the .venv, and the others wait. The lock is a link to
+# a process; that of one that is gone holds nobody up.
+setup_make_lock() {
+  local owner said=''
+  until ln -s "$$" "$setup_lock" 2>/dev/null; do
+    owner=$(readlink "$setup_lock") || setup_die "could not write to $setup_root; make it writable"
+    if ! kill -0 "$owner" 2>/dev/null; then
+      rm -f "$setup_lock"
+      continue
+    fi
+    [ -n "$said" ] || setup_say "process $owner is making $setup_venv; waiting for it"
+    said=yes
+    sleep 1
+  done
+}
+
+setup_unlock() { [ "$(readlink "$setup_lock")" != "$$" ] || rm -f "$setup_lock"; }
 
 setup_find_python() {
   local name
@@ -138,15 +158,26 @@ setup_finish() {
   setup_say "done"
 }
 
+# Whether the .venv is that of this key; sets what became of kenlm in it.
+setup_is_current() {
+  local stored=''
+  setup_outcome=''
+  [ ! -f "$setup_key_file" ] || read -r stored setup_outcome <"$setup_key_file" || :
+  [ "$stored" = "$1" ] && "$setup_venv/bin/python" -c 'import charlm' >/dev/null 2>&1
+}
+
 setup_main() {
-  local key stored='' outcome=''
+  local key
   setup_find_python
   key=$(setup_key) || setup_die "could not read pyproject.toml or recipes/constraints.txt, see above"
-  [ ! -f "$setup_key_file" ] || read -r stored outcome <"$setup_key_file" || :
-  if [ "$stored" != "$key" ] || ! "$setup_venv/bin/python" -c 'import charlm' >/dev/null 2>&1; then
-    setup_make
-    setup_finish "$key"
-  elif [ "$outcome" = no-tools ] && [ -z "$(setup_missing_tool)" ]; then # they came later
+  if ! setup_is_current "$key"; then
+    setup_make_lock
+    if ! setup_is_current "$key"; then # nobody else has made it meanwhile
+      setup_make
+      setup_finish "$key"
+    fi
+    setup_unlock
+  elif [ "$setup_outcome" = no-tools ] && [ -z "$(setup_missing_tool)" ]; then # they came later
     setup_finish "$key"
   fi
   export PATH="$setup_venv/bin:$PATH"

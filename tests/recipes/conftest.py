@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = [
-    *("bash", "basename", "cat", "cp", "dirname", "grep", "mkdir"),
-    *("mktemp", "mv", "rm", "tar", "uname"),
+    *("bash", "basename", "cat", "cp", "dirname", "grep", "ln", "mkdir"),
+    *("mktemp", "mv", "readlink", "rm", "sleep", "tar", "uname"),
 ]
 BASH = shutil.which("bash") or "bash"
 

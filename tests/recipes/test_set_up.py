@@ -1,8 +1,10 @@
 """recipes/setup.sh at work on a copy, with a pip that writes down what it is asked for."""
 
+import os
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,41 @@ def test_a_second_set_up_installs_nothing_and_says_nothing(tree: Tree) -> None:
     done = tree.set_up()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert tree.installed() == []
+
+
+def test_of_scripts_that_are_begun_side_by_side_one_sets_up_and_the_others_wait(tree: Tree) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(lambda _: tree.set_up("echo went on"), range(3)))
+    assert [(each.returncode, each.stdout) for each in done] == [(0, "went on\n")] * 3
+    assert len(tree.installed()) == 3
+    assert not (tree.root / ".venv.lock").is_symlink()
+
+
+def test_who_waits_says_for_which_process_and_goes_on_when_that_is_done(tree: Tree) -> None:
+    lock = tree.root / ".venv.lock"
+    lock.symlink_to(str(os.getpid()))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(tree.set_up)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=1)
+        lock.unlink()
+        done = waiting.result()
+    first, *others = done.stderr.splitlines()
+    assert (done.returncode, first) == (
+        0,
+        f"setup: process {os.getpid()} is making {tree.root}/.venv; waiting for it",
+    )
+    assert not any("waiting" in line for line in others)
+
+
+def test_the_lock_of_a_process_that_is_gone_or_has_failed_holds_nobody_up(tree: Tree) -> None:
+    gone = subprocess.Popen([BASH, "-c", "exit 0"])
+    gone.wait()
+    (tree.root / ".venv.lock").symlink_to(str(gone.pid))
+    assert tree.set_up(PIP_FAILS_ON="torch").returncode == 1
+    assert not (tree.root / ".venv.lock").is_symlink()
+    done = tree.set_up()
+    assert (done.returncode, "waiting" in done.stderr) == (0, False)
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "recipes/constraints.txt"])

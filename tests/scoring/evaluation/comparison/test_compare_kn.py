@@ -17,61 +17,28 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram import source
 from charlm.ngram.baseline import ngram_baseline
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
-from charlm.scoring.evaluation.comparison.results import Comparison, Group, System
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of
 
-# Counts a 3, b 2, <unk> 1, </s> 1: n = (2, 1, 1, 0), so that D = (1/2, 1/2, 3), all of 7 tokens;
-# 4.5/7 is left for the uniform distribution over the 4 words. `<s>` is an n-gram, but no word.
-TRAIN = "a a a b b <unk>\n"
+Compare = Callable[..., Any]
+
+ROOT = Path(__file__).resolve().parents[4]
+# Of "a a a b b <unk>", the train.txt of `letters`. Counts a 3, b 2, <unk> 1, </s> 1:
+# n = (2, 1, 1, 0), so that D = (1/2, 1/2, 3), all of 7 tokens; 4.5/7 is left for the uniform
+# distribution over the 4 words. `<s>` is an n-gram, but no word.
 P = {"a": 4.5 / 28, "b": 10.5 / 28, "<unk>": 6.5 / 28, "</s>": 6.5 / 28}
 
 
-ROOT = Path(__file__).resolve().parents[4]
-
-
-@pytest.fixture
-def letters(tmp_path: Path) -> Path:
-    """A corpus of single letters."""
-    return corpus(tmp_path / "letters", train=TRAIN, valid="a b\nb b\n", test="a b\nzz\n")
-
-
-def corpus(folder: Path, **texts: str) -> Path:
-    folder.mkdir()
-    for split, text in texts.items():
-        (folder / f"{split}.txt").write_text(text)
-    return folder
-
-
-def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
-    return compare_kn(data, model=models, **chosen)
-
-
-def only_group(result: Comparison) -> Group:
-    (group,) = result.groups
-    return group
-
-
-def system(result: Comparison, name: str) -> System:
-    (found,) = (s for g in result.groups for s in g.systems if s.name == name)
-    return found
-
-
-def ppl(result: Comparison, name: str, state: Any = "sentence") -> float:
-    found = system(result, name).by_state[state].perplexity.ppl
-    assert found is not None
-    return found
-
-
-def test_kneser_ney_alone_has_the_perplexity_that_can_be_worked_out(letters: Path) -> None:
+def test_kneser_ney_alone_has_the_perplexity_that_can_be_worked_out(
+    letters: Path, compared: Compare
+) -> None:
     result = compared(letters)
     expected = (P["a"] * P["b"] * P["</s>"] * P["<unk>"] * P["</s>"]) ** (-1 / 5)
-    assert ppl(result, "KN-1", "carried") == pytest.approx(expected)
-    assert ppl(result, "KN-1", "sentence") == pytest.approx(expected)
-    found = system(result, "KN-1")
+    assert result.ppl("KN-1", "carried") == pytest.approx(expected)
+    assert result.ppl("KN-1", "sentence") == pytest.approx(expected)
+    found = result.system("KN-1")
     assert (found.n_ngrams, found.n_parameters) == (5, None)
-    group = only_group(result)
+    group = result.only_group
     assert (group.n_words, group.counts.n_tokens, group.counts.n_oov) == (4, 5, 1)
     assert group.fallback_orders == ()
     assert [(band.name, band.n_tokens) for band in group.bands] == [
@@ -84,20 +51,22 @@ def test_kneser_ney_alone_has_the_perplexity_that_can_be_worked_out(letters: Pat
     assert found.by_state["carried"].perplexity.bits_per_character == pytest.approx(bits)
 
 
-def test_kneser_ney_alone_needs_no_valid_txt(letters: Path) -> None:
+def test_kneser_ney_alone_needs_no_valid_txt(letters: Path, compared: Compare) -> None:
     (letters / "valid.txt").unlink()
-    assert ppl(compared(letters, order=2), "KN-2") > 1
+    assert compared(letters, order=2).ppl("KN-2") > 1
 
 
-def test_a_vocabulary_file_decides_what_is_unk(letters: Path, tmp_path: Path) -> None:
+def test_a_vocabulary_file_decides_what_is_unk(
+    letters: Path, tmp_path: Path, compared: Compare
+) -> None:
     inventory_of([["a", "a", "<unk>"]]).save(tmp_path / "vocab.json")
     for vocab in (tmp_path / "vocab.json", tmp_path):  # a run holds such a file
-        group = only_group(compared(letters, vocab=vocab))
+        group = compared(letters, vocab=vocab).only_group
         assert (group.n_words, group.counts.n_oov) == (3, 2)  # b is none of its words
 
 
 def test_runs_that_read_text_otherwise_stand_in_tables_of_their_own(
-    letters: Path, saved_run: Callable[..., Path]
+    letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:
     runs = [saved_run("zeros"), saved_run("random", normalisation=Normalisation(lower=True))]
     (letters / "test.txt").write_text("a B\n")
@@ -114,23 +83,23 @@ def test_runs_that_read_text_otherwise_stand_in_tables_of_their_own(
 
 
 def test_the_baseline_signs_as_the_model_of_charlm_ngram_and_has_its_figures(
-    letters: Path, uniform: Path
+    letters: Path, uniform: Path, compared: Compare
 ) -> None:
     result = compared(letters, uniform, order=3, prune="0,0,1", state="sentence")
     (text,) = ngram_baseline(data=letters, vocab=uniform, order=3, prune="0,0,1").texts
-    found = system(result, "KN-3").by_state["sentence"]
+    found = result.system("KN-3").by_state["sentence"]
     assert found.signature == text.signatures["sentence"]
     assert "|lm:kn3|prune:0,0,1|train:" in found.signature
     assert found.perplexity == text.by_state["sentence"]
 
 
 def test_names_of_runs_tell_them_apart_and_from_the_baseline(
-    letters: Path, uniform: Path, tmp_path: Path
+    letters: Path, uniform: Path, tmp_path: Path, compared: Compare
 ) -> None:
     places = [tmp_path / "x" / "run", tmp_path / "y" / "run", tmp_path / "z" / "KN-1"]
     for place in places:
         shutil.copytree(uniform, place)
-    group = only_group(compared(letters, *places, state="sentence"))
+    group = compared(letters, *places, state="sentence").only_group
     assert [s.name for s in group.systems[1::2]] == ["x/run", "y/run", "z/KN-1"]
 
 
@@ -165,28 +134,34 @@ def test_one_model_may_be_given_as_text_and_all_of_the_result_goes_into_json(
     ],
 )
 def test_an_option_that_makes_no_comparison_is_refused(
-    letters: Path, options: dict[str, Any], message: str
+    letters: Path, options: dict[str, Any], message: str, compared: Compare
 ) -> None:
     with pytest.raises(ConfigError) as error:
         compared(letters, **options)
     assert str(error.value) == message
 
 
-def test_a_run_that_stands_twice_is_refused(letters: Path, uniform: Path) -> None:
+def test_a_run_that_stands_twice_is_refused(
+    letters: Path, uniform: Path, compared: Compare
+) -> None:
     same = uniform.parent / "." / "run-zeros" / ".." / "run-zeros"
     with pytest.raises(ConfigError) as error:
         compared(letters, uniform, same)
     assert str(error.value) == f"{same}: stands twice; expected each run once"
 
 
-def test_a_vocabulary_beside_a_model_is_refused(letters: Path, uniform: Path) -> None:
+def test_a_vocabulary_beside_a_model_is_refused(
+    letters: Path, uniform: Path, compared: Compare
+) -> None:
     with pytest.raises(ConfigError) as error:
         compared(letters, uniform, vocab="vocab.json")
     message = "--vocab vocab.json: a model brings its own; give it without --model"
     assert str(error.value) == message
 
 
-def test_a_missing_text_is_said_before_anything_is_scored(letters: Path, uniform: Path) -> None:
+def test_a_missing_text_is_said_before_anything_is_scored(
+    letters: Path, uniform: Path, compared: Compare
+) -> None:
     (letters / "valid.txt").unlink()
     stages: list[str] = []
     with pytest.raises(DataError, match=r"valid\.txt: no such file; expected one sentence a line"):
@@ -204,7 +179,7 @@ def test_a_missing_text_is_said_before_anything_is_scored(letters: Path, uniform
     ],
 )
 def test_an_empty_text_is_refused_before_anything_is_scored(
-    letters: Path, uniform: Path, split: str, text: str, message: str
+    letters: Path, uniform: Path, split: str, text: str, message: str, compared: Compare
 ) -> None:
     (letters / f"{split}.txt").write_text(text)
     stages: list[str] = []
@@ -214,13 +189,15 @@ def test_an_empty_text_is_refused_before_anything_is_scored(
     assert stages == []
 
 
-def test_training_text_that_begins_with_a_blank_line_is_text(letters: Path) -> None:
-    (letters / "train.txt").write_text("\n" + TRAIN)
-    assert ppl(compared(letters), "KN-1") > 1
+def test_training_text_that_begins_with_a_blank_line_is_text(
+    letters: Path, compared: Compare
+) -> None:
+    (letters / "train.txt").write_text("\na a a b b <unk>\n")
+    assert compared(letters).ppl("KN-1") > 1
 
 
 def test_a_baseline_that_gives_a_token_nothing_is_refused(
-    letters: Path, monkeypatch: pytest.MonkeyPatch
+    letters: Path, monkeypatch: pytest.MonkeyPatch, compared: Compare
 ) -> None:
     def estimate_with_a_hole(*arguments: Any, **options: Any) -> Any:
         result = honest(*arguments, **options)

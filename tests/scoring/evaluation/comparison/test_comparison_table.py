@@ -13,47 +13,12 @@ from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.source import EstimationPlan
 from charlm.scoring.evaluation.comparison import scores
-from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
-from charlm.scoring.evaluation.comparison.results import Comparison, Group, System
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.vocabulary.vocabulary import load_inventory
 
-
-@pytest.fixture
-def letters(tmp_path: Path) -> Path:
-    """A corpus of single letters."""
-    texts = {"train": "a a a b b <unk>\n", "valid": "a b\nb b\n", "test": "a b\nzz\n"}
-    return corpus(tmp_path / "letters", **texts)
-
-
-def corpus(folder: Path, **texts: str) -> Path:
-    folder.mkdir()
-    for split, text in texts.items():
-        (folder / f"{split}.txt").write_text(text)
-    return folder
-
-
-def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
-    return compare_kn(data, model=models, **chosen)
-
-
-def only_group(result: Comparison) -> Group:
-    (group,) = result.groups
-    return group
-
-
-def system(result: Comparison, name: str) -> System:
-    (found,) = (s for g in result.groups for s in g.systems if s.name == name)
-    return found
-
-
-def ppl(result: Comparison, name: str, state: Any = "sentence") -> float:
-    found = system(result, name).by_state[state].perplexity.ppl
-    assert found is not None
-    return found
+Compare = Callable[..., Any]
 
 
 def slow_weight(model: list[float], kn: list[float]) -> float:
@@ -65,25 +30,28 @@ def slow_weight(model: list[float], kn: list[float]) -> float:
     return max((n / 10_000 for n in range(10_001)), key=log_likelihood)
 
 
-def test_a_mixture_is_weighted_as_makes_valid_likeliest(uniform: Path, tmp_path: Path) -> None:
-    texts = {"train": "a a a b b <unk>\n", "valid": "b c d e\n", "test": "b\n"}
-    result = compared(corpus(tmp_path / "data", **texts), uniform)
-    # Counts 3, 2, 1, 1 of 7: n = (2, 1, 1, 0), D = (1/2, 1/2, 3), and 4.5/7 is left for the 10
-    # words of the run in equal parts.
+def test_a_mixture_is_weighted_as_makes_valid_likeliest(
+    letters: Path, uniform: Path, compared: Compare
+) -> None:
+    (letters / "valid.txt").write_text("b c d e\n")
+    (letters / "test.txt").write_text("b\n")
+    result = compared(letters, uniform)
+    # train.txt is "a a a b b <unk>". Counts 3, 2, 1, 1 of 7: n = (2, 1, 1, 0), D = (1/2, 1/2, 3),
+    # and 4.5/7 is left for the 10 words of the run in equal parts.
     p = {"b": 1.95 / 7, "c": 0.45 / 7, "d": 0.45 / 7, "e": 0.45 / 7, "</s>": 0.95 / 7}
     valid = [p[word] for word in ("b", "c", "d", "e", "</s>")]
     weight = slow_weight([0.1] * 5, valid)
     assert 0.1 < weight < 0.9
-    found = system(result, "run-zeros+KN-1").by_state["sentence"]
+    found = result.system("run-zeros+KN-1").by_state["sentence"]
     assert found.weight == pytest.approx(weight, abs=2e-4)
     mixed = [weight * 0.1 + (1 - weight) * p[word] for word in ("b", "</s>")]
-    assert ppl(result, "run-zeros+KN-1") == pytest.approx(math.prod(mixed) ** (-1 / 2), rel=1e-4)
-    assert ppl(result, "run-zeros") == pytest.approx(10, rel=1e-6)
-    assert ppl(result, "KN-1") == pytest.approx((p["b"] * p["</s>"]) ** (-1 / 2))
+    assert result.ppl("run-zeros+KN-1") == pytest.approx(math.prod(mixed) ** (-1 / 2), rel=1e-4)
+    assert result.ppl("run-zeros") == pytest.approx(10, rel=1e-6)
+    assert result.ppl("KN-1") == pytest.approx((p["b"] * p["</s>"]) ** (-1 / 2))
 
 
 def test_the_text_that_is_measured_has_no_part_in_a_weight(
-    corpus_dir: Path, tiny_run: Path
+    corpus_dir: Path, tiny_run: Path, compared: Compare
 ) -> None:
     name = f"{tiny_run.name}+KN-3"
     result = compared(corpus_dir, tiny_run, order=3)
@@ -91,9 +59,9 @@ def test_the_text_that_is_measured_has_no_part_in_a_weight(
     (other / "test.txt").write_text("the cat sat\n")
     moved = compared(other, tiny_run, order=3)
     for state in ("carried", "sentence"):
-        weights = [system(r, name).by_state[state].weight for r in (result, moved)]
+        weights = [r.system(name).by_state[state].weight for r in (result, moved)]
         assert weights[0] == weights[1]
-        assert ppl(result, name, state) != ppl(moved, name, state)
+        assert result.ppl(name, state) != moved.ppl(name, state)
 
 
 def heard(run: Path, data: Path, split: Any, state: Any) -> list[float]:
@@ -104,14 +72,14 @@ def heard(run: Path, data: Path, split: Any, state: Any) -> list[float]:
 
 @pytest.mark.parametrize("state", ["carried", "sentence"])
 def test_figures_of_a_state_are_those_of_eval_and_of_a_mixture_made_from_them(
-    corpus_dir: Path, tiny_run: Path, state: Any
+    corpus_dir: Path, tiny_run: Path, state: Any, compared: Compare
 ) -> None:
     result = compared(corpus_dir, tiny_run, order=3)
     (evaluation,) = evaluate(tiny_run, data=corpus_dir, device="cpu")
-    model = system(result, "tiny").by_state[state]
+    model = result.system("tiny").by_state[state]
     assert model.perplexity == evaluation.by_state[state]
     assert model.signature == evaluation.signatures[state]
-    mixture = system(result, "tiny+KN-3").by_state[state]
+    mixture = result.system("tiny+KN-3").by_state[state]
     assert mixture.weight is not None
     inventory = load_inventory(tiny_run / "vocab.json")
     kn = kneser_ney(corpus_dir, EstimationPlan(3), inventory=inventory).model
@@ -128,16 +96,16 @@ def slow_log10s(model: BackoffModel, sentences: list[list[str]]) -> list[float]:
 
 
 def test_a_pair_differs_by_its_perplexities_and_comes_with_an_interval_in_each_state(
-    corpus_dir: Path, tiny_run: Path
+    corpus_dir: Path, tiny_run: Path, compared: Compare
 ) -> None:
     result = compared(corpus_dir, tiny_run, order=2, samples=100)
-    group = only_group(result)
+    group = result.only_group
     names = [(pair.first, pair.second) for pair in group.pairs]
     assert names == [("tiny", "KN-2"), ("tiny+KN-2", "tiny"), ("tiny+KN-2", "KN-2")]
     for pair in group.pairs:
         for state in ("carried", "sentence"):
             found = pair.by_state[state]
-            expected = ppl(result, pair.first, state) - ppl(result, pair.second, state)
+            expected = result.ppl(pair.first, state) - result.ppl(pair.second, state)
             assert found.ppl == pytest.approx(expected)
             assert found.low is not None and found.high is not None
             assert found.low <= expected <= found.high
@@ -145,25 +113,25 @@ def test_a_pair_differs_by_its_perplexities_and_comes_with_an_interval_in_each_s
 
 @pytest.mark.parametrize("states", [("carried", "sentence"), ("sentence",)])
 def test_bands_are_of_the_first_state(
-    letters: Path, saved_run: Callable[..., Path], states: tuple[str, ...]
+    letters: Path, saved_run: Callable[..., Path], states: tuple[str, ...], compared: Compare
 ) -> None:
     (letters / "test.txt").write_text("a b\nb zz\na\n")
     name = "both" if len(states) == 2 else states[0]
     result = compared(letters, saved_run("random"), state=name)
-    bands = only_group(result).bands
+    bands = result.only_group.bands
     together = 10 ** sum(band.share * math.log10(band.ppls[1] or 0) for band in bands)
-    assert together == pytest.approx(ppl(result, "run-random", states[0]), rel=1e-9)
+    assert together == pytest.approx(result.ppl("run-random", states[0]), rel=1e-9)
     if len(states) == 2:
-        assert together != pytest.approx(ppl(result, "run-random", states[1]), rel=1e-4)
+        assert together != pytest.approx(result.ppl("run-random", states[1]), rel=1e-4)
 
 
 def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
-    letters: Path, saved_run: Callable[..., Path]
+    letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:
     runs = [saved_run("zeros"), saved_run("random")]
     stages: list[str] = []
     result = compared(letters, *runs, state="sentence", on_stage=stages.append)
-    group = only_group(result)
+    group = result.only_group
     assert [each.name for each in group.systems] == [
         *("KN-1", "run-zeros", "run-zeros+KN-1", "run-random", "run-random+KN-1")
     ]
@@ -182,10 +150,10 @@ def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
 
 
 def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
-    corpus_dir: Path, tiny_run: Path, tmp_path: Path
+    corpus_dir: Path, tiny_run: Path, tmp_path: Path, compared: Compare
 ) -> None:
     result = compared(corpus_dir, tiny_run, state="sentence")
-    kn, model, mixture = only_group(result).systems
+    kn, model, mixture = result.only_group.systems
     assert model.n_bytes == (tiny_run / "model.safetensors").stat().st_size
     inventory = load_inventory(tiny_run / "vocab.json")
     made = kneser_ney(corpus_dir, EstimationPlan(1), inventory=inventory).model
@@ -197,18 +165,18 @@ def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
 
 
 def test_a_model_beyond_numbers_has_no_perplexity_and_the_mixture_has_one(
-    letters: Path, saved_run: Callable[..., Path]
+    letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:
     for split in ("valid", "test"):
         (letters / f"{split}.txt").write_text("a\n")
     result = compared(letters, saved_run("beyond"), state="sentence")
-    assert system(result, "run-beyond").by_state["sentence"].perplexity.ppl is None
-    assert ppl(result, "run-beyond+KN-1") < 100
+    assert result.system("run-beyond").by_state["sentence"].perplexity.ppl is None
+    assert result.ppl("run-beyond+KN-1") < 100
     json.dumps(result.to_dict(), allow_nan=False)
 
 
 def test_a_run_that_read_other_words_than_the_baseline_is_our_own_mistake(
-    letters: Path, uniform: Path, monkeypatch: pytest.MonkeyPatch
+    letters: Path, uniform: Path, monkeypatch: pytest.MonkeyPatch, compared: Compare
 ) -> None:
     monkeypatch.setattr(scores, "NGRAM_UNK", 5)
     with pytest.raises(ValueError, match="read other words than the n-gram model"):

@@ -2,51 +2,23 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from charlm.run.folder import RUN
-from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
-from charlm.scoring.evaluation.comparison.results import Comparison, Group, System
 
-
-@pytest.fixture
-def letters(tmp_path: Path) -> Path:
-    """A corpus of single letters."""
-    texts = {"train": "a a a b b <unk>\n", "valid": "a b\nb b\n", "test": "a b\nzz\n"}
-    return corpus(tmp_path / "letters", **texts)
-
-
-def corpus(folder: Path, **texts: str) -> Path:
-    folder.mkdir()
-    for split, text in texts.items():
-        (folder / f"{split}.txt").write_text(text)
-    return folder
-
-
-def compared(data: Path, *models: Path, **options: Any) -> Comparison:
-    chosen = {"order": 1, "device": "cpu", "samples": 100, **options}
-    return compare_kn(data, model=models, **chosen)
-
-
-def only_group(result: Comparison) -> Group:
-    (group,) = result.groups
-    return group
-
-
-def system(result: Comparison, name: str) -> System:
-    (found,) = (s for g in result.groups for s in g.systems if s.name == name)
-    return found
+Compare = Callable[..., Any]
 
 
 def test_text_that_the_vocabulary_does_not_know_is_measured_and_remarked_on(
-    letters: Path, uniform: Path
+    letters: Path, uniform: Path, compared: Compare
 ) -> None:
     (letters / "test.txt").write_text("Ж Ш\n")
     result = compared(letters, uniform)
-    assert only_group(result).notes == (
+    assert result.only_group.notes == (
         "<unk> as target: 2 of 2 words (100.00%); the bits leave their spelling out",
         "most words are <unk>, so the perplexities say little: another case or language?",
         "sentences: 1; intervals from fewer than 10 say nothing",
@@ -55,21 +27,21 @@ def test_text_that_the_vocabulary_does_not_know_is_measured_and_remarked_on(
 
 @pytest.mark.parametrize(("n_sentences", "is_few"), [(9, True), (10, False)])
 def test_intervals_of_few_sentences_are_remarked_on(
-    letters: Path, uniform: Path, n_sentences: int, is_few: bool
+    letters: Path, uniform: Path, n_sentences: int, is_few: bool, compared: Compare
 ) -> None:
     (letters / "test.txt").write_text("a b\n" * n_sentences)
     result = compared(letters, uniform, state="sentence")
     expected = ["sentences: 9; intervals from fewer than 10 say nothing"]
-    notes = only_group(result).notes
+    notes = result.only_group.notes
     assert [note for note in notes if "intervals" in note] == (expected if is_few else [])
 
 
-def test_kneser_ney_alone_has_no_intervals_to_remark_on(letters: Path) -> None:
-    assert not any("intervals" in note for note in only_group(compared(letters)).notes)
+def test_kneser_ney_alone_has_no_intervals_to_remark_on(letters: Path, compared: Compare) -> None:
+    assert not any("intervals" in note for note in compared(letters).only_group.notes)
 
 
 def test_weights_that_were_fitted_on_the_text_measured_are_remarked_on(
-    letters: Path, uniform: Path
+    letters: Path, uniform: Path, compared: Compare
 ) -> None:
     result = compared(letters, uniform, split="valid")
     assert result.notes == (
@@ -80,10 +52,10 @@ def test_weights_that_were_fitted_on_the_text_measured_are_remarked_on(
 
 
 def test_a_run_that_learnt_from_other_text_is_remarked_on(
-    corpus_dir: Path, tiny_run: Path, tmp_path: Path
+    corpus_dir: Path, tiny_run: Path, tmp_path: Path, compared: Compare
 ) -> None:
     def trainings(data: Path, run: Path) -> list[str]:
-        notes = only_group(compared(data, run, state="sentence")).notes
+        notes = compared(data, run, state="sentence").only_group.notes
         return [note for note in notes if "trained" in note]
 
     assert trainings(corpus_dir, tiny_run) == []

@@ -83,6 +83,18 @@ def _no_model_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything in float64, also what a model makes in fp32 on purpose."""
+    import torch
+
+    before = torch.get_default_dtype()
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
+
+
+@pytest.fixture
 def kenlm() -> ModuleType:
     """KenLM's Python module: without it a test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
     from charlm.ngram.kenlm_model import has_kenlm

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from charlm.run.folder import LOG, MODEL, RESUME
 from charlm.run.stored_weights import read_tensors
@@ -144,16 +143,6 @@ def pairs(
     for first, second in zip(*results, strict=True):  # both know what came out
         assert {**first, "seconds": 0} == {**second, "seconds": 0}
     yield folder
-
-
-@pytest.fixture
-def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything in float64, also what a model makes in fp32 on purpose."""
-    before = torch.get_default_dtype()
-    monkeypatch.setattr(Tensor, "float", Tensor.double)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
 
 
 def log_of(run: Path) -> list[dict[str, Any]]:

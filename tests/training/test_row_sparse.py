@@ -1,6 +1,6 @@
 """Trainings with row-sparse gradients against the same ones with dense gradients, in float64."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,6 @@ SENTENCES = [
 ] + [[f"w{number}" for number in range(1, 81)]]
 TABLE = "encoder.table.weight"
 SOFTMAX = {"type": "softmax"}
-
-
-@pytest.fixture
-def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything in float64, also what a model makes in fp32 on purpose."""
-    before = torch.get_default_dtype()
-    monkeypatch.setattr(Tensor, "float", Tensor.double)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
 
 
 @pytest.fixture(scope="module")

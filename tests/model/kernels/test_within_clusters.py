@@ -1,7 +1,5 @@
 """Gradients of two-level outputs against those of the plain sums, in float64."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
@@ -12,16 +10,6 @@ from charlm.model.outputs.two_level import TwoLevel
 
 DIM, N_POSITIONS = 4, 60
 SIZES = [2, 3, 3, 3, 2, 3, 7, 5, 14]  # of clusters; no position meets that of number 3
-
-
-@pytest.fixture
-def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything in float64, also what a model makes in fp32 on purpose."""
-    before = torch.get_default_dtype()
-    monkeypatch.setattr(Tensor, "float", Tensor.double)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
 
 
 @pytest.fixture

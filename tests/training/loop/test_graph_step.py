@@ -79,16 +79,6 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return make
 
 
-@pytest.fixture
-def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything, also what a model makes in fp32 on purpose."""
-    before = torch.get_default_dtype()
-    monkeypatch.setattr(Tensor, "float", Tensor.double)
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
-
-
 def tensors_of(folder: Path) -> dict[str, Tensor]:
     found = {}
     for name in (MODEL, RESUME):

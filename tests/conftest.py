@@ -135,6 +135,49 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return run
 
 
+@pytest.fixture(scope="session")
+def save_run() -> Callable[..., Path]:
+    """Writes a model that nobody trained as a training would: what it is, its words, its weights.
+
+    `settings` are those that build_model gives; what stands in `recipe` is added to them.
+    """
+    import charlm
+    from charlm.model.language_model import LanguageModel
+    from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+    from charlm.run.stored_weights import write_tensors
+    from charlm.settings import Settings
+    from charlm.text.vocabulary.vocabulary import Inventory
+
+    def save(
+        folder: Path,
+        model: LanguageModel,
+        *,
+        settings: Settings,
+        inventory: Inventory,
+        corpus: dict[str, object] | None = None,
+        **recipe: object,
+    ) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        RunInfo(
+            arch="toy",
+            settings={**settings, "recipe": {"oov_input": "unk", **recipe}},
+            corpus=corpus or {},
+            vocabulary_sha256=inventory.sha256,
+            seed=1,
+            threads=1,
+            device="cpu",
+            precision="fp32",
+            versions={},
+            command=[],
+            charlm=charlm.__version__,
+        ).save(folder)
+        inventory.save(folder / VOCABULARY)
+        write_tensors(folder / MODEL, model.state_dict(), meta={"epoch": 1})
+        return folder
+
+    return save
+
+
 def exported(run: Path, folder: Path, *, int8: bool = False) -> Path:
     """The run without torch; its test is skipped where the exporter's packages are missing."""
     for package in ("onnx", "onnxscript", "onnxruntime"):

@@ -3,30 +3,23 @@
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 import typer
 from typer.testing import CliRunner, Result
 
-import charlm
 from charlm.cli.boundary import Commands
 from charlm.cli.compare_kn import compare_kn, shown_interval
-from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.stored_weights import write_tensors
 from charlm.scoring.evaluation.comparison import compare_kn as comparison
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import inventory_of
 
+Save = Callable[[str, str], Path]
+
 TRAIN = "a a a b b <unk>\n"
-SETTINGS = {
-    "encoder": {"type": "word", "dim": 3},
-    "context": {"type": "lstm", "dim": 2, "layers": 1},
-    "output": {"type": "softmax"},
-}
 # By hand: of 28 parts KN-1 gives 4.5 to a, 10.5 to b, and 6.5 each to <unk> and </s>.
 ALONE = """\
 corpus test: 2 sentences, 5 tokens, 7 characters; vocabulary of 4 words, HASH
@@ -76,38 +69,26 @@ signature of first: charlm:SIGNED|state:sentence|start:</s>|oov_input:unk|norm:N
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save) -> Path:
     """A working folder with a corpus and a uniform model of its words and six more."""
     monkeypatch.chdir(tmp_path)
     Path("corpus").mkdir()
     for split, text in (("train", TRAIN), ("valid", "b c d e\n"), ("test", "a b\nzz\n")):
         Path(f"corpus/{split}.txt").write_text(text)
-    save_run(Path("exp/first"), words="abcdefgh")
+    save("exp/first", "abcdefgh")
     return tmp_path
 
 
-def save_run(run: Path, *, words: str) -> None:
-    """A model of these words, </s> and <unk>, that gives all the same."""
-    run.mkdir(parents=True)
-    inventory = inventory_of([list(words), ["<unk>"]], min_char_count=1)
-    model, settings = build_model(SETTINGS, inventory)
-    for parameter in model.parameters():
-        torch.nn.init.zeros_(parameter)
-    RunInfo(
-        arch="tiny",
-        settings={**settings, "recipe": {"oov_input": "unk"}},
-        corpus={"train": {"sha256": sha256_of("corpus/train.txt")}, "max_tokens": 0},
-        vocabulary_sha256=inventory.sha256,
-        seed=1,
-        threads=1,
-        device="cpu",
-        precision="fp32",
-        versions={},
-        command=[],
-        charlm=charlm.__version__,
-    ).save(run)
-    inventory.save(run / VOCABULARY)
-    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+@pytest.fixture
+def save(save_uniform: Callable[..., Path]) -> Save:
+    """Saves a run of these words, </s> and <unk> that gives all the same, as of the corpus."""
+
+    def saved(folder: str, words: str) -> Path:
+        inventory = inventory_of([list(words), ["<unk>"]], min_char_count=1)
+        corpus = {"train": {"sha256": sha256_of("corpus/train.txt")}, "max_tokens": 0}
+        return save_uniform(Path(folder), inventory, corpus=corpus)
+
+    return saved
 
 
 def run_compare(*arguments: str) -> Result:
@@ -171,8 +152,8 @@ def test_a_difference_and_its_interval_show_two_digits_that_tell_something(
     assert shown_interval(Difference(*difference, first_better=0.5)) == shown
 
 
-def test_other_words_make_other_tables_and_a_note(here: Path) -> None:
-    save_run(Path("exp/second"), words="abc")
+def test_other_words_make_other_tables_and_a_note(here: Path, save: Save) -> None:
+    save("exp/second", "abc")
     result = run_compare(*WITH_MODEL, "--model", "exp/second", "--samples", "100")
     sizes = re.findall(r"^corpus test: .* vocabulary of (\d+) words", result.stdout, re.M)
     assert sizes == ["10", "5"]

@@ -3,29 +3,23 @@
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 import typer
 from typer.testing import CliRunner, Result
 
 import charlm
 from charlm.cli.boundary import Commands
 from charlm.cli.eval import eval_command
-from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.stored_weights import write_tensors
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of
 
+SaveRun = Callable[..., Path]
+
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
 TEXT = "a B\nzz\n"
-SETTINGS = {
-    "encoder": {"type": "word", "dim": 3},
-    "context": {"type": "lstm", "dim": 2, "layers": 1},
-    "output": {"type": "softmax"},
-}
 BLOCK = """\
               carried    sentence  over
 ppl             10.00       10.00  5 tokens, each </s> one of them
@@ -72,34 +66,15 @@ a b
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun) -> Path:
     """A working folder with a text, a corpus and a uniform model that lower-cases."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHARLM_MODEL", raising=False)
     Path("a.txt").write_text(TEXT)
     Path("corpus").mkdir()
     Path("corpus/test.txt").write_text(TEXT)
-    run = Path("exp/first")
-    run.mkdir(parents=True)
     inventory = inventory_of(TRAIN, normalisation=Normalisation(lower=True))
-    model, settings = build_model(SETTINGS, inventory)
-    for parameter in model.parameters():
-        torch.nn.init.zeros_(parameter)
-    RunInfo(
-        arch="tiny",
-        settings={**settings, "recipe": {"oov_input": "unk"}},
-        corpus={},
-        vocabulary_sha256=inventory.sha256,
-        seed=1,
-        threads=1,
-        device="cpu",
-        precision="fp32",
-        versions={},
-        command=[],
-        charlm=charlm.__version__,
-    ).save(run)
-    inventory.save(run / VOCABULARY)
-    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
+    save_uniform(Path("exp/first"), inventory)
     return tmp_path
 
 

@@ -4,6 +4,7 @@ import inspect
 import json
 import shlex
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,6 @@ from charlm.cli import app
 from charlm.cli.report import report
 from charlm.insight.pictures import PICTURES
 from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.stored_weights import write_tensors
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
@@ -42,17 +41,15 @@ def test_the_page_is_named_on_stdout_and_what_it_lacks_on_stderr(
 
 
 def test_the_examples_run(
-    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path, gated: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "exp").mkdir()
-    (tmp_path / "exp" / "first").symlink_to(tiny_run)
+    gated.with_name("first").symlink_to(tiny_run)
     (tmp_path / "corpus").symlink_to(corpus_dir)
     monkeypatch.chdir(tmp_path)
     docstring = inspect.getdoc(report) or ""
     examples = [shlex.split(line) for line in docstring.splitlines() if "charlm report" in line]
     assert len(examples) == 4
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
-    gated(tmp_path / "exp" / "gated")
     for _, _, *arguments in examples:
         result = invoke(*(each for each in arguments if each != "exp/second"))
         assert result.exit_code == 0, result.stderr
@@ -60,12 +57,12 @@ def test_the_examples_run(
     assert made <= {path.name for path in tmp_path.iterdir()}
 
 
-def gated(folder: Path) -> Path:
+@pytest.fixture
+def gated(tmp_path: Path, save_run: Callable[..., Path]) -> Path:
     """A run with gates of sigmoid(-1), sigmoid(0), sigmoid(2) for its words, sigmoid(1) for <unk>.
 
     Spelling counts the more, the rarer the word.
     """
-    folder.mkdir(parents=True)
     inventory = Inventory(("</s>", "<unk>", "ab", "ba", "aa"), (9, 4, 3, 2, 1), ("a", "b"))
     char = {"type": "char-ngram", "dim": 2, "min_n": 1, "max_n": 1, "buckets": 50}
     parts = {
@@ -77,17 +74,14 @@ def gated(folder: Path) -> Path:
     weights = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
     weights["encoder.gate.weight"][0, 0] = 1
     weights["encoder.sides.word.table.weight"][1:, 0] = torch.tensor([1.0, -1.0, 0.0, 2.0])
-    settings = {**settings, "recipe": {"oov_input": "unk", "epochs": 1}}
-    inventory.save(folder / VOCABULARY)
-    RunInfo("toy", settings, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0").save(folder)
-    write_tensors(folder / MODEL, weights, meta={"epoch": 1})
-    return folder
+    model.load_state_dict(weights)
+    folder = tmp_path / "exp" / "gated"
+    return save_run(folder, model, settings=settings, inventory=inventory, epochs=1)
 
 
-def test_the_picture_of_a_gate_tells_how_it_goes_with_the_rank(tmp_path: Path) -> None:
-    run, numbers = gated(tmp_path / "gated"), tmp_path / "gate.tsv"
-    out = tmp_path / "gate.svg"
-    result = invoke(run, "--picture", "gate", "--out", out, "--data-out", numbers)
+def test_the_picture_of_a_gate_tells_how_it_goes_with_the_rank(gated: Path, tmp_path: Path) -> None:
+    out, numbers = tmp_path / "gate.svg", tmp_path / "gate.tsv"
+    result = invoke(gated, "--picture", "gate", "--out", out, "--data-out", numbers)
     assert result.exit_code == 0, result.stderr
     assert result.stderr == (
         "gate: Spearman's rho with the frequency rank +1.000 over 3 words, +1.000 over the 1,000 "

@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.stored_weights import write_tensors
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -16,7 +14,7 @@ MakeRun = Callable[..., Path]
 
 
 @pytest.fixture
-def run_of_vectors(tmp_path: Path) -> MakeRun:
+def run_of_vectors(tmp_path: Path, save_run: MakeRun) -> MakeRun:
     """A word model whose encoder has these vectors; words are known, by the order given."""
 
     def make(
@@ -38,15 +36,8 @@ def run_of_vectors(tmp_path: Path) -> MakeRun:
             "output": {"type": "softmax"},
         }
         model, settings = build_model(parts, inventory)
-        weights = model.state_dict()
-        weights["encoder.table.weight"][2:] = torch.tensor(list(vectors.values()))
-        folder = tmp_path / name
-        folder.mkdir(exist_ok=True)
-        inventory.save(folder / VOCABULARY)
-        settings = {**settings, "recipe": {"oov_input": "unk", "epochs": 1}}
-        info = RunInfo("toy", settings, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0")
-        info.save(folder)
-        write_tensors(folder / MODEL, weights, meta={"epoch": 1})
-        return folder
+        table = model.get_parameter("encoder.table.weight").data
+        table[2:] = torch.tensor(list(vectors.values()))
+        return save_run(tmp_path / name, model, settings=settings, inventory=inventory, epochs=1)
 
     return make

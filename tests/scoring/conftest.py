@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
-import charlm
 from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo, load_info
+from charlm.run.folder import load_info
 from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
-from charlm.run.stored_weights import write_tensors
 from charlm.scoring.likelihood.open_vocabulary import known_mass
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
+
+SaveRun = Callable[..., Path]
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
 SETTINGS = {
@@ -46,27 +46,23 @@ FILLS = {"zeros": fill_with_zeros, "random": fill_at_random, "beyond": fill_beyo
 
 
 @pytest.fixture
-def saved_run(tmp_path: Path) -> Callable[..., Path]:
+def saved_run(tmp_path: Path, save_run: SaveRun) -> SaveRun:
     """Writes a run of ten words, filled with zeros, at random or beyond numbers."""
 
     def save(
         fill: str, *, oov_input: str = "unk", normalisation: Normalisation | None = None
     ) -> Path:
-        folder = tmp_path / f"run-{fill}"
-        folder.mkdir()
         inventory = inventory_of(TRAIN, min_char_count=1, normalisation=normalisation)
         model, settings = build_model(SETTINGS, inventory)
         FILLS[fill](model)
-        info(inventory, {**settings, "recipe": {"oov_input": oov_input}}).save(folder)
-        inventory.save(folder / VOCABULARY)
-        write_tensors(folder / MODEL, model.state_dict(), meta={"epoch": 1})
-        return folder
+        folder = tmp_path / f"run-{fill}"
+        return save_run(folder, model, settings=settings, inventory=inventory, oov_input=oov_input)
 
     return save
 
 
 @pytest.fixture
-def lower_run(saved_run: Callable[..., Path]) -> Path:
+def lower_run(saved_run: SaveRun) -> Path:
     """A run that reads lower case, and words outside its vocabulary by their spelling."""
     return saved_run("random", normalisation=Normalisation(lower=True), oov_input="spelling")
 
@@ -86,29 +82,13 @@ def spelled_run(lower_run: Path) -> Path:
     return lower_run
 
 
-def info(inventory: Inventory, settings: dict[str, object]) -> RunInfo:
-    return RunInfo(
-        arch="tiny",
-        settings=settings,
-        corpus={},
-        vocabulary_sha256=inventory.sha256,
-        seed=1,
-        threads=1,
-        device="cpu",
-        precision="fp32",
-        versions={},
-        command=[],
-        charlm=charlm.__version__,
-    )
-
-
 @pytest.fixture
-def uniform(saved_run: Callable[..., Path]) -> Path:
+def uniform(saved_run: SaveRun) -> Path:
     """A run whose model gives each of ten words 1/10."""
     return saved_run("zeros")
 
 
 @pytest.fixture
-def run(saved_run: Callable[..., Path]) -> Path:
+def run(saved_run: SaveRun) -> Path:
     """A run whose model tells words and contexts apart."""
     return saved_run("random")

@@ -16,9 +16,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model
 from charlm.presets import PRESETS
 from charlm.run.exported_folder import ENCODE, EXPORT, STEP, load_exported
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+from charlm.run.folder import VOCABULARY
 from charlm.run.onnx_model import OnnxModel
-from charlm.run.stored_weights import load_run, write_tensors
+from charlm.run.stored_weights import load_run
 from charlm.scoring.export.onnx_export import OnnxExport
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.settings import Settings, merged
@@ -111,7 +111,7 @@ def inventory() -> Inventory:
 
 
 @pytest.fixture
-def save(tmp_path: Path, inventory: Inventory) -> Save:
+def save(tmp_path: Path, inventory: Inventory, save_run: Callable[..., Path]) -> Save:
     """Writes a run with random weights."""
 
     def saved(settings: Settings) -> Path:
@@ -121,24 +121,9 @@ def save(tmp_path: Path, inventory: Inventory) -> Save:
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
         model.encoder.after_step()
         model.output.after_step()
-        run = tmp_path / "run"
-        run.mkdir()
-        RunInfo(
-            arch="small",
-            settings={**full, "recipe": {"oov_input": "spelling"}},
-            corpus={},
-            vocabulary_sha256=inventory.sha256,
-            seed=1,
-            threads=1,
-            device="cpu",
-            precision="fp32",
-            versions={},
-            command=[],
-            charlm=charlm.__version__,
-        ).save(run)
-        inventory.save(run / VOCABULARY)
-        write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
-        return run
+        return save_run(
+            tmp_path / "run", model, settings=full, inventory=inventory, oov_input="spelling"
+        )
 
     return saved
 

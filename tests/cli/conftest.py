@@ -1,0 +1,31 @@
+"""Runs for commands to work on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from charlm.model.build import build_model
+from charlm.text.vocabulary.vocabulary import Inventory
+
+SaveRun = Callable[..., Path]
+
+SETTINGS = {
+    "encoder": {"type": "word", "dim": 3},
+    "context": {"type": "lstm", "dim": 2, "layers": 1},
+    "output": {"type": "softmax"},
+}
+
+
+@pytest.fixture(scope="session")
+def save_uniform(save_run: SaveRun) -> SaveRun:
+    """Saves a run that gives each of its words the same: all weights of its small LSTM are 0."""
+
+    def save(folder: Path, inventory: Inventory, **more: object) -> Path:
+        model, settings = build_model(SETTINGS, inventory)
+        for parameter in model.parameters():
+            torch.nn.init.zeros_(parameter)
+        return save_run(folder, model, settings=settings, inventory=inventory, **more)
+
+    return save

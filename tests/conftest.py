@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -176,6 +177,31 @@ def save_run() -> Callable[..., Path]:
         return folder
 
     return save
+
+
+@pytest.fixture(scope="session")
+def add_speller() -> Callable[..., Path]:
+    """Adds a speller, a small LSTM over letters, to a run; `fill` draws each of its parameters."""
+    import torch
+
+    from charlm.run.folder import load_info
+    from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
+    from charlm.scoring.likelihood.open_vocabulary import known_mass
+    from charlm.text.vocabulary.vocabulary import load_inventory
+
+    def add(run: Path, *, fill: Callable[[torch.Tensor], object]) -> Path:
+        inventory = load_inventory(run / "vocab.json")
+        speller, settings = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
+        torch.manual_seed(2)
+        for parameter in speller.parameters():
+            fill(parameter)
+        about = SpellerInfo(settings, "train.txt", 1, "abc")
+        replace(load_info(run), speller=about.to_dict()).save(run)
+        mass = known_mass(speller, inventory)
+        save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
+        return run
+
+    return add
 
 
 def exported(run: Path, folder: Path, *, int8: bool = False) -> Path:

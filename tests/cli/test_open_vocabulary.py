@@ -2,28 +2,19 @@
 
 import json
 import math
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-import charlm
 from charlm.cli import app
-from charlm.model.build import build_model
-from charlm.run.folder import MODEL, VOCABULARY, RunInfo
-from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
-from charlm.run.stored_weights import write_tensors
-from charlm.scoring.likelihood.open_vocabulary import known_mass
 from charlm.text.vocabulary.vocabulary import inventory_of
 
+SaveRun = Callable[..., Path]
+
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
-SETTINGS = {
-    "encoder": {"type": "word", "dim": 3},
-    "context": {"type": "lstm", "dim": 2, "layers": 1},
-    "output": {"type": "softmax"},
-}
 # zz is two escapes and the end: at first one symbol of 9 (no end), then of 10; 8 known letters.
 ESCAPED = 1_112_064 - 8
 ZZ = 1 / 9 / 10 / 10 / ESCAPED**2 / (1 - 8 / 90)
@@ -42,39 +33,15 @@ spelled: 1 words, {-math.log2(ZZ) / 3:.4f} bits/char over {OVER}
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun, add_speller: SaveRun
+) -> Path:
     """A working folder with a text and a run that gives all words and all letters alike."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("a b\nzz\n")
     Path("train.txt").write_text("a b c d\nb <unk> e a\n" * 4)
-    run = Path("run")
-    run.mkdir()
-    inventory = inventory_of(TRAIN, min_char_count=1)
-    model, settings = build_model(SETTINGS, inventory)
-    speller, spelled = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
-    for parameter in (*model.parameters(), *speller.parameters()):
-        torch.nn.init.zeros_(parameter)
-    recipe = {"oov_input": "unk"}
-    versions: dict[str, str] = {}
-    info = RunInfo(
-        arch="tiny",
-        settings={**settings, "recipe": recipe},
-        corpus={},
-        vocabulary_sha256=inventory.sha256,
-        seed=1,
-        threads=1,
-        device="cpu",
-        precision="fp32",
-        versions=versions,
-        command=[],
-        charlm=charlm.__version__,
-    )
-    about = SpellerInfo(spelled, "train.txt", 1, "abc")
-    replace(info, speller=about.to_dict()).save(run)
-    inventory.save(run / VOCABULARY)
-    write_tensors(run / MODEL, model.state_dict(), meta={"epoch": 1})
-    mass = known_mass(speller, inventory)
-    save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
+    run = save_uniform(Path("run"), inventory_of(TRAIN, min_char_count=1))
+    add_speller(run, fill=torch.nn.init.zeros_)
     return tmp_path
 
 

@@ -1,18 +1,15 @@
 """Runs on the disk, as a training leaves them, of models that were filled instead of trained."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from charlm.model.build import build_model
-from charlm.run.folder import load_info
-from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller
-from charlm.scoring.likelihood.open_vocabulary import known_mass
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import inventory_of
 
 SaveRun = Callable[..., Path]
 
@@ -68,18 +65,9 @@ def lower_run(saved_run: SaveRun) -> Path:
 
 
 @pytest.fixture
-def spelled_run(lower_run: Path) -> Path:
+def spelled_run(lower_run: Path, add_speller: SaveRun) -> Path:
     """The same with a speller that tells letters apart."""
-    inventory = load_inventory(lower_run / "vocab.json")
-    speller, settings = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
-    torch.manual_seed(2)
-    for parameter in speller.parameters():
-        torch.nn.init.uniform_(parameter, -1, 1)
-    about = SpellerInfo(settings, "train.txt", 1, "abc")
-    replace(load_info(lower_run), speller=about.to_dict()).save(lower_run)
-    mass = known_mass(speller, inventory)
-    save_speller(lower_run, speller, about=about, known_mass=mass, bits_per_character=1.0)
-    return lower_run
+    return add_speller(lower_run, fill=partial(torch.nn.init.uniform_, a=-1, b=1))
 
 
 @pytest.fixture

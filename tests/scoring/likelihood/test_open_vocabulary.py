@@ -12,8 +12,7 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.model.speller import MARK, N_SPECIAL, Speller
 from charlm.ngram.baseline import ngram_baseline
-from charlm.run.folder import load_info
-from charlm.run.stored_speller import RunSpeller, SpellerInfo, empty_speller, save_speller
+from charlm.run.stored_speller import RunSpeller, empty_speller
 from charlm.scoring.evaluation.evaluate import evaluate
 from charlm.scoring.likelihood import open_vocabulary
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary, known_mass
@@ -26,17 +25,10 @@ TWO_LETTERS = ONE_LETTER / 10
 MASS = N_LETTERS * ONE_LETTER
 
 
-def spelled(run: Path) -> Path:
-    """The run with a speller of zeros."""
-    inventory = load_inventory(run / "vocab.json")
-    speller, settings = empty_speller({"type": "lstm", "dim": 2, "hidden_dim": 2}, inventory)
-    for parameter in speller.parameters():
-        torch.nn.init.zeros_(parameter)
-    about = SpellerInfo(settings, "train.txt", 1, "abc")
-    replace(load_info(run), speller=about.to_dict()).save(run)
-    mass = known_mass(speller, inventory)
-    save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
-    return run
+@pytest.fixture
+def spelled(uniform: Path, add_speller: Callable[..., Path]) -> Path:
+    """The uniform run with a speller of zeros."""
+    return add_speller(uniform, fill=torch.nn.init.zeros_)
 
 
 @pytest.fixture
@@ -71,18 +63,18 @@ def test_probabilities_of_unknown_words_sum_to_what_the_known_leave() -> None:
     assert vocabulary.log_probs([""])[0] == -math.inf
 
 
-def test_a_word_is_spelled_once(uniform: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+def test_a_word_is_spelled_once(spelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vocabulary = OpenVocabulary.at(spelled)
     expected = vocabulary.log_probs(["bc", "cd"]).tolist()
     monkeypatch.setattr(vocabulary.speller, "log_probs", lambda words: torch.zeros(len(words)))
     assert vocabulary.log_probs(["cd", "bc"]).tolist() == expected[::-1]
 
 
 def test_of_endlessly_many_words_not_all_are_remembered(
-    uniform: Path, monkeypatch: pytest.MonkeyPatch
+    spelled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_vocabulary, "MOST_REMEMBERED", 3)
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+    vocabulary = OpenVocabulary.at(spelled)
     expected = vocabulary.log_probs(["ab"])
     for number in range(20):
         vocabulary.log_probs([f"a{number}"])
@@ -90,8 +82,8 @@ def test_of_endlessly_many_words_not_all_are_remembered(
     assert vocabulary.log_probs(["ab", "ab"]).tolist() == [*expected, *expected]
 
 
-def test_a_known_word_has_its_own_probability(uniform: Path) -> None:
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+def test_a_known_word_has_its_own_probability(spelled: Path) -> None:
+    vocabulary = OpenVocabulary.at(spelled)
     with pytest.raises(ValueError, match="'b' is a word of the vocabulary"):
         vocabulary.log_probs(["bc", "b"])
 
@@ -119,8 +111,8 @@ def test_a_speller_that_knows_known_words_alone_is_refused() -> None:
     )
 
 
-def test_drawn_words_are_new_and_the_same_for_the_same_generator(uniform: Path) -> None:
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+def test_drawn_words_are_new_and_the_same_for_the_same_generator(spelled: Path) -> None:
+    vocabulary = OpenVocabulary.at(spelled)
     words = vocabulary.spell(20, np.random.default_rng(3))
     assert len(words) == 20
     assert set(words).isdisjoint("abcdefgh")
@@ -129,10 +121,10 @@ def test_drawn_words_are_new_and_the_same_for_the_same_generator(uniform: Path) 
 
 @pytest.mark.parametrize("block", [1 << 16, 1])
 def test_open_perplexity_by_hand(
-    uniform: Path, text: Path, block: int, monkeypatch: pytest.MonkeyPatch
+    spelled: Path, text: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("charlm.scoring.evaluation.evaluated_text.BLOCK", block)
-    (result,) = evaluate(spelled(uniform), files=text, open_vocabulary=True, device="cpu")
+    (result,) = evaluate(spelled, files=text, open_vocabulary=True, device="cpu")
     # Six tokens of 1/10 each; bc twice and hh are two letters long.
     spelling = 3 * math.log10(TWO_LETTERS / (1 - MASS))
     for state in ("carried", "sentence"):
@@ -145,15 +137,15 @@ def test_open_perplexity_by_hand(
     assert "|precision:fp32|open-vocabulary:" in result.signatures["carried"]
 
 
-def test_without_an_open_vocabulary_nothing_is_spelled(uniform: Path, text: Path) -> None:
-    (closed,) = evaluate(spelled(uniform), files=text, device="cpu")
+def test_without_an_open_vocabulary_nothing_is_spelled(spelled: Path, text: Path) -> None:
+    (closed,) = evaluate(spelled, files=text, device="cpu")
     assert closed.spelling is None
     assert "open" not in closed.signatures["carried"]
 
 
-def test_a_text_with_a_literal_unk_has_closed_figures_alone(uniform: Path, text: Path) -> None:
+def test_a_text_with_a_literal_unk_has_closed_figures_alone(spelled: Path, text: Path) -> None:
     text.write_text("a <unk> bc\n")
-    (result,) = evaluate(spelled(uniform), files=text, open_vocabulary=True, device="cpu")
+    (result,) = evaluate(spelled, files=text, open_vocabulary=True, device="cpu")
     assert result.open_obstacle == "1 words are <unk> in the text itself, unspelled"
     assert result.open_by_state == {}
     assert result.by_state["carried"].ppl == pytest.approx(10, rel=1e-5)
@@ -164,12 +156,12 @@ def test_an_open_vocabulary_wants_a_speller(uniform: Path, text: Path) -> None:
         evaluate(uniform, files=text, open_vocabulary=True, device="cpu")
 
 
-def test_kneser_ney_spells_with_the_same_speller(uniform: Path, text: Path, tmp_path: Path) -> None:
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+def test_kneser_ney_spells_with_the_same_speller(spelled: Path, text: Path, tmp_path: Path) -> None:
+    vocabulary = OpenVocabulary.at(spelled)
     train = tmp_path / "train.txt"
     train.write_text("a b c d\nb c <unk> e\nf g h x\n" * 5)
     (result,) = ngram_baseline([text], train=train, order=2, speller=vocabulary).texts
-    (neural,) = evaluate(uniform, files=text, open_vocabulary=True, device="cpu")
+    (neural,) = evaluate(spelled, files=text, open_vocabulary=True, device="cpu")
     assert result.counts == neural.counts
     assert result.spelling == neural.spelling
     closed, opened = result.by_state["sentence"], result.open_by_state["sentence"]
@@ -179,9 +171,9 @@ def test_kneser_ney_spells_with_the_same_speller(uniform: Path, text: Path, tmp_
 
 
 def test_kneser_ney_takes_no_other_vocabulary_than_the_spellers(
-    uniform: Path, text: Path, tmp_path: Path
+    spelled: Path, text: Path, tmp_path: Path
 ) -> None:
-    vocabulary = OpenVocabulary.at(spelled(uniform))
+    vocabulary = OpenVocabulary.at(spelled)
     other = tmp_path / "other.json"
     Inventory(("</s>", "<unk>", "a"), (1, 1, 1), ("a",)).save(other)
     with pytest.raises(ConfigError) as caught:
@@ -189,7 +181,7 @@ def test_kneser_ney_takes_no_other_vocabulary_than_the_spellers(
     assert str(caught.value) == (
         f"--vocab {other}: not the vocabulary of the speller's run; expected the same; drop it"
     )
-    assert ngram_baseline([text], train=text, vocab=uniform, speller=vocabulary).texts
+    assert ngram_baseline([text], train=text, vocab=spelled, speller=vocabulary).texts
 
 
 def test_a_damaged_vocabulary_is_told(uniform: Path, saved_run: Callable[..., Path]) -> None:

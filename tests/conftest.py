@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -137,14 +138,38 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def save_run() -> Callable[..., Path]:
+def run_info() -> Callable[..., Any]:
+    """A RunInfo, what run.json says, of a model that nobody trained; arguments say otherwise."""
+    import charlm
+    from charlm.run.folder import RunInfo
+
+    def info(**told: object) -> RunInfo:
+        untold: dict[str, Any] = {
+            "arch": "toy",
+            "settings": {},
+            "corpus": {},
+            "vocabulary_sha256": "",
+            "seed": 1,
+            "threads": 1,
+            "device": "cpu",
+            "precision": "fp32",
+            "versions": {},
+            "command": [],
+            "charlm": charlm.__version__,
+        }
+        return RunInfo(**{**untold, **told})
+
+    return info
+
+
+@pytest.fixture(scope="session")
+def save_run(run_info: Callable[..., Any]) -> Callable[..., Path]:
     """Writes a model that nobody trained as a training would: what it is, its words, its weights.
 
     `settings` are those that build_model gives; what stands in `recipe` is added to them.
     """
-    import charlm
     from charlm.model.language_model import LanguageModel
-    from charlm.run.folder import MODEL, VOCABULARY, RunInfo
+    from charlm.run.folder import MODEL, VOCABULARY
     from charlm.run.stored_weights import write_tensors
     from charlm.settings import Settings
     from charlm.text.vocabulary.vocabulary import Inventory
@@ -159,18 +184,10 @@ def save_run() -> Callable[..., Path]:
         **recipe: object,
     ) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        RunInfo(
-            arch="toy",
+        run_info(
             settings={**settings, "recipe": {"oov_input": "unk", **recipe}},
             corpus=corpus or {},
             vocabulary_sha256=inventory.sha256,
-            seed=1,
-            threads=1,
-            device="cpu",
-            precision="fp32",
-            versions={},
-            command=[],
-            charlm=charlm.__version__,
         ).save(folder)
         inventory.save(folder / VOCABULARY)
         write_tensors(folder / MODEL, model.state_dict(), meta={"epoch": 1})

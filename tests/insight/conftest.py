@@ -1,4 +1,4 @@
-"""Runs of hand-made word vectors, saved as a training saves them."""
+"""Runs that nobody trained: of hand-made word vectors on the disk, of any encoder in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,14 @@ import pytest
 import torch
 
 from charlm.model.build import build_model
+from charlm.run.folder import RunInfo
+from charlm.run.stored_weights import LoadedRun
+from charlm.settings import Settings
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MakeRun = Callable[..., Path]
+SMALL = {"context": {"type": "lstm", "dim": 4, "layers": 1}, "output": {"type": "softmax"}}
 
 
 @pytest.fixture
@@ -30,14 +34,25 @@ def run_of_vectors(tmp_path: Path, save_run: MakeRun) -> MakeRun:
         inventory = Inventory(
             words, counts, letters, normalisation=normalisation or Normalisation()
         )
-        parts = {
-            "encoder": {"type": "word", "dim": dim},
-            "context": {"type": "lstm", "dim": 2, "layers": 1},
-            "output": {"type": "softmax"},
-        }
-        model, settings = build_model(parts, inventory)
+        model, settings = build_model({"encoder": {"type": "word", "dim": dim}, **SMALL}, inventory)
         table = model.get_parameter("encoder.table.weight").data
         table[2:] = torch.tensor(list(vectors.values()))
         return save_run(tmp_path / name, model, settings=settings, inventory=inventory, epochs=1)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def in_memory(run_info: Callable[..., RunInfo]) -> Callable[..., LoadedRun]:
+    """A run called toy that is on no disk: an encoder, a small LSTM, a softmax, drawn at random.
+
+    Another `context` or `output` stands in their place.
+    """
+
+    def make(inventory: Inventory, encoder: Settings, **parts: Settings) -> LoadedRun:
+        torch.manual_seed(1)
+        model, settings = build_model({"encoder": encoder, **SMALL, **parts}, inventory)
+        info = run_info(settings=settings, vocabulary_sha256=inventory.sha256)
+        return LoadedRun(Path("toy"), info, inventory, model.eval(), epoch=1, weights_sha256="")
 
     return make

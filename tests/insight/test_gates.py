@@ -1,7 +1,6 @@
 """Gates and filters of models whose weights are set by hand."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,36 +9,35 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.insight.filters import filter_matches
 from charlm.insight.gates import gate_profile, rank_correlation, transform_gates
-from charlm.model.build import build_model
-from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun
+from charlm.settings import Settings
 from charlm.text.vocabulary.vocabulary import Inventory
+
+Toy = Callable[..., LoadedRun]
 
 WORDS = ("</s>", "<unk>", "ab", "ba", "aa")
 CNN = {"type": "char-cnn", "dim": 2, "widths": [1, 2], "filters": [1, 2]}
 CHARS = {"type": "char-ngram", "dim": 2, "min_n": 1, "max_n": 1, "buckets": 50}
 
 
-def toy(encoder: Mapping[str, object]) -> LoadedRun:
+@pytest.fixture
+def toy(in_memory: Toy) -> Toy:
     """A model of three words whose weights are all 0."""
-    inventory = Inventory(WORDS, (9, 4, 3, 2, 1), ("a", "b"))
-    parts = {
-        "encoder": dict(encoder),
-        "context": {"type": "lstm", "dim": 2, "layers": 1},
-        "output": {"type": "softmax"},
-    }
-    model, settings = build_model(parts, inventory)
-    for parameter in model.parameters():
-        torch.nn.init.zeros_(parameter)
-    info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
-    return LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
+
+    def make(encoder: Settings) -> LoadedRun:
+        run = in_memory(Inventory(WORDS, (9, 4, 3, 2, 1), ("a", "b")), encoder)
+        for parameter in run.model.parameters():
+            torch.nn.init.zeros_(parameter)
+        return run
+
+    return make
 
 
 def weights(run: LoadedRun, name: str) -> torch.Tensor:
     return run.model.get_parameter(f"encoder.{name}").data
 
 
-def test_the_transform_gate_of_closed_and_open_dimensions_is_counted_in_bins() -> None:
+def test_the_transform_gate_of_closed_and_open_dimensions_is_counted_in_bins(toy: Toy) -> None:
     run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 1})
     weights(run, "encoder.table.weight")[2:, 0] = torch.tensor([-1.0, 0.0, 1.0])
     weights(run, "layers.0.gate.weight")[0, 0] = 100  # sigmoid of -102, -2, 98
@@ -56,7 +54,7 @@ def test_the_transform_gate_of_closed_and_open_dimensions_is_counted_in_bins() -
     assert (gate.n_dimensions, gate.n_switching) == (2, 1)
 
 
-def test_every_highway_layer_has_a_gate_of_its_own() -> None:
+def test_every_highway_layer_has_a_gate_of_its_own(toy: Toy) -> None:
     run = toy({"type": "highway", "encoder": {"type": "word", "dim": 2}, "layers": 2})
     weights(run, "layers.1.gate.bias").fill_(2)
     assert [(gate.layer, round(gate.mean, 3)) for gate in transform_gates(run)] == [
@@ -65,7 +63,8 @@ def test_every_highway_layer_has_a_gate_of_its_own() -> None:
     ]
 
 
-def gated() -> LoadedRun:
+@pytest.fixture
+def gated(toy: Toy) -> LoadedRun:
     """Gates of sigmoid(-1), sigmoid(0), sigmoid(2) for the words, sigmoid(1) for `<unk>`."""
     run = toy({"type": "gate", "word": {"type": "word", "dim": 2}, "char": CHARS})
     weights(run, "gate.weight")[0, 0] = 1
@@ -75,8 +74,8 @@ def gated() -> LoadedRun:
     return run
 
 
-def test_the_gate_stands_against_the_rank_with_the_norms_of_both_sides() -> None:
-    found = gate_profile(gated())
+def test_the_gate_stands_against_the_rank_with_the_norms_of_both_sides(gated: LoadedRun) -> None:
+    found = gate_profile(gated)
     assert found.words == ("ab", "ba", "aa")
     assert found.ranks.tolist() == [1, 2, 3]
     np.testing.assert_allclose(found.gates_N, [0.268941, 0.5, 0.880797], atol=1e-6)
@@ -84,8 +83,8 @@ def test_the_gate_stands_against_the_rank_with_the_norms_of_both_sides() -> None
     np.testing.assert_allclose(found.char_norms_N, [8**0.5] * 3, atol=1e-6)  # two letters
 
 
-def test_the_gate_of_unk_is_told_beside_those_of_the_words() -> None:
-    found = gate_profile(gated())
+def test_the_gate_of_unk_is_told_beside_those_of_the_words(gated: LoadedRun) -> None:
+    found = gate_profile(gated)
     assert found.unk_gate == pytest.approx(0.731059, abs=1e-6)
     assert found.unk_percentile == pytest.approx(200 / 3)
     assert found.correlation == pytest.approx(1)
@@ -101,7 +100,7 @@ def test_the_gate_of_unk_is_told_beside_those_of_the_words() -> None:
     }
 
 
-def test_a_fixed_gate_correlates_with_nothing() -> None:
+def test_a_fixed_gate_correlates_with_nothing(toy: Toy) -> None:
     kind = {"type": "gate", "kind": "fixed", "value": 0.25}
     run = toy({**kind, "word": {"type": "word", "dim": 2}, "char": CHARS})
     found = gate_profile(run)
@@ -127,7 +126,7 @@ def test_rank_correlation(
     assert found == (None if expected is None else pytest.approx(expected))
 
 
-def test_a_filter_prefers_the_substrings_that_its_weights_add_up_for() -> None:
+def test_a_filter_prefers_the_substrings_that_its_weights_add_up_for(toy: Toy) -> None:
     run = toy(CNN)
     weights(run, "letters.weight")[6:] = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # a, b
     weights(run, "filters.1.weight")[1] = torch.tensor([2.0, 0.5, -9.0, 1.0])
@@ -143,13 +142,13 @@ def test_a_filter_prefers_the_substrings_that_its_weights_add_up_for() -> None:
     assert dict(zip(found.substrings, found.n_words, strict=True))["{a"] == 2
 
 
-def test_without_a_number_it_is_the_first_of_the_widest_filters() -> None:
+def test_without_a_number_it_is_the_first_of_the_widest_filters(toy: Toy) -> None:
     assert filter_matches(toy(CNN)).number == 2
     assert len(filter_matches(toy(CNN), k=4).substrings) == 4
 
 
 @pytest.mark.parametrize("number", [0, 4, -1])
-def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int) -> None:
+def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int, toy: Toy) -> None:
     with pytest.raises(ConfigError) as caught:
         filter_matches(toy(CNN), number)
     assert str(caught.value) == f"filter: found {number}; toy has 1 to 3; choose one"
@@ -163,7 +162,9 @@ def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int)
         (filter_matches, "no filters; expected one with char-cnn;"),
     ],
 )
-def test_a_part_that_the_encoder_lacks_is_told_in_one_line(look: object, what: str) -> None:
+def test_a_part_that_the_encoder_lacks_is_told_in_one_line(
+    look: object, what: str, toy: Toy
+) -> None:
     assert callable(look)
     with pytest.raises(ConfigError) as caught:
         look(toy({"type": "word", "dim": 2}))
@@ -172,7 +173,7 @@ def test_a_part_that_the_encoder_lacks_is_told_in_one_line(look: object, what: s
 
 
 @pytest.mark.parametrize("look", [transform_gates, gate_profile])
-def test_a_broken_model_has_no_gates(look: object) -> None:
+def test_a_broken_model_has_no_gates(look: object, toy: Toy) -> None:
     assert callable(look)
     gate = {"type": "gate", "word": {"type": "word", "dim": 2}, "char": CHARS}
     run = toy({"type": "highway", "encoder": gate, "layers": 1})

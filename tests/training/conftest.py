@@ -67,9 +67,9 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Path:
+def begun(tmp_path: Path, run_info: Callable[..., RunInfo]) -> Path:
     """The folder of a run before its first step, for a trainer that is driven by hand."""
-    RunInfo("toy", {}, {}, "", 1, 1, "cpu", "fp32", {}, [], "0").save(tmp_path)
+    run_info().save(tmp_path)
     return tmp_path
 
 

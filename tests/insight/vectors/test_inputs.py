@@ -1,33 +1,23 @@
 """The vectors that the measures over files ask for: one for each form, as the model reads it."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from charlm.insight.vectors.inputs import OpenVectors
 from charlm.insight.vectors.taps import Reader, Vectors
-from charlm.model.build import build_model
-from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.vocabulary.vocabulary import Inventory
 
 
-def test_an_unknown_word_that_is_spelled_as_a_known_one_is_another() -> None:
+def test_an_unknown_word_that_is_spelled_as_a_known_one_is_another(
+    in_memory: Callable[..., LoadedRun],
+) -> None:
     inventory = Inventory(("</s>", "<unk>", "ab", "ba"), (4, 3, 2, 1), ("a", "b"))
-    parts = {
-        "encoder": {
-            "type": "concat",
-            "word": {"type": "word", "dim": 2},
-            "char": {"type": "char-cnn", "dim": 4, "widths": [2], "filters": [16]},
-        },
-        "context": {"type": "lstm", "dim": 2, "layers": 1},
-        "output": {"type": "softmax"},
-    }
-    torch.manual_seed(1)
-    model, settings = build_model(parts, inventory)
-    info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
-    run = LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
+    char = {"type": "char-cnn", "dim": 4, "widths": [2], "filters": [16]}
+    encoder = {"type": "concat", "word": {"type": "word", "dim": 2}, "char": char}
+    run = in_memory(inventory, encoder)
     opened = OpenVectors(Vectors(run), ["concat"], Reader(run))
     (tap,) = opened.vectors.taps()
     readings = [opened.reader.read(word) for word in ("ab", "<unk>:ab", "ab")]

@@ -2,6 +2,8 @@
 
 import math
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +18,15 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.neighbours import neighbours
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
-from charlm.model.build import build_model
 from charlm.model.contract import Encoder
 from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
-from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.scoring.likelihood import nll
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import UNK_LETTER, inventory_of
+
+RunOf = Callable[..., LoadedRun]
 
 HALF = round(math.sqrt(0.5), 6)
 WORDS = ["b", "ab", "ba", "c", "aaab", "a"]  # by falling count
@@ -51,22 +53,22 @@ class LetterCounts(Encoder):
         return {"counts": vectors_NE, "mirrored": vectors_NE.flip(1)}
 
 
-def run_of(encoder: Encoder, *, normalisation: Normalisation | None = None) -> LoadedRun:
+@pytest.fixture
+def run_of(in_memory: RunOf) -> RunOf:
     """A run in memory; only its encoder and vocabulary mean something."""
-    text = [[word] * (len(WORDS) - rank + 1) for rank, word in enumerate(WORDS)]
-    text.append(["aaaaaaaa"])  # makes a the most frequent letter, and is <unk> itself
-    inventory = inventory_of(text, normalisation=normalisation)
-    assert inventory.words[2:] == tuple(WORDS)
-    assert inventory.characters[:2] == ("a", "b")
-    parts = {
-        "encoder": {"type": "word", "dim": 2},
-        "context": {"type": "lstm", "dim": 2, "layers": 1},
-        "output": {"type": "softmax"},
-    }
-    model, _ = build_model(parts, inventory)
-    info = RunInfo("toy", {}, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0")
-    joined = LanguageModel(encoder, model.context, model.output)
-    return LoadedRun(Path("toy"), info, inventory, joined, epoch=1, weights_sha256="")
+
+    def make(encoder: Encoder, *, normalisation: Normalisation | None = None) -> LoadedRun:
+        text = [[word] * (len(WORDS) - rank + 1) for rank, word in enumerate(WORDS)]
+        text.append(["aaaaaaaa"])  # makes a the most frequent letter, and is <unk> itself
+        inventory = inventory_of(text, normalisation=normalisation)
+        assert inventory.words[2:] == tuple(WORDS)
+        assert inventory.characters[:2] == ("a", "b")
+        narrow = {"type": "lstm", "dim": 2}  # the output's vectors are of two numbers, too
+        run = in_memory(inventory, {"type": "word", "dim": 2}, context=narrow)
+        joined = LanguageModel(encoder, run.model.context, run.model.output)
+        return replace(run, model=joined)
+
+    return make
 
 
 def hoods(
@@ -77,7 +79,7 @@ def hoods(
     return neighbours_in(opened, words, k=k)
 
 
-def test_words_come_by_falling_cosine_and_equal_ones_by_id() -> None:
+def test_words_come_by_falling_cosine_and_equal_ones_by_id(run_of: RunOf) -> None:
     (found,) = hoods(run_of(LetterCounts()), "a", at="counts")
     assert (found.word, found.form, found.is_known, found.tap) == ("a", "a", True, "counts")
     # aaab is (3, 1); ab and ba (1, 1); b (0, 1); c (0, 0): no direction, so no likeness
@@ -90,19 +92,19 @@ def test_words_come_by_falling_cosine_and_equal_ones_by_id() -> None:
     )
 
 
-def test_a_word_outside_the_vocabulary_is_read_by_its_spelling() -> None:
+def test_a_word_outside_the_vocabulary_is_read_by_its_spelling(run_of: RunOf) -> None:
     (found,) = hoods(run_of(LetterCounts()), ["bbbz"], k=2, at="counts")
     assert not found.is_known
     assert found.nearest == (("b", 1.0), ("ab", HALF))
 
 
-def test_a_zero_vector_is_like_nothing_and_gives_no_nan() -> None:
+def test_a_zero_vector_is_like_nothing_and_gives_no_nan(run_of: RunOf) -> None:
     (found,) = hoods(run_of(LetterCounts()), ["c"], at="counts")
     assert [near.similarity for near in found.nearest] == [0.0] * 5
     assert [near.word for near in found.nearest] == ["b", "ab", "ba", "aaab", "a"]
 
 
-def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours() -> None:
+def test_the_end_the_unknown_word_and_the_word_itself_are_no_neighbours(run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     found = hoods(run, ["a", "aa", "<unk>", "</s>", "<unk>:a"], k=100, at="counts")
     names = [[near.word for near in each.nearest] for each in found]
@@ -121,7 +123,7 @@ class Gated(LetterCounts):
         return {"gate": taps["counts"].sum(1, keepdim=True), **taps}
 
 
-def test_a_tap_of_one_number_has_values_but_no_neighbours() -> None:
+def test_a_tap_of_one_number_has_values_but_no_neighbours(run_of: RunOf) -> None:
     run = run_of(Gated())
     with pytest.raises(ConfigError) as caught:
         hoods(run, ["ab"], at="gate")
@@ -132,7 +134,7 @@ def test_a_tap_of_one_number_has_values_but_no_neighbours() -> None:
     assert vectors_in(run, ["ab", "c"], at="gate").tolist() == [[2], [0]]
 
 
-def test_the_last_tap_is_taken_where_none_is_said() -> None:
+def test_the_last_tap_is_taken_where_none_is_said(run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     (last,) = hoods(run, ["abb"], k=1)
     assert last.tap == "mirrored"
@@ -140,7 +142,7 @@ def test_the_last_tap_is_taken_where_none_is_said() -> None:
     assert vectors_in(run, ["abb", "a"], at="counts").tolist() == [[1, 2], [1, 0]]
 
 
-def test_several_taps_answer_one_after_the_other() -> None:
+def test_several_taps_answer_one_after_the_other(run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     found = hoods(run, ["a", "abb"], k=2, at=["mirrored,counts", "counts"])
     asked = [(each.tap, each.word) for each in found]
@@ -149,12 +151,12 @@ def test_several_taps_answer_one_after_the_other() -> None:
         assert hoods(run, each.word, k=2, at=each.tap) == (each,)
 
 
-def test_all_taps_are_those_that_are_no_gates() -> None:
+def test_all_taps_are_those_that_are_no_gates(run_of: RunOf) -> None:
     found = hoods(run_of(Gated()), ["ab"], k=1, at="all")
     assert [each.tap for each in found] == ["counts", "mirrored", "output"]
 
 
-def test_the_output_has_vectors_of_words_alone() -> None:
+def test_the_output_has_vectors_of_words_alone(run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     with torch.no_grad():
         run.model.output.words.weight.zero_()  # type: ignore[union-attr]  # a softmax
@@ -177,7 +179,7 @@ def test_the_output_has_vectors_of_words_alone() -> None:
     assert [len(each.nearest) for each in beside] == [6, 0]
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, run_of: RunOf) -> None:
     run = run_of(LetterCounts())
     words = ["a", "bbbz", "c"]
     whole = hoods(run, words)
@@ -190,7 +192,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert vectors_in(run, words).shape == (3, 2)
 
 
-def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
+def test_the_normalisation_of_the_run_is_applied_unless_raw(run_of: RunOf) -> None:
     run = run_of(LetterCounts(), normalisation=Normalisation(lower=True))
     (read,) = hoods(run, ["AB"], k=1, at="counts")
     assert (read.word, read.form, read.is_known) == ("AB", "ab", True)
@@ -219,7 +221,7 @@ def test_the_normalisation_of_the_run_is_applied_unless_raw() -> None:
     ],
 )
 def test_what_cannot_be_answered_is_one_line(
-    words: list[str], options: dict[str, object], message: str
+    words: list[str], options: dict[str, object], message: str, run_of: RunOf
 ) -> None:
     run = run_of(LetterCounts(), normalisation=Normalisation(tokenise="simple"))
     with pytest.raises(ConfigError) as caught:
@@ -227,7 +229,7 @@ def test_what_cannot_be_answered_is_one_line(
     assert str(caught.value) == message
 
 
-def test_an_encoder_that_reads_no_spelling_knows_its_words_alone() -> None:
+def test_an_encoder_that_reads_no_spelling_knows_its_words_alone(run_of: RunOf) -> None:
     run = run_of(LetterCounts(reads_spelling=False))
     assert hoods(run, ["a"])[0].is_known
     with pytest.raises(ConfigError) as caught:
@@ -269,7 +271,7 @@ def test_a_trained_run_agrees_with_a_slow_loop_over_all_words(tiny_run: Path, at
         assert [near.similarity for near in each.nearest] == pytest.approx(cosines, abs=2e-6)
 
 
-def test_a_neighbourhood_as_json_names_its_parts() -> None:
+def test_a_neighbourhood_as_json_names_its_parts(run_of: RunOf) -> None:
     (found,) = hoods(run_of(LetterCounts()), ["a"], k=1, at="counts")
     assert found.to_dict() == {
         "word": "a",

@@ -1,5 +1,6 @@
 """Principal components against hand-made ones, and maps of words and n-grams of small models."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,11 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.insight.encoded_pieces import character_encoder, pieces_of, shown, tap_names, words_at
 from charlm.insight.vectors.projection import ngram_map, principal_plane, word_map
-from charlm.model.build import build_model
 from charlm.model.forms import Forms
-from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.text.vocabulary.vocabulary import Inventory
+
+InMemory = Callable[..., LoadedRun]
 
 BRACES = {"{": 1, "}": 2}
 
@@ -161,21 +162,16 @@ def test_words_that_share_no_ngram_have_no_map_of_them(run: LoadedRun) -> None:
     )
 
 
-def untrained(encoder: dict[str, object]) -> LoadedRun:
-    """A model of six words with the weights that it begins with."""
-    words = ("</s>", "<unk>", "aab", "abab", "bab", "baab")
-    inventory = Inventory(words, (9, 8, 4, 3, 2, 1), ("a", "b"))
-    parts = {"context": {"type": "lstm", "dim": 2}, "output": {"type": "softmax"}}
-    torch.manual_seed(1)
-    model, settings = build_model({"encoder": encoder, **parts}, inventory)
-    info = RunInfo("toy", settings, {}, "", 1, 1, "cpu", "fp32", {}, [], "0")
-    return LoadedRun(Path("toy"), info, inventory, model.eval(), 1, "")
+WORDS = ("</s>", "<unk>", "aab", "abab", "bab", "baab")
+INVENTORY = Inventory(WORDS, (9, 8, 4, 3, 2, 1), ("a", "b"))
 
 
 @pytest.mark.parametrize("has_markers", [True, False])
-def test_an_encoder_without_markers_reads_every_letter_of_an_ngram(has_markers: bool) -> None:
+def test_an_encoder_without_markers_reads_every_letter_of_an_ngram(
+    has_markers: bool, in_memory: InMemory
+) -> None:
     small = {"dim": 3, "letter_dim": 3, "hidden_dim": 3, "markers": has_markers}
-    run = untrained({"type": "char-lstm", **small})
+    run = in_memory(INVENTORY, {"type": "char-lstm", **small})
     found = ngram_map(run)
     letters = {"a": 6, "b": 7} | (BRACES if has_markers else {})
     encoder = character_encoder(run)
@@ -192,6 +188,7 @@ def test_an_encoder_without_markers_reads_every_letter_of_an_ngram(has_markers: 
     assert places["ab"] != places["ba"]
 
 
-def test_ngrams_that_an_encoder_has_no_vector_for_are_no_points() -> None:
-    found = ngram_map(untrained({"type": "char-ngram", "dim": 3, "min_n": 3, "max_n": 4}))
+def test_ngrams_that_an_encoder_has_no_vector_for_are_no_points(in_memory: InMemory) -> None:
+    encoder = {"type": "char-ngram", "dim": 3, "min_n": 3, "max_n": 4}
+    found = ngram_map(in_memory(INVENTORY, encoder))
     assert min(map(len, found.ngrams)) == 3

@@ -1,19 +1,19 @@
 """Words as forms and taps by name, above all where two sides of a mixture read differently."""
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
 import pytest
-import torch
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.insight.vectors.taps import Reader, Vectors
-from charlm.model.build import build_model
-from charlm.run.folder import RunInfo
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.vocabulary.vocabulary import inventory_of
+
+RunOf = Callable[..., LoadedRun]
 
 CHAR_SIDE = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]}
 GATE = {
@@ -21,25 +21,17 @@ GATE = {
     "word": {"type": "word", "dim": 4},
     "char": {"type": "project", "dim": 4, "encoder": CHAR_SIDE},
 }
-SOFTMAX = {"type": "softmax"}
 
 
-def run_of(encoder: dict[str, object], output: dict[str, object]) -> LoadedRun:
+@pytest.fixture
+def run_of(in_memory: RunOf) -> RunOf:
     """A run in memory of random weights, its words cat, cats, dog and `<unk>`."""
     inventory = inventory_of([["cat", "cats", "dog", "<unk>"], ["cat", "cats"], ["cat"]])
-    parts = {
-        "encoder": encoder,
-        "context": {"type": "lstm", "dim": 4, "layers": 1},
-        "output": output,
-    }
-    torch.manual_seed(1)
-    model, settings = build_model(parts, inventory)
-    info = RunInfo("toy", settings, {}, inventory.sha256, 1, 1, "cpu", "fp32", {}, [], "0")
-    return LoadedRun(Path("toy"), info, inventory, model.eval(), epoch=1, weights_sha256="")
+    return partial(in_memory, inventory)
 
 
-def test_both_sides_of_a_mixture_have_taps() -> None:
-    vectors = Vectors(run_of(GATE, SOFTMAX))
+def test_both_sides_of_a_mixture_have_taps(run_of: RunOf) -> None:
+    vectors = Vectors(run_of(GATE))
     assert vectors.widths == {
         "word": 4,
         "char-cnn": 5,
@@ -53,8 +45,8 @@ def test_both_sides_of_a_mixture_have_taps() -> None:
     assert vectors.taps(["project, word", "word"]) == ["project", "word"]
 
 
-def test_a_word_side_answers_for_words_alone() -> None:
-    run = run_of(GATE, SOFTMAX)
+def test_a_word_side_answers_for_words_alone(run_of: RunOf) -> None:
+    run = run_of(GATE)
     both = open_vectors(VectorsOptions(at="word,char-cnn"), run=run)
     found = neighbours_in(both, ["cat", "caat"])
     assert [(each.tap, each.word, len(each.nearest)) for each in found] == [
@@ -72,50 +64,51 @@ def test_a_word_side_answers_for_words_alone() -> None:
         )
 
 
-def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read() -> None:
-    unk, other = vectors_in(run_of(GATE, SOFTMAX), ["<unk>", "caat"], at="gate").tolist()
+def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read(run_of: RunOf) -> None:
+    unk, other = vectors_in(run_of(GATE), ["<unk>", "caat"], at="gate").tolist()
     assert unk == other
 
 
-def test_an_output_tied_to_the_encoder_has_its_vectors() -> None:
+def test_an_output_tied_to_the_encoder_has_its_vectors(run_of: RunOf) -> None:
     tied = {"type": "composed", "bias": False}
-    run = run_of({"type": "word", "dim": 4}, tied)
+    run = run_of({"type": "word", "dim": 4}, output=tied)
     words = ["cat", "<unk>", "dog"]
     assert (vectors_in(run, words, at="output") == vectors_in(run, words, at="word")).all()
 
 
 @pytest.mark.parametrize("tied", [True, False])
-def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool) -> None:
-    run = run_of({"type": "word", "dim": 4}, {"type": "mixture", "components": 2, "tied": tied})
+def test_a_mixture_has_the_vectors_that_its_components_share(tied: bool, run_of: RunOf) -> None:
+    mixture = {"type": "mixture", "components": 2, "tied": tied}
+    run = run_of({"type": "word", "dim": 4}, output=mixture)
     found = vectors_in(run, ["cat", "<unk>"], at="output").tolist()
     table = "encoder.table.weight" if tied else "output.words.weight"
     rows = [run.inventory.word_ids[word] for word in ("cat", "<unk>")]
     assert found == run.model.get_parameter(table)[rows].tolist()
 
 
-def test_an_output_without_a_vector_a_word_is_no_tap() -> None:
-    run = run_of({"type": "word", "dim": 4}, {"type": "hierarchical"})
+def test_an_output_without_a_vector_a_word_is_no_tap(run_of: RunOf) -> None:
+    run = run_of({"type": "word", "dim": 4}, output={"type": "hierarchical"})
     with pytest.raises(ConfigError, match="^at: found 'output'; expected one of word$"):
         vectors_in(run, ["cat"], at="output")
 
 
 @pytest.mark.parametrize("at", ["", "word,", ["", "word"]])
-def test_a_tap_without_a_name_is_one_line(at: str | list[str]) -> None:
-    vectors = Vectors(run_of({"type": "word", "dim": 4}, SOFTMAX))
+def test_a_tap_without_a_name_is_one_line(at: str | list[str], run_of: RunOf) -> None:
+    vectors = Vectors(run_of({"type": "word", "dim": 4}))
     with pytest.raises(ConfigError, match="^at: found ''; expected one of word, output$"):
         vectors.taps(at)
 
 
-def test_a_spelled_unk_is_read_by_its_form() -> None:
-    reader = Reader(run_of(CHAR_SIDE, SOFTMAX))
+def test_a_spelled_unk_is_read_by_its_form(run_of: RunOf) -> None:
+    reader = Reader(run_of(CHAR_SIDE))
     reading = reader.read("<unk>:cat")
     assert (reading.form, reading.number, reading.is_known) == ("cat", 1, False)
     assert reader.read("cat").number == 2
     assert reader.try_to_read("c t") is None
 
 
-def test_a_word_keeps_its_own_row_whatever_is_asked_beside_it() -> None:
-    run = run_of(GATE, SOFTMAX)
+def test_a_word_keeps_its_own_row_whatever_is_asked_beside_it(run_of: RunOf) -> None:
+    run = run_of(GATE)
     alone = vectors_in(run, ["dog"], at="gated")
     beside = vectors_in(run, ["caat", "cats", "dog"], at="gated")
     assert beside[2] == pytest.approx(alone[0], abs=1e-6)

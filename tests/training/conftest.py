@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from safetensors import safe_open
 
+from charlm.model.build import build_model
 from charlm.run.folder import LOG, MODEL, RESUME, RunInfo, load_info
+from charlm.settings import Settings
 from charlm.text.io.files import write_bytes
+from charlm.text.vocabulary.encoding import EncodedText
+from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training import session
+from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.recipe import build_recipe
 from charlm.training.train import TrainResult, train
 
 WORDS = ["the", "a", "dog", "dogs", "cat", "cats", "ran", "runs", "sat", "far"]
@@ -64,6 +71,33 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return train(out=tmp_path / name, **{**chosen, **ASKED, **options})
 
     return run
+
+
+@pytest.fixture(scope="session")
+def new_trainer() -> Callable[..., Trainer]:
+    """A trainer as a training on the CPU begins with it; it is validated on the same text."""
+
+    def make(
+        parts: Settings, recipe: Settings, *, inventory: Inventory, text: EncodedText
+    ) -> Trainer:
+        torch.manual_seed(1)
+        model, _ = build_model(parts, inventory)
+        built, _ = build_recipe(recipe)
+        built.initialisation.apply(model)
+        model.encoder.after_step()
+        model.output.after_step()
+        return Trainer(
+            model,
+            built,
+            inventory=inventory,
+            train_text=text,
+            valid_text=text,
+            device=torch.device("cpu"),
+            precision="fp32",
+            seed=1,
+        )
+
+    return make
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ with what a plain loop over the steps, the sentences or the epochs gives.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from charlm.model.build import build_model
 from charlm.run.folder import MODEL, VOCABULARY
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import EncodedText
@@ -24,7 +23,6 @@ from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 from charlm.training.checkpoint import save_epoch
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
-from charlm.training.recipe.recipe import build_recipe
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]
 WORD = {"type": "word", "dim": 3}
@@ -32,17 +30,14 @@ CHAR = {"type": "char-cnn", "dim": 2, "widths": [1, 2], "filters": [1, 2]}
 RATE = 0.7
 
 Weights = dict[str, Tensor]
+MakeTrainer = Callable[..., Trainer]
 
 
-def trainer_of(
-    *, encoder: Any = WORD, output: Any = None, context_dim: int = 4, **recipe: Any
-) -> Trainer:
+@pytest.fixture
+def trainer_of(new_trainer: MakeTrainer) -> MakeTrainer:
     """Eleven tokens in three sentences; by default two streams of six steps, three to a batch."""
     inventory = inventory_of([["a", "bc", "c"]], min_count=1, min_char_count=1)
-    torch.manual_seed(4)
-    context = {"type": "lstm", "dim": context_dim, "layers": 1, "dropout": 0.0}
-    settings = {"encoder": encoder, "context": context, "output": output or {"type": "softmax"}}
-    model, _ = build_model(settings, inventory)
+    text = EncodedText(np.array(IDS, np.int32), (), 3, "")
     defaults = {
         "batch_size": 2,
         "bptt": 3,
@@ -51,21 +46,15 @@ def trainer_of(
         "schedule": {"type": "constant"},
         "initialisation": {"type": "uniform", "range": 1.0},
     }
-    built, _ = build_recipe({**defaults, **recipe})
-    built.initialisation.apply(model)
-    model.encoder.after_step()
-    model.output.after_step()
-    text = EncodedText(np.array(IDS, np.int32), (), 3, "")
-    return Trainer(
-        model,
-        built,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=3,
-    )
+
+    def make(
+        *, encoder: Any = WORD, output: Any = None, context_dim: int = 4, **recipe: Any
+    ) -> Trainer:
+        context = {"type": "lstm", "dim": context_dim, "layers": 1, "dropout": 0.0}
+        parts = {"encoder": encoder, "context": context, "output": output or {"type": "softmax"}}
+        return new_trainer(parts, {**defaults, **recipe}, inventory=inventory, text=text)
+
+    return make
 
 
 def weights_of(trainer: Trainer) -> Weights:
@@ -97,7 +86,9 @@ def distance(one: Weights, other: Weights) -> float:
 AVERAGED = {"averaging": {"type": "ema", "decay": 0.99}}  # a plain mean of the first 100 steps
 
 
-def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(begun: Path) -> None:
+def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(
+    trainer_of: MakeTrainer, begun: Path
+) -> None:
     trainer = trainer_of(**AVERAGED)
     steps = run_epochs(trainer, n_epochs=1)
     save_epoch(trainer, begun)
@@ -107,7 +98,7 @@ def test_what_is_kept_is_the_mean_of_the_weights_and_not_the_last_of_them(begun:
     assert distance(kept, steps[-1]) > 1e-3
 
 
-def test_an_average_goes_on_over_the_end_of_an_epoch(begun: Path) -> None:
+def test_an_average_goes_on_over_the_end_of_an_epoch(trainer_of: MakeTrainer, begun: Path) -> None:
     trainer = trainer_of(**AVERAGED)
     steps = run_epochs(trainer, n_epochs=3)
     trainer.position.history[-1]["valid_ppl"] = 1.0  # the best: it is kept
@@ -118,7 +109,9 @@ def test_an_average_goes_on_over_the_end_of_an_epoch(begun: Path) -> None:
     assert distance(kept, mean_of(steps[-2:])) > 1e-3
 
 
-def test_what_is_validated_is_the_mean_of_the_weights_while_the_last_are_trained_on() -> None:
+def test_what_is_validated_is_the_mean_of_the_weights_while_the_last_are_trained_on(
+    trainer_of: MakeTrainer,
+) -> None:
     trainer, plain = trainer_of(**AVERAGED), trainer_of()
     steps = run_epochs(trainer, n_epochs=1)
     (record,) = trainer.position.history
@@ -129,7 +122,7 @@ def test_what_is_validated_is_the_mean_of_the_weights_while_the_last_are_trained
     assert distance(weights_of(trainer), steps[-1]) == 0.0
 
 
-def test_pretraining_moves_the_words_then_the_characters_then_both() -> None:
+def test_pretraining_moves_the_words_then_the_characters_then_both(trainer_of: MakeTrainer) -> None:
     trainer = trainer_of(
         encoder={"type": "average", "word": WORD, "char": CHAR},
         schedule={"type": "pretraining", "epochs": 1},
@@ -161,7 +154,7 @@ def changes(h_TBH: Tensor, batch: Batch) -> Tensor:
     ("option", "penalty"), [("activation_penalty", squares), ("temporal_penalty", changes)]
 )
 def test_a_penalty_counts_once_a_token_as_the_loss_does(
-    option: str, penalty: Any, divisor: Any
+    trainer_of: MakeTrainer, option: str, penalty: Any, divisor: Any
 ) -> None:
     trainer = trainer_of(bptt=6, divisor=divisor, **{option: 0.8})
     batch, model = trainer.batches.batch(0), trainer.model
@@ -196,7 +189,7 @@ ONE_STREAM = {"batch_size": 1, "bptt": 11}
 
 @pytest.mark.parametrize("reset", [0.0, 0.999])  # 0.999 is the most there is
 def test_a_state_that_is_reset_at_sentence_ends_makes_training_one_of_lone_sentences(
-    reset: float,
+    trainer_of: MakeTrainer, reset: float
 ) -> None:
     trainer = trainer_of(batching={"type": "streams", "reset": reset}, **ONE_STREAM)
     alone = ppl_of_lone_sentences(trainer)
@@ -207,13 +200,17 @@ def test_a_state_that_is_reset_at_sentence_ends_makes_training_one_of_lone_sente
 
 
 @pytest.mark.parametrize("kind", ["streams", "sentences"])
-def test_who_trains_on_lone_sentences_is_validated_on_them(kind: str) -> None:
+def test_who_trains_on_lone_sentences_is_validated_on_them(
+    trainer_of: MakeTrainer, kind: str
+) -> None:
     alone = ppl_of_lone_sentences(trainer_of(**ONE_STREAM))
     trainer = trainer_of(**{**ONE_STREAM, "batching": {"type": kind}})
     assert (abs(trainer.validate() / alone - 1) < 1e-5) == (kind == "sentences")
 
 
-def test_the_rate_of_a_step_is_multiplied_by_the_factor_of_the_schedule() -> None:
+def test_the_rate_of_a_step_is_multiplied_by_the_factor_of_the_schedule(
+    trainer_of: MakeTrainer,
+) -> None:
     trainer = trainer_of(epochs=4, schedule={"type": "linear", "warm_up": 2})
     bias = trainer.model.get_parameter("output.words.bias")
     before, rates = bias.detach().clone(), []
@@ -230,7 +227,9 @@ def test_the_rate_of_a_step_is_multiplied_by_the_factor_of_the_schedule() -> Non
     assert rates == pytest.approx([RATE * factor for factor in expected], rel=1e-4)
 
 
-def test_the_padding_row_of_an_outputs_own_encoder_is_put_back_after_a_step() -> None:
+def test_the_padding_row_of_an_outputs_own_encoder_is_put_back_after_a_step(
+    trainer_of: MakeTrainer,
+) -> None:
     output = {"type": "composed", "encoder": CHAR}
     trainer = trainer_of(output=output, context_dim=3)
     letters = trainer.model.get_parameter("output.encoder.letters.weight")
@@ -243,13 +242,17 @@ def test_the_padding_row_of_an_outputs_own_encoder_is_put_back_after_a_step() ->
     ("patience", "n_epochs"),
     [(0, 7), (1, 3), (2, 4), (3, 7)],  # as good is not better
 )
-def test_a_training_ends_when_patience_with_it_does(patience: int, n_epochs: int) -> None:
+def test_a_training_ends_when_patience_with_it_does(
+    trainer_of: MakeTrainer, patience: int, n_epochs: int
+) -> None:
     trainer = trainer_of(epochs=7, patience=patience)
     assert epochs_until_the_end(trainer, [5.0, 4.0, 4.0, 6.0, 3.0, 3.5, 2.0]) == n_epochs
 
 
 @pytest.mark.parametrize("patience", [1, 2, 3])
-def test_patience_begins_with_the_first_epoch_that_reads_both_sides(patience: int) -> None:
+def test_patience_begins_with_the_first_epoch_that_reads_both_sides(
+    trainer_of: MakeTrainer, patience: int
+) -> None:
     trainer = trainer_of(
         encoder={"type": "average", "word": WORD, "char": CHAR},
         schedule={"type": "pretraining", "epochs": 2},

@@ -1,21 +1,21 @@
 """Trainings with row-sparse gradients against the same ones with dense gradients, in float64."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from torch import Tensor
 
-from charlm.model.build import build_model
 from charlm.model.kernels import sparse_rows
+from charlm.settings import Settings
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop import step as step_module
 from charlm.training.loop.step import gradient_values
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.recipe import build_recipe
+
+Train = Callable[[Settings, Settings], dict[str, Tensor]]
 
 N_STEPS = 30
 SENTENCES = [
@@ -26,38 +26,25 @@ TABLE = "encoder.table.weight"
 SOFTMAX = {"type": "softmax"}
 
 
-@pytest.fixture(scope="module")
-def inventory() -> Inventory:
-    return inventory_of(SENTENCES, min_count=1, min_char_count=1)
-
-
-def trained(
-    inventory: Inventory, output: dict[str, Any], recipe: dict[str, Any]
-) -> dict[str, Tensor]:
-    """The weights after the steps."""
-    context = {"type": "lstm", "dim": 6, "layers": 1, "dropout": 0.0}
-    settings = {"encoder": {"type": "word", "dim": 5}, "context": context, "output": output}
-    torch.manual_seed(3)
-    model, _ = build_model(settings, inventory)
-    built, _ = build_recipe({"batch_size": 4, "bptt": 3, "clip": 0.3, "oov_input": "unk", **recipe})
-    built.initialisation.apply(model)
+@pytest.fixture
+def trained(in_float64: None, new_trainer: Callable[..., Trainer]) -> Train:
+    """Trains with this output and this recipe, and tells the weights after the steps."""
+    inventory = inventory_of(SENTENCES, min_count=1, min_char_count=1)
     ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
     text = EncodedText(ids, (), len(SENTENCES), "")
-    trainer = Trainer(
-        model.double(),
-        built,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=1,
-    )
-    trainer.begin_epoch()
-    for step in range(N_STEPS):
-        trainer.step(trainer.batches.batch(step))
-    assert trainer.position.n_clipped > 0
-    return model.state_dict()
+    context = {"type": "lstm", "dim": 6, "layers": 1, "dropout": 0.0}
+    streams = {"batch_size": 4, "bptt": 3, "clip": 0.3, "oov_input": "unk"}
+
+    def train(output: Settings, recipe: Settings) -> dict[str, Tensor]:
+        parts = {"encoder": {"type": "word", "dim": 5}, "context": context, "output": output}
+        trainer = new_trainer(parts, {**streams, **recipe}, inventory=inventory, text=text)
+        trainer.begin_epoch()
+        for step in range(N_STEPS):
+            trainer.step(trainer.batches.batch(step))
+        assert trainer.position.n_clipped > 0
+        return trainer.model.state_dict()
+
+    return train
 
 
 def row_sparse(parameters: Sequence[Tensor]) -> set[tuple[int, ...]]:
@@ -93,14 +80,13 @@ STEPS: dict[str, tuple[dict[str, Any], bool]] = {
 def test_thirty_clipped_steps_equal_those_of_dense_gradients(
     output: str,
     optimiser: str,
-    inventory: Inventory,
-    in_float64: None,
+    trained: Train,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings, criterion, its_tables = OUTPUTS[output]
     steps, stays_sparse = STEPS[optimiser]
     recipe = {"criterion": criterion, "optimiser": steps, "averaging": {"type": "ema"}}
-    expected = trained(inventory, settings, recipe)
+    expected = trained(settings, recipe)
     came, left = set(), set()
 
     def seen(parameters: Any, *, is_sparse: bool) -> list[Tensor]:
@@ -111,7 +97,7 @@ def test_thirty_clipped_steps_equal_those_of_dense_gradients(
 
     monkeypatch.setattr(step_module, "gradient_values", seen)
     monkeypatch.setattr(sparse_rows, "LARGE", 1)
-    found = trained(inventory, settings, recipe)
+    found = trained(settings, recipe)
     assert came == {tuple(found[name].shape) for name in (TABLE, *its_tables)}
     assert left == (came if stays_sparse else set())
     for name, tensor in expected.items():

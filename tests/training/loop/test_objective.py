@@ -1,5 +1,6 @@
 """What a batch's loss is summed over, and how often it is computed beside a criterion's."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,48 +8,43 @@ import pytest
 import torch
 from torch import Tensor
 
-from charlm.model.build import build_model
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop import objective
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.recipe import build_recipe
+
+MakeTrainer = Callable[..., Trainer]
 
 SENTENCES = [["a", "b", "c", "d"]] * 30
 
 
-def made_trainer(inventory: Inventory, text: EncodedText, **of_recipe: Any) -> Trainer:
+@pytest.fixture
+def trainer_of(new_trainer: MakeTrainer) -> MakeTrainer:
     """A trainer of a tiny model without dropout, whose weights are the same at each call."""
-    torch.manual_seed(1)
-    settings = {
-        "encoder": {"type": "word", "dim": 2},
-        "context": {"type": "lstm", "dim": 2, "dropout": 0.0},
-        "output": {"type": "softmax"},
-    }
-    model, _ = build_model(settings, inventory)
-    recipe, _ = build_recipe({"batch_size": 2, "oov_input": "unk", **of_recipe})
-    return Trainer(
-        model,
-        recipe,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=1,
-    )
+
+    def make(sentences: Sequence[Sequence[str]], **recipe: Any) -> Trainer:
+        inventory = inventory_of(sentences, min_count=1, min_char_count=1)
+        ids = np.concatenate(encode_sentences(sentences, FormIds(inventory)))
+        parts = {
+            "encoder": {"type": "word", "dim": 2},
+            "context": {"type": "lstm", "dim": 2, "dropout": 0.0},
+            "output": {"type": "softmax"},
+        }
+        large = {"type": "uniform", "range": 1.0}  # so that nothing is near linear
+        settings = {"batch_size": 2, "oov_input": "unk", "initialisation": large, **recipe}
+        text = EncodedText(ids, (), len(sentences), "")
+        return new_trainer(parts, settings, inventory=inventory, text=text)
+
+    return make
 
 
 @pytest.mark.parametrize(("many_words", "n_computed"), [(6, 4), (3, 2), (2, 2), (1, 1)])
 def test_the_more_words_the_rarer(
-    many_words: int, n_computed: int, monkeypatch: pytest.MonkeyPatch
+    trainer_of: MakeTrainer, many_words: int, n_computed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inventory = inventory_of(SENTENCES, min_count=1, min_char_count=1)
-    assert inventory.n_words == 6
-    ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
-    text = EncodedText(ids, (), len(SENTENCES), "")
     monkeypatch.setattr(objective, "MANY_WORDS", many_words)
-    trainer = made_trainer(inventory, text, bptt=1, criterion={"type": "nce", "noise": 2})
+    trainer = trainer_of(SENTENCES, bptt=1, criterion={"type": "nce", "noise": 2})
+    assert trainer.inventory.n_words == 6
     trainer.begin_epoch()
     for step in range(70):
         trainer.step(trainer.batches.batch(step))
@@ -57,16 +53,14 @@ def test_the_more_words_the_rarer(
 
 @pytest.mark.parametrize("past_decode_penalty", [0.0, 0.5])
 def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_padding(
-    past_decode_penalty: float, monkeypatch: pytest.MonkeyPatch
+    trainer_of: MakeTrainer, past_decode_penalty: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sentences = [["a", "b"] * 20, ["c"], ["d", "a"], []]
-    inventory = inventory_of(sentences, min_count=1, min_char_count=1)
-    ids = np.concatenate(encode_sentences(sentences, FormIds(inventory)))
-    text = EncodedText(ids, (), len(sentences), "")
+    n_tokens = sum(len(words) + 1 for words in sentences)
     options: dict[str, Any] = {"batching": {"type": "sentences"}, "divisor": "tokens"}
     options["past_decode_penalty"] = past_decode_penalty
-    together = made_trainer(inventory, text, batch_size=4, **options)
-    alone = made_trainer(inventory, text, batch_size=1, **options)
+    together = trainer_of(sentences, batch_size=4, **options)
+    alone = trainer_of(sentences, batch_size=1, **options)
     if past_decode_penalty:
         learned = together.objective.modules["past_decode"].state_dict()
         alone.objective.modules["past_decode"].load_state_dict(learned)
@@ -77,7 +71,7 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
         alone.stepping.gradients(batch)
         for total, p in zip(expected, alone.parameters, strict=True):
             assert p.grad is not None
-            total.add_(p.grad * batch.n_tokens / len(ids))
+            total.add_(p.grad * batch.n_tokens / n_tokens)
     n_predicted: list[int] = []
     nll = together.model.output.nll
 
@@ -89,7 +83,7 @@ def test_a_sentence_far_longer_than_those_beside_it_is_predicted_without_their_p
 
     together.stepping.gradients(together.batches.batch(0))
 
-    assert n_predicted == [len(ids)]  # 47 of 4 · 41 positions
+    assert n_predicted == [n_tokens]  # 47 of 4 · 41 positions
     assert together.position.nll == pytest.approx(alone.position.nll)
     for p, total in zip(together.parameters, expected, strict=True):
         assert p.grad is not None

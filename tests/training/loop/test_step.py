@@ -5,7 +5,7 @@ the parameters' names alone.
 """
 
 import math
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from charlm.model.build import build_model
 from charlm.text.vocabulary.encoding import EncodedText, FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.recipe import build_recipe
+
+MakeTrainer = Callable[..., Trainer]
 
 SENTENCES = [
     ["a", "abc"],
@@ -43,32 +43,23 @@ def inventory() -> Inventory:
     return inventory_of(SENTENCES, min_count=1, min_char_count=1)
 
 
-@pytest.fixture(scope="module")
-def text(inventory: Inventory) -> EncodedText:
+@pytest.fixture
+def trainer_of(inventory: Inventory, new_trainer: MakeTrainer) -> MakeTrainer:
+    """A trainer on the sentences, whose recipe holds what is given."""
     ids = np.concatenate(encode_sentences(SENTENCES, FormIds(inventory)))
     assert len(ids) == 19  # streams of 7, 7 and 5 tokens
-    return EncodedText(ids, (), len(SENTENCES), "")
+    text = EncodedText(ids, (), len(SENTENCES), "")
 
+    def make(**recipe: Any) -> Trainer:
+        settings = {
+            "batch_size": N_STREAMS,
+            "bptt": BPTT,
+            "optimiser": {"type": "sgd", "lr": RATE},
+            "initialisation": {"type": "uniform", "range": 0.8},
+        }
+        return new_trainer(SETTINGS, {**settings, **recipe}, inventory=inventory, text=text)
 
-def trainer_of(inventory: Inventory, text: EncodedText, **recipe: Any) -> Trainer:
-    torch.manual_seed(11)
-    model, _ = build_model(SETTINGS, inventory)
-    settings = {"batch_size": N_STREAMS, "bptt": BPTT, "optimiser": {"type": "sgd", "lr": RATE}}
-    built, _ = build_recipe(
-        {**settings, "initialisation": {"type": "uniform", "range": 0.8}, **recipe}
-    )
-    built.initialisation.apply(model)
-    model.encoder.after_step()
-    return Trainer(
-        model,
-        built,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=3,
-    )
+    return make
 
 
 class SlowModel:
@@ -168,9 +159,9 @@ def copied(trainer: Trainer) -> dict[str, Tensor]:
 @pytest.mark.parametrize("divisor", ["streams", "tokens"])
 @pytest.mark.parametrize("clip", [0.0, 0.3, 5.0])
 def test_two_steps_are_those_of_the_paper(
-    inventory: Inventory, text: EncodedText, clip: float, divisor: str
+    trainer_of: MakeTrainer, inventory: Inventory, clip: float, divisor: str
 ) -> None:
-    trainer = trainer_of(inventory, text, clip=clip, divisor=divisor)
+    trainer = trainer_of(clip=clip, divisor=divisor)
     before = copied(trainer)
     for batch in trainer.batches.from_step(0):
         trainer.step(batch)
@@ -181,8 +172,10 @@ def test_two_steps_are_those_of_the_paper(
     assert (clip == 0.3) == (trainer.position.n_clipped == 2)
 
 
-def test_the_clipped_norm_counts_the_padding_row(inventory: Inventory, text: EncodedText) -> None:
-    trainer = trainer_of(inventory, text, clip=0.3)
+def test_the_clipped_norm_counts_the_padding_row(
+    trainer_of: MakeTrainer, inventory: Inventory
+) -> None:
+    trainer = trainer_of(clip=0.3)
     before = copied(trainer)
     for batch in trainer.batches.from_step(0):
         trainer.step(batch)
@@ -191,9 +184,9 @@ def test_the_clipped_norm_counts_the_padding_row(inventory: Inventory, text: Enc
 
 
 def test_the_padding_row_is_zero_before_and_after_a_step_though_it_has_a_gradient(
-    inventory: Inventory, text: EncodedText
+    trainer_of: MakeTrainer,
 ) -> None:
-    trainer = trainer_of(inventory, text)
+    trainer = trainer_of()
     table = dict(trainer.model.named_parameters())[PADDING_ROW]
     assert not table[0].any()
     trainer.step(trainer.batches.batch(0))
@@ -202,9 +195,9 @@ def test_the_padding_row_is_zero_before_and_after_a_step_though_it_has_a_gradien
 
 
 def test_the_state_is_carried_over_chunks_and_starts_at_zero_in_every_epoch(
-    inventory: Inventory, text: EncodedText, tmp_path: Path
+    trainer_of: MakeTrainer,
 ) -> None:
-    trainer = trainer_of(inventory, text)
+    trainer = trainer_of()
     states = []
 
     def after_step() -> bool:
@@ -217,10 +210,8 @@ def test_the_state_is_carried_over_chunks_and_starts_at_zero_in_every_epoch(
     assert not any(leaf.any() for pair in trainer.progress.state for leaf in pair)
 
 
-def test_the_rate_of_a_step_is_that_of_the_position(
-    inventory: Inventory, text: EncodedText
-) -> None:
-    trainer = trainer_of(inventory, text)
+def test_the_rate_of_a_step_is_that_of_the_position(trainer_of: MakeTrainer) -> None:
+    trainer = trainer_of()
     before = copied(trainer)
     trainer.position.rate = 0.0
     trainer.step(trainer.batches.batch(0))

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from charlm.errors import TrainingError
-from charlm.model.build import build_model
 from charlm.run.folder import MODEL, RESUME
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import inventory_of
@@ -19,38 +18,23 @@ from charlm.training import checkpoint
 from charlm.training.checkpoint import save_epoch, save_position
 from charlm.training.loop import trainer as loop
 from charlm.training.loop.trainer import Position, Trainer, made_ahead
-from charlm.training.recipe.recipe import build_recipe
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]
 ADVICE = "the last good checkpoint is kept; try a lower --lr"
 
 
 @pytest.fixture
-def trainer() -> Trainer:
+def trainer(new_trainer: Callable[..., Trainer]) -> Trainer:
     """Five streams of eleven tokens: three steps, of one token a stream, and four streams only."""
     inventory = inventory_of([["a", "b", "c"]], min_count=1)
-    torch.manual_seed(4)
-    model, _ = build_model(
-        {
-            "encoder": {"type": "word", "dim": 3},
-            "context": {"type": "lstm", "dim": 4, "layers": 1},
-            "output": {"type": "softmax"},
-        },
-        inventory,
-    )
-    recipe, _ = build_recipe({"batch_size": 5, "bptt": 1, "epochs": 9})
-    recipe.initialisation.apply(model)
     text = EncodedText(np.array(IDS, np.int32), (), 3, "")
-    return Trainer(
-        model,
-        recipe,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=3,
-    )
+    parts = {
+        "encoder": {"type": "word", "dim": 3},
+        "context": {"type": "lstm", "dim": 4, "layers": 1},
+        "output": {"type": "softmax"},
+    }
+    recipe = {"batch_size": 5, "bptt": 1, "epochs": 9}
+    return new_trainer(parts, recipe, inventory=inventory, text=text)
 
 
 def go_on() -> bool:

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from charlm.errors import ConfigError, DataError
-from charlm.model.build import build_model
 from charlm.model.outputs.softmax import Softmax
 from charlm.run.folder import MODEL, RESUME
 from charlm.run.stored_weights import read_tensors, write_tensors
@@ -19,7 +18,8 @@ from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.penalties import PastDecoder, activation_penalty, temporal_penalty
-from charlm.training.recipe.recipe import build_recipe
+
+MakeTrainer = Callable[..., Trainer]
 
 DIM = 3
 PENALISED = ("recipe.past_decode_penalty=0.5",)
@@ -146,35 +146,29 @@ def test_in_bf16_it_is_about_the_same(decoder: PastDecoder, output: Softmax, h_N
     torch.testing.assert_close(rough, decoder(h_NH, FED, output=output), rtol=0.05, atol=0.05)
 
 
-def trainer_of(inventory: Inventory, **recipe: Any) -> Trainer:
-    model, _ = build_model(
-        {
-            "encoder": {"type": "word", "dim": 2},
-            "context": {"type": "lstm", "dim": DIM, "layers": 1},
-            "output": {"type": "softmax"},
-        },
-        inventory,
-    )
-    built, _ = build_recipe({"batch_size": 2, "bptt": 4, **recipe})
+@pytest.fixture
+def trainer_of(inventory: Inventory, new_trainer: MakeTrainer) -> MakeTrainer:
+    """A trainer of two streams, whose recipe holds what is given."""
     ids = np.array([2, 3, 5, 0, 2, 2, 0], np.int32)  # 5: a form that is no word
     text = EncodedText(ids, ("ab",), 2, "")
-    return Trainer(
-        model,
-        built,
-        inventory=inventory,
-        train_text=text,
-        valid_text=text,
-        device=torch.device("cpu"),
-        precision="fp32",
-        seed=3,
-    )
+    parts = {
+        "encoder": {"type": "word", "dim": 2},
+        "context": {"type": "lstm", "dim": DIM, "layers": 1},
+        "output": {"type": "softmax"},
+    }
+
+    def make(**recipe: Any) -> Trainer:
+        settings = {"batch_size": 2, "bptt": 4, **recipe}
+        return new_trainer(parts, settings, inventory=inventory, text=text)
+
+    return make
 
 
 @pytest.mark.parametrize(("divisor", "number"), [("streams", 2), ("tokens", 7)])
 def test_the_words_are_those_fed_in_and_the_loss_is_a_sum_like_the_criterions(
-    divisor: str, number: int, inventory: Inventory
+    trainer_of: MakeTrainer, divisor: str, number: int
 ) -> None:
-    trainer = trainer_of(inventory, past_decode_penalty=0.25, divisor=divisor)
+    trainer = trainer_of(past_decode_penalty=0.25, divisor=divisor)
     for parameter in trainer.parameters:
         nn.init.zeros_(parameter)  # every word has the probability 1/5
     trainer.stepping.gradients(trainer.batches.batch(0))
@@ -187,14 +181,14 @@ def test_the_words_are_those_fed_in_and_the_loss_is_a_sum_like_the_criterions(
     assert found.tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_without_it_there_is_no_decoder(inventory: Inventory) -> None:
-    trainer = trainer_of(inventory)
+def test_without_it_there_is_no_decoder(trainer_of: MakeTrainer) -> None:
+    trainer = trainer_of()
     assert list(trainer.objective.modules) == ["model"]
     assert len(trainer.parameters) == len(list(trainer.model.parameters()))
 
 
-def test_the_decoder_is_trained_and_clipped_with_the_model(inventory: Inventory) -> None:
-    trainer = trainer_of(inventory, past_decode_penalty=1.0, clip=1e-3)
+def test_the_decoder_is_trained_and_clipped_with_the_model(trainer_of: MakeTrainer) -> None:
+    trainer = trainer_of(past_decode_penalty=1.0, clip=1e-3)
     before = [parameter.detach().clone() for parameter in trainer.parameters]
     trainer.step(trainer.batches.batch(0))
     moves = [

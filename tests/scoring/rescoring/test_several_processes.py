@@ -21,39 +21,6 @@ SENTENCES = [
     tuple(words.split()) for words in ("a b c", "", "b", "a b d", "a", "zz b", "a b c", "h")
 ]
 LISTS = "u\t-1\ta b\nu\t-2\ta c\nu\t-3\tzz\nv\t-1\tb\nv\t-1\tb h\nw\t-1\tc\n"
-LATTICES = """\
-utt-A
-0\t1\ta\t2,30
-0\t1\tb\t1,31
-1\t2\tzz\t0.25,12
-1\t2\tc\t0.5,10
-2\t0.5,0
-
-utt-B
-0\t1\ta\t1,10
-1
-
-utt-C
-0\t1\th\t1,10
-0\t1\tg\t1,10
-1
-
-"""
-
-SLF = """\
-VERSION=1.0
-UTTERANCE=utt-A
-lmscale=14.0  acscale=2.0
-N=4  L=4
-I=0 t=0.00
-I=1 t=0.12 W=a v=1
-I=2 t=0.13 W=zz v=1
-I=3 t=0.31 W=!NULL
-J=0 S=0 E=1 a=-223.04 l=-2.811
-J=1 S=0 E=2 a=-224.0  l=-2.5
-J=2 S=1 E=3 a=0.0     l=-1.0
-J=3 S=2 E=3 a=0.0     l=-1.0
-"""
 
 
 class Beside(WorkerPool[Task, Any]):
@@ -139,23 +106,28 @@ def in_three(monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
 
 
 @pytest.mark.parametrize(
-    ("text", "options"),
+    ("layout", "options"),
     [
-        (LISTS, {"format": "tsv"}),
-        (LISTS, {"format": "tsv", "context": "previous", "recordings": "^(.)"}),
-        (LISTS, {"format": "tsv", "line_buffered": True, "write": "ranked"}),
-        (LATTICES, {"n_best": 4}),
-        (LATTICES, {"line_buffered": True, "weight": ["nn=0.5"]}),
-        (LATTICES, {"context": "previous"}),
-        (LATTICES, {"weight": ["words=1.5", "oov=-3"]}),
-        (SLF, {"recombine": 2, "beam": 9.0}),  # which are written down
+        ("lists", {"format": "tsv"}),
+        ("lists", {"format": "tsv", "context": "previous", "recordings": "^(.)"}),
+        ("lists", {"format": "tsv", "line_buffered": True, "write": "ranked"}),
+        ("kaldi-lattice", {"n_best": 4}),
+        ("kaldi-lattice", {"line_buffered": True, "weight": ["nn=0.5"]}),
+        ("kaldi-lattice", {"context": "previous"}),
+        ("kaldi-lattice", {"weight": ["words=1.5", "oov=-3"]}),
+        ("slf", {"recombine": 2, "beam": 9.0}),  # which are written down
     ],
 )
 def test_lists_and_lattices_come_out_as_from_one_process(
-    text: str, options: dict[str, Any], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    layout: str,
+    options: dict[str, Any],
+    texts: dict[str, str],
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "lists"
-    path.write_text(text)
+    path.write_text({"lists": LISTS, **texts}[layout])
     divided_out, out = list[str](), list[str]()
     one = charlm.score(path, model=run, out=out.append, device="cpu", **options)
     pools = in_three(monkeypatch)
@@ -163,7 +135,7 @@ def test_lists_and_lattices_come_out_as_from_one_process(
     assert fields("".join(divided_out)) == fields("".join(out))
     assert pickle.loads(pickle.dumps(several)).counts == one.counts
     assert several.lattices == one.lattices
-    is_searched_alone = text is LATTICES and "context" in options
+    is_searched_alone = layout == "kaldi-lattice" and "context" in options
     assert (pools[0].n_rounds == 0) == is_searched_alone
 
 

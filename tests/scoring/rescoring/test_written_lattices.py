@@ -13,43 +13,11 @@ from charlm.nbest.lattices.lattice_reading import read_lattices
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.scoring.rescoring.result import ScoreResult
 
-KALDI = """\
-utt-A
-0\t1\ta\t2,30
-0\t1\tb\t1,31
-1\t2\t[noise]\t0.5,10
-1\t2\t<eps>\t0.25,12
-2\t3\tc\t1,20
-2\t3\tzz\t1.5,18
-3\t4\td\t0.5,5
-3\t4\te\t0.75,5.5
-4\t0.5,0
-
-utt-B
-0\t1\ta\t1,10
-1
-
-"""
-SLF = """\
-VERSION=1.0
-UTTERANCE=utt-A
-lmscale=14.0  acscale=2.0
-N=4  L=4
-I=0 t=0.00
-I=1 t=0.12 W=a v=1
-I=2 t=0.13 W=zz v=1
-I=3 t=0.31 W=!NULL
-J=0 S=0 E=1 a=-23.04 l=-2.811
-J=1 S=0 E=2 a=-24.0  l=-2.5
-J=2 S=1 E=3 a=0.0     l=-1.0
-J=3 S=2 E=3 a=0.0     l=-1.0
-"""
-
 
 @pytest.fixture
-def lattices(tmp_path: Path) -> Path:
+def lattices(texts: dict[str, str], tmp_path: Path) -> Path:
     path = tmp_path / "lattices"
-    path.write_text(KALDI)
+    path.write_text(texts["kaldi-lattice"])
     return path
 
 
@@ -136,8 +104,10 @@ def test_the_scales_are_told_where_lattices_are_written_and_only_there(
     assert only_read.lattices.scales == {}
 
 
-def test_htks_lattices_have_scales_of_one(lower_run: Path, lattices: Path) -> None:
-    lattices.write_text(SLF)
+def test_htks_lattices_have_scales_of_one(
+    lower_run: Path, lattices: Path, texts: dict[str, str]
+) -> None:
+    lattices.write_text(texts["slf"])
     result, out = written(lattices, model=lower_run, recombine=0, beam=0)
     assert result.lattices is not None
     assert list(result.lattices.scales.items()) == [
@@ -156,15 +126,15 @@ class Asked:
 
 
 @pytest.mark.parametrize("weight", ["am=0", "am=-.1"])
-@pytest.mark.parametrize("text", [KALDI, SLF])
+@pytest.mark.parametrize("layout", ["kaldi-lattice", "slf"])
 def test_an_acoustic_weight_that_no_decoder_has_is_refused_before_the_search(
-    lattices: Path, weight: str, text: str
+    lattices: Path, texts: dict[str, str], weight: str, layout: str
 ) -> None:
-    lattices.write_text(text)
+    lattices.write_text(texts[layout])
     with pytest.raises(charlm.ConfigError, match="the weight of am is -?0") as caught:
         written(lattices, scorer=charlm.FunctionScorer(Asked()), weight=[weight])
     assert str(caught.value) == (
-        f"{'slf' if text is SLF else 'kaldi-lattice'}: the weight of am is {float(weight[3:]):g}; "
+        f"{layout}: the weight of am is {float(weight[3:]):g}; "
         "expected more than 0 for lattices that are written, since decoders divide by it; give "
         "--weight am=NUMBER, or --write nbest"
     )
@@ -176,8 +146,10 @@ def test_weights_of_a_file_without_am_are_refused_too(lattices: Path, tmp_path: 
         written(lattices, scorer=charlm.FunctionScorer(Asked()), weights=tmp_path / "w")
 
 
-def test_a_header_that_says_so_is_refused_when_it_comes(lower_run: Path, lattices: Path) -> None:
-    lattices.write_text(SLF.replace("acscale=2.0", "acscale=0"))
+def test_a_header_that_says_so_is_refused_when_it_comes(
+    lower_run: Path, lattices: Path, texts: dict[str, str]
+) -> None:
+    lattices.write_text(texts["slf"].replace("acscale=2.0", "acscale=0"))
     with pytest.raises(charlm.ConfigError, match="lattices:1: the weight of am is 0; expected"):
         written(lattices, model=lower_run)
 
@@ -185,7 +157,8 @@ def test_a_header_that_says_so_is_refused_when_it_comes(lower_run: Path, lattice
 def test_without_lattices_to_write_any_acoustic_weight_will_do(
     lower_run: Path, lattices: Path
 ) -> None:
-    assert chosen(lattices, model=lower_run, weight=["am=0"]).keys() == {"utt-A", "utt-B"}
+    best = chosen(lattices, model=lower_run, weight=["am=0"])
+    assert best.keys() == {"utt-A", "utt-B", "utt-C"}
 
 
 MERGED = "u\n0\t1\ta\t0,0\n0\t1\tb\t1,0\n1\t2\tc\t0,0\n2\t3\td\t0,0\n3\n\n"

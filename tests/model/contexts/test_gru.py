@@ -14,6 +14,7 @@ from charlm.model.contexts.gru import GRU
 
 Floats = npt.NDArray[np.float64]
 Build = Callable[..., GRU]
+Check = Callable[..., None]
 
 INPUT_DIM, DIM, STEPS, STREAMS = 5, 4, 6, 3
 
@@ -71,21 +72,9 @@ def with_layer_norm(p: dict[str, Floats], x: Floats, h: Floats) -> Floats:
     ids=["straka", "koehn", "layer_norm"],
 )
 def test_the_published_cell_equals_a_loop_over_its_equations(
-    build: Build, options: dict[str, Any], slow: Callable[..., Floats]
+    assert_is_loop: Check, options: dict[str, Any], slow: Callable[..., Floats]
 ) -> None:
-    settings = {"type": "gru", "dim": DIM, "layers": 1, **options}
-    context = build(CONTEXT, settings, leading=[INPUT_DIM]).double()
-    p = {name.removeprefix("layers.0."): t.numpy() for name, t in context.state_dict().items()}
-    random = np.random.default_rng(3)
-    x_TBE = random.normal(size=(STEPS, STREAMS, INPUT_DIM))
-    h = random.normal(size=(STREAMS, DIM))
-    found, ((last,),) = context(torch.from_numpy(x_TBE), ((torch.from_numpy(h),),))
-    outputs = []
-    for x in x_TBE:
-        h = slow(p, x, h)
-        outputs.append(h)
-    np.testing.assert_allclose(found.detach().numpy(), np.stack(outputs), atol=1e-12)
-    np.testing.assert_allclose(last.detach().numpy(), h, atol=1e-12)
+    assert_is_loop({"type": "gru", "dim": DIM, "layers": 1, **options}, slow)
 
 
 def test_resetting_before_and_after_the_product_are_different_cells(build: Build) -> None:

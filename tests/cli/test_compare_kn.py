@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from charlm.cli.boundary import Commands
+from charlm.cli import app
 from charlm.cli.compare_kn import compare_kn, shown_interval
 from charlm.scoring.evaluation.comparison import compare_kn as comparison
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
@@ -93,9 +92,6 @@ def save(save_uniform: Callable[..., Path]) -> Save:
 
 
 def run_compare(*arguments: str) -> Result:
-    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    app.command("compare-kn")(compare_kn)
     return CliRunner().invoke(app, ["compare-kn", *arguments])
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
 import charlm
-from charlm.cli.boundary import Commands
+from charlm.cli import app
 from charlm.cli.eval import eval_command
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import inventory_of
@@ -79,9 +78,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_uniform: SaveRun)
 
 
 def run_eval(*arguments: str) -> Result:
-    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    app.command("eval")(eval_command)
     return CliRunner().invoke(app, ["eval", *arguments])
 
 

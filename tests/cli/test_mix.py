@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from charlm.cli.boundary import Commands
+from charlm.cli import app
 from charlm.cli.mix import mix
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.estimation import estimate
@@ -44,9 +43,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_mix(*arguments: str) -> Result:
-    app = typer.Typer(cls=Commands, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    app.command("mix")(mix)
     return CliRunner().invoke(app, ["mix", *arguments])
 
 

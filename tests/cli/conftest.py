@@ -1,5 +1,6 @@
 """Runs for commands to work on."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,20 @@ SETTINGS = {
     "context": {"type": "lstm", "dim": 2, "layers": 1},
     "output": {"type": "softmax"},
 }
+
+
+@pytest.fixture
+def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a trained run under exp/."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_run, "exp/first")
+    return tmp_path
+
+
+@pytest.fixture
+def run(at_home: Path) -> Path:
+    """The run of the working folder."""
+    return Path("exp/first")
 
 
 @pytest.fixture(scope="session")

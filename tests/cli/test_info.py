@@ -13,11 +13,7 @@ import charlm
 from charlm.cli import app
 from charlm.cli.info import _tell
 
-
-@pytest.fixture(autouse=True)
-def here(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
+pytestmark = pytest.mark.usefixtures("at_home")
 
 
 def ask(*arguments: str) -> Result:

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -86,14 +85,6 @@ word    look       0.600
 
 output  –
 """
-
-
-@pytest.fixture
-def run(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trained run under exp/ of the working folder."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
-    return Path("exp/first")
 
 
 def ask(*arguments: str) -> Result:

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from typer.testing import CliRunner, Result
 import charlm
 from charlm.cli import app
 from charlm.cli.sample import sample
-
-
-@pytest.fixture
-def run(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trained run under exp/ of the working folder."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
-    return Path("exp/first")
 
 
 def ask(*arguments: str) -> Result:

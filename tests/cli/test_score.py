@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,13 +21,11 @@ REFS = "u the Dog\nv a bird sat\n"
 
 
 @pytest.fixture
-def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def at_home(at_home: Path) -> Path:
     """A folder with lists, references and the run `exp/first`."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
     Path("lists.tsv").write_text(LISTS)
     Path("refs").write_text(REFS)
-    return tmp_path
+    return at_home
 
 
 def ask(*arguments: str) -> Result:

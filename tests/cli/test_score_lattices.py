@@ -1,7 +1,6 @@
 """What `charlm score` tells of lattices."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,14 +8,6 @@ from typer.testing import CliRunner, Result
 
 import charlm
 from charlm.cli import app
-
-
-@pytest.fixture
-def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the run `exp/first`."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
-    return tmp_path
 
 
 def ask(*arguments: str) -> Result:

@@ -2,26 +2,16 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from charlm.cli import app
 
 LINE = '{"id": "u", "hyps": [{"text": "the cat", "am": -2}, {"text": "a dog", "am": -1}]}\n'
-
-
-@pytest.fixture
-def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the run `exp/first`."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
-    return tmp_path
 
 
 def start(*arguments: str) -> "subprocess.Popen[str]":

@@ -5,10 +5,8 @@ import io
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
@@ -17,14 +15,6 @@ from charlm.cli.surprisal import surprisal
 
 ODD = ['"', "#", "NA", "null", "say", '"no"', "'", "\\", "a,b", "\u00a0"]
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?|NA")
-
-
-@pytest.fixture
-def run(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trained run under exp/ of the working folder."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
-    return Path("exp/first")
 
 
 def ask(*arguments: str) -> Result:

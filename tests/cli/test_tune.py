@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,13 @@ from charlm.cli.tune import tune
 
 
 @pytest.fixture
-def at_home(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def at_home(at_home: Path) -> Path:
     """A folder with lists, references and the run `exp/first`."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(tiny_run, "exp/first")
     dev = "".join(f"{i}\t-1\ta dog\n{i}\t-{i % 2}\tthe cat\n" for i in range(8))
     Path("dev.tsv").write_text(dev)
     Path("dev.refs").write_text("".join(f"{i} {['a dog', 'the cat'][i // 4]}\n" for i in range(8)))
     Path("lists.tsv").write_text("a\t-1\ta dog\na\t0\tthe cat\nb\t-1\tthe dog\n")
-    return tmp_path
+    return at_home
 
 
 def call(*arguments: str) -> Result:

@@ -8,12 +8,16 @@ import pytest
 import torch
 
 from charlm.model.build import build_model
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.estimation import estimate
+from charlm.ngram.word_ids import WordIds, encode, words_of
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary.vocabulary import inventory_of
+from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
 SaveRun = Callable[..., Path]
 
 TRAIN = [["a", "b", "c", "d", "e", "f", "g", "h"], ["<unk>"]]  # with </s> and <unk>: V = 10
+TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"  # of n-gram models
 SETTINGS = {
     "encoder": {"type": "char-cnn", "dim": 4, "widths": [1, 2], "filters": [5, 6]},
     "context": {"type": "lstm", "dim": 7, "layers": 1},
@@ -80,3 +84,17 @@ def uniform(saved_run: SaveRun) -> Path:
 def run(saved_run: SaveRun) -> Path:
     """A run whose model tells words and contexts apart."""
     return saved_run("random")
+
+
+@pytest.fixture
+def arpa_of(tmp_path: Path) -> Callable[[Path], Path]:
+    """A trigram model over the words of a run."""
+
+    def made(run: Path) -> Path:
+        words = words_of(load_inventory(run / "vocab.json"))
+        ids = encode([line.split() for line in TEXT.splitlines()], WordIds(words, closed=True))
+        path = tmp_path / "kn.arpa"
+        write_arpa(estimate(ids, words=words, order=3).model, path)
+        return path
+
+    return made

@@ -7,24 +7,14 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.ngram.arpa_writing import write_arpa
-from charlm.ngram.estimation import estimate
-from charlm.ngram.word_ids import WordIds, encode, words_of
 from charlm.scoring.decoding.mixed_model import MixedModel
 from charlm.scoring.decoding.states import StatefulModel
-from charlm.text.vocabulary.vocabulary import load_inventory
-
-TEXT = "a b c a b d\na b c\nh g f e d c b a\nb b <unk> a\na\n"
 
 
 @pytest.fixture
-def arpa(spelled_run: Path, tmp_path: Path) -> Path:
+def arpa(spelled_run: Path, arpa_of: Callable[[Path], Path]) -> Path:
     """A trigram model over the words of the run."""
-    words = words_of(load_inventory(spelled_run / "vocab.json"))
-    ids = encode([line.split() for line in TEXT.splitlines()], WordIds(words, closed=True))
-    path = tmp_path / "kn.arpa"
-    write_arpa(estimate(ids, words=words, order=3).model, path)
-    return path
+    return arpa_of(spelled_run)
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ import bz2
 import errno
 import gzip
 import hashlib
-import io
 import json
 import lzma
 import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -20,8 +18,6 @@ from charlm.text.io import files
 from charlm.text.io.files import open_bytes, parse_json, read_json, sha256_of, write_json
 from charlm.text.io.lines import read_lines
 
-PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
-packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS.keys())
 NOISE = random.Random(1).randbytes(50_000)
 Pack = Callable[[bytes], bytes]
 
@@ -31,12 +27,6 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-def on_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content)))  # type: ignore[type-var]
-    monkeypatch.setattr("sys.stdin", stream)
-
-
-@packed
 def test_the_digest_is_that_of_the_file_as_it_stands(tmp_path: Path, pack: Pack) -> None:
     content = pack(b"line\n" * 50_000)
     digest = hashlib.sha256()

@@ -1,9 +1,6 @@
 """Lines as they stand in files: where they end, how they are numbered, what is none."""
 
-import bz2
-import gzip
 import io
-import lzma
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +20,6 @@ from charlm.text.io.lines import (
     split_words,
 )
 
-PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
-packed = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS.keys())
 Pack = Callable[[bytes], bytes]
 
 
@@ -54,7 +49,6 @@ def on_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
         ("a\u0085b\u2028c\u2029d\x0be\x0cf\rg\n".encode(), ["a\u0085b\u2028c\u2029d\x0be\x0cf\rg"]),
     ],
 )
-@packed
 def test_lines_end_at_lf_alone_and_lose_bom_and_crlf(
     tmp_path: Path, content: bytes, lines: list[str], pack: Pack
 ) -> None:
@@ -62,7 +56,6 @@ def test_lines_end_at_lf_alone_and_lose_bom_and_crlf(
     assert list(read_lines(path)) == list(enumerate(lines, 1))
 
 
-@packed
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
     on_stdin(monkeypatch, pack(b"a\nb\n"))
     assert list(read_lines("-")) == [(1, "a"), (2, "b")]
@@ -113,7 +106,6 @@ def test_a_line_may_be_as_long_as_allowed(tmp_path: Path, end: bytes) -> None:
     assert str(caught.value) == f"{path}:2: longer than 8 bytes; expected shorter lines; cut it"
 
 
-@packed
 def test_a_line_can_be_cut_and_the_next_ones_keep_their_numbers(tmp_path: Path, pack: Pack) -> None:
     path = written(tmp_path / "text", pack(b"a\n" + b"b\0" * 99_999 + b"\nc\n" + b"d" * 9))
     with open_bytes(path) as file:
@@ -141,7 +133,6 @@ def test_an_endless_line_takes_little_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ISO8859_15", "cp1252", "koi8-r", "shift_jis"])
-@packed
 def test_a_file_in_another_encoding_is_read_as_it_would_be_in_utf_8(
     tmp_path: Path, encoding: str, pack: Pack
 ) -> None:

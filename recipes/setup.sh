@@ -24,9 +24,13 @@ setup_die() {
 # Scripts may be begun side by side: one makes the .venv, and the others wait. The lock is a link to
 # a process; that of one that is gone holds nobody up.
 setup_make_lock() {
-  local owner said=''
+  local owner said='' n_without=0
   until ln -s "$$" "$setup_lock" 2>/dev/null; do
-    owner=$(readlink "$setup_lock") || setup_die "could not write to $setup_root; make it writable"
+    if ! owner=$(readlink "$setup_lock"); then # let go of just now, or nothing can be written here
+      n_without=$((n_without + 1))
+      [ "$n_without" -lt 5 ] || setup_die "could not make $setup_lock; make $setup_root writable"
+      continue
+    fi
     if ! kill -0 "$owner" 2>/dev/null; then
       rm -f "$setup_lock"
       continue
@@ -166,19 +170,22 @@ setup_is_current() {
   [ "$stored" = "$1" ] && "$setup_venv/bin/python" -c 'import charlm' >/dev/null 2>&1
 }
 
+# Whether kenlm is missing for want of tools that came later.
+setup_can_add_kenlm() { [ "$setup_outcome" = no-tools ] && [ -z "$(setup_missing_tool)" ]; }
+
 setup_main() {
   local key
   setup_find_python
   key=$(setup_key) || setup_die "could not read pyproject.toml or recipes/constraints.txt, see above"
-  if ! setup_is_current "$key"; then
+  if ! setup_is_current "$key" || setup_can_add_kenlm; then
     setup_make_lock
-    if ! setup_is_current "$key"; then # nobody else has made it meanwhile
+    if ! setup_is_current "$key"; then # asked again: another may have made it meanwhile
       setup_make
+      setup_finish "$key"
+    elif setup_can_add_kenlm; then
       setup_finish "$key"
     fi
     setup_unlock
-  elif [ "$setup_outcome" = no-tools ] && [ -z "$(setup_missing_tool)" ]; then # they came later
-    setup_finish "$key"
   fi
   export PATH="$setup_venv/bin:$PATH"
 }

@@ -75,6 +75,22 @@ def test_who_waits_says_for_which_process_and_goes_on_when_that_is_done(tree: Tr
     assert not any("waiting" in line for line in others)
 
 
+def test_a_lock_that_is_let_go_while_it_is_looked_at_is_no_error(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tried, ln = tmp_path / "tried", shutil.which("ln")
+    tree.add("ln", f'#!{BASH}\n[ -e "{tried}" ] || {{ : >"{tried}"; exit 1; }}\nexec {ln} "$@"\n')
+    assert tree.set_up().returncode == 0
+    assert tried.exists()
+
+
+def test_a_folder_that_nothing_can_be_written_to_is_named(tree: Tree) -> None:
+    tree.add("ln", f"#!{BASH}\nexit 1\n")
+    assert only_line(tree.set_up("echo went on")) == (
+        f"setup: could not make {tree.root}/.venv.lock; make {tree.root} writable"
+    )
+
+
 def test_the_lock_of_a_process_that_is_gone_or_has_failed_holds_nobody_up(tree: Tree) -> None:
     gone = subprocess.Popen([BASH, "-c", "exit 0"])
     gone.wait()

@@ -50,10 +50,10 @@ def command(
         def call(*, as_json: bool, listed: str | None = None, **given: Any) -> None:
             assert listed is None
             chosen = {
-                field.name: field.default
-                if _is_left_out(given[field.name], field)
-                else given[field.name]
+                field.name: given[field.name]
                 for field in fields
+                # Typer says None of an option that may come again and did not; Python has ().
+                if given[field.name] is not None or field.default is inspect.Parameter.empty
             }
             body(options(**chosen), as_json=as_json)
 
@@ -70,11 +70,6 @@ def command(
         return call
 
     return decorate
-
-
-def _is_left_out(value: object, field: Field) -> bool:
-    """Whether an option that may come again did not come: Typer says None, Python ()."""
-    return value is None and field.default is not inspect.Parameter.empty
 
 
 def _parameter(field: Field) -> inspect.Parameter:

@@ -60,12 +60,17 @@ def write(text: str) -> None:
     """Write one or more lines of a result to stdout; the last LF is added.
 
     Raises:
+        OSError: as `write_exactly`.
+    """
+    write_exactly(text + "\n")
+
+
+def write_exactly(text: str) -> None:
+    """Write text that has its own line ends, as a list that goes through.
+
+    Raises:
         OSError: a full disk, a closed file; it names standard output.
     """
-    _write(text + "\n")
-
-
-def _write(text: str) -> None:
     if sys.stdout is None:  # Python's way to say that the caller closed it
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), STDOUT)
     shown = text.translate(ESCAPES_IN_LINES) if sys.stdout.isatty() else text
@@ -74,15 +79,6 @@ def _write(text: str) -> None:
     except OSError as error:
         error.filename = STDOUT
         raise
-
-
-def write_exactly(text: str) -> None:
-    """Write text that has its own line ends, as a list that goes through.
-
-    Raises:
-        OSError: as `write`.
-    """
-    _write(text)
 
 
 def flush() -> None:

@@ -149,14 +149,11 @@ def _figures(shown: Iterable[str], over: str) -> str:
 
 
 def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
-    from charlm.text.corpus.tokens import share
+    from charlm.scoring.evaluation.comparison.notes import remarks_on_text
 
     counts, first_sums = result.counts, next(iter(result.by_state.values())).sums
-    remarks = [
-        *_read(result),
-        f"<unk> as target: {counts.n_oov} of {counts.n_words} words "
-        f"({share(counts.n_oov, counts.n_words):.2%}); the bits leave their spelling out",
-    ]
+    on_unknown, *on_text = remarks_on_text(counts)
+    remarks = [*_read(result), on_unknown]
     if has_srilms_line and counts.n_oov and not first_sums.n_zeroprobs_oov:
         remarks.append("0 OOVs: SRILM's count, of words without a probability; <unk> has one")
     if result.hidden_words:
@@ -168,15 +165,7 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
             f"left out, having no probability: {n_left_out} of {counts.n_tokens} tokens; the bits "
             "count their characters all the same"
         )
-    if 2 * counts.n_oov > counts.n_words:
-        remarks.append(
-            "most words are <unk>, so the perplexities say little: another case or language?"
-        )
-    if counts.n_changed:
-        remarks.append(
-            f"normalised: {counts.n_changed} of {counts.n_words} words "
-            f"({share(counts.n_changed, counts.n_words):.2%}) stand otherwise in the text"
-        )
+    remarks += on_text
     if result.adaptation:
         remarks.append(
             f"adapted to the text as it was read, {result.adaptation}: the figures depend on the "

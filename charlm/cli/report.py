@@ -5,7 +5,6 @@ The page is the result; what could not be put into it goes to stderr, each with 
 
 import webbrowser
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from charlm.cli import output
@@ -48,7 +47,9 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
         output.say(f"model: {runs}")
     result = make_report(replace(options, runs=runs, on_stage=output.say))
     if options.open:
-        _show(result.files[-1])
+        page = result.files[-1]  # it comes last of what is written
+        if not webbrowser.open(page.resolve().as_uri()):
+            output.say(f"--open: found no browser; open {page} in one")
     if as_json:
         output.write_json(result.to_dict())
         return
@@ -60,12 +61,6 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
         output.say(_gate(result.gate))
     for path in result.files:
         output.write(str(path))
-
-
-def _show(page: Path) -> None:
-    """The page comes last of what is written."""
-    if not webbrowser.open(page.resolve().as_uri()):
-        output.say(f"--open: found no browser; open {page} in one")
 
 
 def _gate(figures: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ Emit = Callable[[str], None]
 
 def tell_scored(result: "ScoreResult", emit: Emit) -> None:
     """All of it, a line each, and a table of rates."""
-    _tell(result, emit, duplicates=result.dedup)
+    _tell(result, emit)
     if result.report is not None:
         _tell_rates(result.report, emit)
 
@@ -38,7 +38,7 @@ def tell_served(result: "ServeResult", emit: Emit) -> None:
     """What was answered, and by what."""
     if result.n_errors:
         emit(f"lines answered by an error: {result.n_errors}")
-    _tell(result, emit, duplicates=result.dedup)
+    _tell(result, emit)
 
 
 def tell_tuned(result: "TuneResult", emit: Emit) -> None:
@@ -50,10 +50,10 @@ def tell_tuned(result: "TuneResult", emit: Emit) -> None:
         emit(line)
 
 
-def _tell(result: "RescoringResult", emit: Emit, *, duplicates: str) -> None:
+def _tell(result: "ScoreResult | ServeResult", emit: Emit) -> None:
     for line in (
         *_read(result),
-        *_lists(result, duplicates=duplicates),
+        *_lists(result),
         *_lattices(result),
         *_scorers(result),
         *_written(result),
@@ -153,7 +153,7 @@ def _options_of(rules: "Normalisation") -> str:
     return ", ".join(name for name, is_asked in asked.items() if is_asked)
 
 
-def _lists(result: "RescoringResult", *, duplicates: str) -> list[str]:
+def _lists(result: "ScoreResult | ServeResult") -> list[str]:
     """What there was to choose from; nothing of plain sentences."""
     counts, lines = result.counts, []
     if counts.n_recordings:
@@ -172,9 +172,10 @@ def _lists(result: "RescoringResult", *, duplicates: str) -> list[str]:
         return lines
     if counts.n_duplicates:
         together = {
+            "none": "",
             "sum": ", ranked by the sum over them",
             "max": ", ranked by the best of them",
-        }.get(duplicates, "")
+        }[result.dedup]
         lines.append(
             f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
         )

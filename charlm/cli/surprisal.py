@@ -115,9 +115,7 @@ def _judge(options: SurprisalCommand, *, as_json: bool) -> None:
     ]
     if idle:
         raise ConfigError(f"{idle[0]}: says nothing with --pairs; expected one of them; drop it")
-    result = minimal_pairs(
-        PairOptions(**{each.name: getattr(options, each.name) for each in fields(PairOptions)})
-    )
+    result = minimal_pairs(options)
     if as_json:
         output.write_json(result.to_dict())
     else:

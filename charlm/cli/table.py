@@ -55,7 +55,8 @@ def _print_text(found: "Table") -> None:
     rows = [[name, *cells] for name, cells in _sizes(found)]
     rows += [[name, *(_ppl(cell) for cell in cells)] for name, cells in _rows(found)]
     output.table(rows, header=header)
-    compared = [row for row in _percents(found) if set(row[1:]) != {NOTHING}]
+    percents = [[name, *map(_percent, cells)] for name, cells in _rows(found)]
+    compared = [row for row in percents if set(row[1:]) != {NOTHING}]
     if compared:
         output.write(f"\nper cent of {_baselines(found)}, with the 95 % interval of the difference")
         output.table(compared, header=header)
@@ -82,10 +83,6 @@ def _sizes(found: "Table") -> Iterator[tuple[str, list[str]]]:
 def _rows(found: "Table") -> Iterator[tuple[str, list["Cell | None"]]]:
     for name in found.systems:
         yield name, [column.cells.get(name) for column in found.columns]
-
-
-def _percents(found: "Table") -> list[list[str]]:
-    return [[name, *(_percent(cell) for cell in cells)] for name, cells in _rows(found)]
 
 
 def _ppl(cell: "Cell | None") -> str:

@@ -1,4 +1,4 @@
-"""The vocabulary, or any pieces of spelling, through an encoder or a part of one, in blocks.
+"""The vocabulary, or any pieces of spelling, through a part of an encoder, in blocks.
 
 A piece of spelling is a list of character ids and need not be a word: `{un` begins one and ends
 none. Only what reads letters can read it, so it goes into that part of an encoder alone.
@@ -76,56 +76,13 @@ def require_numbers(run: LoadedRun, values: npt.NDArray[np.floating]) -> None:
         )
 
 
-def tap_names(run: LoadedRun) -> tuple[str, ...]:
-    """The taps of the run's encoder, first to last."""
-    return tuple(taps_of(run, np.zeros(1, np.int64)))
-
-
-def require_tap(run: LoadedRun, at: str | None) -> str:
-    """`at`, or the last tap if it is None.
-
-    Raises:
-        ConfigError: no such tap.
-    """
-    names = tap_names(run)
-    if at is None:
-        return names[-1]
-    if at not in names:
-        raise ConfigError(f"at: found {at!r}; {run.path} has {', '.join(names)}; choose one")
-    return at
-
-
-def taps_of(run: LoadedRun, rows_N: npt.NDArray[np.int64]) -> dict[str, Vectors]:
-    """Words of the vocabulary at every tap of the encoder."""
-    table = FormTable(run.inventory, [run.inventory.words[row] for row in rows_N.tolist()])
-    forms = table.forms(np.arange(len(table)))._replace(words_N=torch.from_numpy(rows_N))
-    with torch.no_grad():
-        taps = run.model.encoder.eval().taps(forms.to(_device(run.model.encoder)))
-    return {name: vectors.float().cpu().numpy() for name, vectors in taps.items()}
-
-
-def vocabulary_blocks(
-    run: LoadedRun, *, part: Encoder, n_words: int | None = None
-) -> Iterator[tuple[slice, Forms]]:
-    """The first words of the vocabulary (None: all), in slices of bounded size.
-
-    They lie where `part` does, in evaluation mode.
-    """
-    words = run.inventory.words[:n_words]
-    table = FormTable(run.inventory, words)
-    rows = np.arange(len(words))
-    device = _device(part.eval())
+def vocabulary_blocks(run: LoadedRun, *, part: Encoder) -> Iterator[tuple[slice, Forms]]:
+    """The words of the vocabulary in slices of bounded size, where `part` lies, as it evaluates."""
+    table = FormTable(run.inventory, run.inventory.words)
+    rows = np.arange(len(table))
+    device = next(part.eval().parameters()).device
     for block in form_slices(table.lengths):
         yield block, table.forms(rows[block]).to(device)
-
-
-@torch.no_grad()
-def words_at(run: LoadedRun, *, at: str, n_words: int) -> Vectors:
-    """The first words of the vocabulary at a tap of the encoder, a row each."""
-    encoder = run.model.encoder
-    blocks = vocabulary_blocks(run, part=encoder, n_words=n_words)
-    vectors = [encoder.taps(forms)[at].flatten(1).float().cpu() for _, forms in blocks]
-    return torch.cat(vectors).numpy()
 
 
 def pieces_of(inventory: Inventory, *, longest: int, shortest: int = 1) -> dict[Piece, int]:
@@ -170,7 +127,3 @@ def encoded_pieces(
         forms = Forms(torch.full((len(part),), UNK), letters_NL).to(device)
         results.append(by(forms).float().cpu())
     return torch.cat(results).numpy()
-
-
-def _device(encoder: torch.nn.Module) -> torch.device:
-    return next(encoder.parameters()).device

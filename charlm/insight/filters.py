@@ -46,7 +46,7 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
     Raises:
         ConfigError: the run has no character CNN, or not so many filters.
     """
-    encoder, banks = _encoder(run)
+    encoder, banks = _filters(run)
     if number is None:
         widest = max(width for width, _ in banks)
         number = [width for width, _ in banks].index(widest) + 1
@@ -69,23 +69,18 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
 
 def require_filter(run: LoadedRun, number: int) -> None:
     """Raises ConfigError for a filter that the run has not."""
-    _, banks = _encoder(run)
+    _, banks = _filters(run)
     if not 1 <= number <= len(banks):
         raise ConfigError(f"filter: found {number}; {run.path} has 1 to {len(banks)}; choose one")
 
 
-def _encoder(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
+def _filters(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
+    """The character CNN, and its filters in their order in a form's vector."""
     encoder = part_of(run, CharCNN, what="filters", wanted="char-cnn")
-    return encoder, _banks(encoder)
-
-
-def _banks(encoder: CharCNN) -> list[Bank]:
-    """The width, the weights and the bias of each filter, in their order in a form's vector."""
-    dim = encoder.letters.embedding_dim
-    layers = [layer for layer in encoder.filters if isinstance(layer, nn.Linear)]
-    return [
-        (layer.in_features // dim, (layer.weight[row], layer.bias[row]))
-        for layer in layers
+    return encoder, [
+        (layer.in_features // encoder.letters.embedding_dim, (layer.weight[row], layer.bias[row]))
+        for layer in encoder.filters
+        if isinstance(layer, nn.Linear)
         for row in range(layer.out_features)
     ]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.info_choice import Choice, choice
+from charlm.insight.info_choice import Choice, choice, state_of
 from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
 from charlm.options import keywords
 from charlm.run.card import kept_ppl
-from charlm.run.folder import ENCODED, MODEL, RUN, RunInfo, load_info
+from charlm.run.folder import MODEL, RUN, RunInfo, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
@@ -134,12 +134,12 @@ def facts_of(path: str | Path) -> RunFacts:
     return RunFacts(
         path=str(path),
         arch=info.arch,
-        state=_state(folder),
+        state=state_of(folder),
         epoch=loaded.epoch if loaded else None,
         parameters=model.n_parameters_by_part(),
         n_words=inventory.n_words,
         n_characters=inventory.n_characters_as_published,
-        n_morphs=None if inventory.morphs is None else len(inventory.morphs.morphs),
+        n_morphs=inventory.n_morphs,
         taps=Vectors(loaded).widths if loaded else {},
         corpus=str(info.corpus.get("name", "")),
         texts=_texts(info.corpus, folder),
@@ -172,12 +172,6 @@ def _training(info: RunInfo, history: list[dict[str, Any]]) -> TrainingFacts:
         versions={"charlm": info.charlm, **{k: str(v) for k, v in info.versions.items()}},
         command=tuple(map(str, info.command)),
     )
-
-
-def _state(folder: Path) -> str:
-    if not (folder / MODEL).is_file():
-        return "without weights"
-    return "unfinished" if (folder / ENCODED).exists() else "finished"
 
 
 def _texts(corpus: Mapping[str, Any], folder: Path) -> tuple[TextFacts, ...]:

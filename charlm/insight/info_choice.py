@@ -69,7 +69,11 @@ def _known(run: Path) -> KnownRun:
         n_epochs = sum(1 for _ in read_lines(run / LOG)) if (run / LOG).is_file() else 0
     except DataError as error:
         return KnownRun(str(run), None, None, str(error))
+    return KnownRun(str(run), arch, n_epochs, state_of(run))
+
+
+def state_of(run: Path) -> str:
+    """How far a run has come: finished, unfinished, or without weights."""
     if not (run / MODEL).is_file():
-        return KnownRun(str(run), arch, n_epochs, "without weights")
-    state = "unfinished" if (run / ENCODED).exists() else "finished"
-    return KnownRun(str(run), arch, n_epochs, state)
+        return "without weights"
+    return "unfinished" if (run / ENCODED).exists() else "finished"

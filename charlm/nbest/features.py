@@ -63,7 +63,8 @@ def feature_table(
     """
     if not nbest.hypotheses:
         raise DataError(f"list {nbest.id!r}: no hypothesis; expected one or more")
-    columns = {name: _column(nbest, name) for name in _own_names(nbest)}
+    own = dict.fromkeys(name for each in nbest.hypotheses for name in each.features)
+    columns = {name: _column(nbest, name) for name in own}  # in the order in which they first occur
     for name, values in (added or {}).items():
         if name in columns:
             raise ConfigError(
@@ -71,9 +72,10 @@ def feature_table(
                 "scoring adds one; rename its column, or leave it out"
             )
         columns[name] = _checked(nbest, name, values=values)
-    columns.setdefault(WORDS, _as_column([len(each.words) for each in nbest.hypotheses]))
-    columns.setdefault(OOV, _as_column(n_oov or [0] * len(nbest.hypotheses)))
-    return FeatureTable(tuple(columns), np.stack(list(columns.values()), axis=1))
+    columns.setdefault(WORDS, np.array([len(each.words) for each in nbest.hypotheses]))
+    columns.setdefault(OOV, np.array(n_oov or [0] * len(nbest.hypotheses)))
+    table_HF = np.stack(list(columns.values()), axis=1).astype(np.float64)
+    return FeatureTable(tuple(columns), table_HF)
 
 
 def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable]) -> None:
@@ -106,11 +108,6 @@ def weighted(values_HF: Floats, weights_F: Sequence[float] | Floats) -> Floats:
     return totals_H
 
 
-def _own_names(nbest: NbestList) -> list[str]:
-    """Names of the list's features, in the order in which they first occur."""
-    return list(dict.fromkeys(name for each in nbest.hypotheses for name in each.features))
-
-
 def _column(nbest: NbestList, name: str) -> Floats:
     for hypothesis in nbest.hypotheses:
         if name not in hypothesis.features:
@@ -123,7 +120,7 @@ def _column(nbest: NbestList, name: str) -> Floats:
 
 
 def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
-    column_H = _as_column(values)
+    column_H = np.asarray(values, np.float64)
     if column_H.shape != (len(nbest.hypotheses),):
         raise ValueError(f"{len(values)} values of {name!r} for {len(nbest.hypotheses)} hypotheses")
     if not (np.abs(column_H) <= LARGEST).all():  # NaN is not
@@ -133,7 +130,3 @@ def _checked(nbest: NbestList, name: str, *, values: Sequence[float]) -> Floats:
             "expected a finite number"
         )
     return column_H
-
-
-def _as_column(values: Sequence[float]) -> Floats:
-    return np.asarray(values, np.float64)

@@ -8,7 +8,7 @@ belong to a place in the file, not to the text that stands there.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -126,7 +126,7 @@ def opened(source: Source) -> Iterator[OpenSource]:
     Raises:
         DataError: no such file.
     """
-    said = {item.name: getattr(source, item.name) for item in fields(Source)}
+    said = vars(source)
     if str(source.path) != "-" and Path(source.path).is_dir():
         yield OpenSource(**said, sample=Sample(source.path, (), names_in(Path(source.path))))
         return

@@ -7,13 +7,14 @@ folder.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isfinite, log, nan
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.format import FEATURE, OnNan, Source
+from charlm.nbest.format import FEATURE, Source
 from charlm.nbest.hypotheses import LARGEST, Hypothesis, StrippedWords
-from charlm.nbest.repairs import WORST, Filling, Notices
+from charlm.nbest.repairs import WORST, Filling
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
 
@@ -30,7 +31,7 @@ def is_number(text: str) -> bool:
 
 
 def number(text: str, where: str) -> float:
-    """What a field holds; NaN and infinity are numbers here, `finite_features` sees to them.
+    """What a field holds; NaN and infinity are numbers here, `with_finite_features` sees to them.
 
     Raises:
         DataError: something else; `where` stands before it.
@@ -123,16 +124,10 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
         )
 
 
-def finite_features(
-    key: str,
-    features: Sequence[Mapping[str, float]],
-    *,
-    places: Sequence[str],
-    on_nan: OnNan,
-    notices: Notices,
-    ragged: bool = False,
-) -> list[dict[str, float]]:
-    """The features of a list's hypotheses, all finite, or as their user wants those that are not.
+def with_finite_features(
+    key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool = False
+) -> tuple[Hypothesis, ...]:
+    """A list's hypotheses, their features all finite, or as their user wants those that are not.
 
     What is beyond LARGEST is not. What some hypotheses lack is like NaN, unless lists may be
     `ragged`; what all lack, none has. What is changed is counted.
@@ -140,9 +135,8 @@ def finite_features(
     Raises:
         DataError: one that is not finite and is to be an error, or a list that has no finite one.
     """
-    names = list(dict.fromkeys(name for found in features for name in found))
-    results = [dict(found) for found in features]
-    for name in names:
+    features = [dict(each.features) for each in hypotheses]
+    for name in dict.fromkeys(name for found in features for name in found):
         values = [found.get(name, nan) for found in features]
         bad = [
             i
@@ -150,18 +144,20 @@ def finite_features(
             if not abs(value) <= LARGEST and (name in features[i] or not ragged)
         ]
         finite = [value for value in values if abs(value) <= LARGEST]
-        if bad and (on_nan == "error" or not finite):
-            value = features[bad[0]].get(name, "missing")
+        if bad and (source.on_nan == "error" or not finite):
+            place, value = hypotheses[bad[0]].place, features[bad[0]].get(name, "missing")
             raise DataError(
-                f"{places[bad[0]]}: utterance {key[:80]!r}: the feature {name!r} is {value}; "
+                f"{place}: utterance {key[:80]!r}: the feature {name!r} is {value}; "
                 f"expected a finite number{' up to 1e30' if isfinite(values[bad[0]]) else ''}; "
                 + ("mend it, or give --on-nan worst" if finite else "no hypothesis of it has one")
             )
         for i in bad:
             cause = "no finite number" if name in features[i] else "missing"
-            notices.filled[Filling(name, cause, WORST)] += 1
-            results[i][name] = min(finite)
-    return results
+            source.notices.filled[Filling(name, cause, WORST)] += 1
+            features[i][name] = min(finite)
+    return tuple(
+        replace(each, features=found) for each, found in zip(hypotheses, features, strict=True)
+    )
 
 
 def safe_name(key: str, place: str) -> str:

@@ -7,7 +7,7 @@ text: it is taken for plain only where its lines do not look as if they began wi
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import NbestList
@@ -25,15 +25,8 @@ TEXT_KEYS = ("ref", "reference", "text")
 NAMED = 3  # ids that a message lists
 
 
-class Entry(NamedTuple):
-    """A line of the file: its number, its id and its text."""
-
-    number: int
-    id: str
-    text: str
-
-
 Line = tuple[int, str]
+Entry = tuple[int, str, str]  # the number of a line, its id and its text
 
 
 def read_references(
@@ -180,7 +173,7 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
             raise DataError(
                 f"{name}:{number}: {shown(line)}; expected {shapes[form]}{csv_hint(line)}"
             )
-        yield Entry(number, id, text)
+        yield number, id, text
 
 
 def _from_json(line: str, *, number: int, where: str) -> Entry:
@@ -189,5 +182,5 @@ def _from_json(line: str, *, number: int, where: str) -> Entry:
         id = next((value[key] for key in ID_KEYS if key in value), None)
         text = next((value[key] for key in TEXT_KEYS if key in value), None)
         if isinstance(id, str | int) and isinstance(text, str):
-            return Entry(number, str(id), text)
+            return number, str(id), text
     raise DataError(f'{where}: {shown(value)}; expected {{"id": …, "ref": …}}')

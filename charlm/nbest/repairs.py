@@ -5,11 +5,11 @@ from its opening to the summary.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from charlm.nbest.hypotheses import Hypothesis, NbestList, StrippedWords
+from charlm.nbest.hypotheses import NbestList, StrippedWords
 
 WORST = "the worst of the list"
 WITHOUT_HYPOTHESIS = "lists without a hypothesis"
@@ -63,21 +63,13 @@ def filled(nbest: NbestList, names: Iterable[str] = (), *, notices: Notices) -> 
     What a hypothesis lacks is the worst of the list; what all lack is 0 and changes no ranking.
     """
     hypotheses = nbest.hypotheses
-    values = {}
+    features = [dict(each.features) for each in hypotheses]
     for name in dict.fromkeys([*names, *(name for each in hypotheses for name in each.features)]):
         there = [each.features[name] for each in hypotheses if name in each.features]
-        values[name] = min(there, default=0.0)
+        for found in features:
+            found.setdefault(name, min(there, default=0.0))
         if len(there) < len(hypotheses):
             filling = Filling(name, "missing", WORST if there else ZERO)
             notices.filled[filling] += len(hypotheses) - len(there)
-    return replace(
-        nbest,
-        hypotheses=tuple(
-            replace(each, features={**each.features, **_lacking(each, values)})
-            for each in hypotheses
-        ),
-    )
-
-
-def _lacking(hypothesis: Hypothesis, values: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in values.items() if name not in hypothesis.features}
+    pairs = zip(hypotheses, features, strict=True)
+    return replace(nbest, hypotheses=tuple(replace(each, features=own) for each, own in pairs))

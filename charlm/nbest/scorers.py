@@ -69,10 +69,12 @@ class MixedScorer:
             scorer.score(sentences, memory=each)
             for scorer, each in zip(self.scorers, memories, strict=True)
         ]
-        return [
-            WordLogProbs(self._mixed([each.log_probs for each in of_one]), of_one[0].known)
-            for of_one in zip(*scores, strict=True)
-        ]
+        results = []
+        for of_one in zip(*scores, strict=True):
+            log_probs_KN = np.stack([each.log_probs for each in of_one])
+            mixed_N: LogProbs = np.logaddexp.reduce(log_probs_KN + self.log_weights[:, None])
+            results.append(WordLogProbs(mixed_N, of_one[0].known))
+        return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """What each scorer remembers."""
@@ -84,10 +86,6 @@ class MixedScorer:
 
     def _memories(self, memory: object) -> tuple[object, ...]:
         return memory if isinstance(memory, tuple) else (None,) * len(self.scorers)
-
-    def _mixed(self, log_probs: Sequence[LogProbs]) -> LogProbs:
-        mixed: LogProbs = np.logaddexp.reduce(np.stack(log_probs) + self.log_weights[:, None])
-        return mixed
 
 
 class FunctionScorer:

@@ -193,9 +193,19 @@ def explained(
             unexplained.append((word, n))
         else:
             found.setdefault(remedy[0], []).append((word, remedy[1], n))
-    remedies = [
-        _remedied(rule, cases, rules=rules, n_unknown=n_unknown) for rule, cases in found.items()
-    ]
+    remedies = []
+    for rule, cases in found.items():
+        n_tokens = sum(n for _, _, n in cases)
+        remedies.append(
+            Remedy(
+                rule=rule,
+                advice="; ".join(filter(None, (rules[name][1] for name in rule.split(" + ")))),
+                n_tokens=n_tokens,
+                n_types=len(cases),
+                share=share(n_tokens, n_unknown),
+                examples=tuple((word, to) for word, to, _ in cases[:3]),
+            )
+        )
     return sorted(remedies, key=lambda each: -each.n_tokens), unexplained
 
 
@@ -245,17 +255,3 @@ def _candidates(word: str, rules: Sequence[Rule]) -> Iterator[str]:
             yield from rule(candidate)
         if not rest:
             yield candidate
-
-
-def _remedied(
-    rule: str, cases: Sequence[tuple[str, str, int]], *, rules: Rules, n_unknown: int
-) -> Remedy:
-    n_tokens = sum(n for _, _, n in cases)
-    return Remedy(
-        rule=rule,
-        advice="; ".join(filter(None, (rules[name][1] for name in rule.split(" + ")))),
-        n_tokens=n_tokens,
-        n_types=len(cases),
-        share=share(n_tokens, n_unknown),
-        examples=tuple((word, to) for word, to, _ in cases[:3]),
-    )

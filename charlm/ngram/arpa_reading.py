@@ -33,16 +33,10 @@ SHOWN = 60  # bytes of a broken line in a message
 OTHER_UNK = {b"<unk>": b"<UNK>", b"<UNK>": b"<unk>"}
 
 
-@dataclass(frozen=True)
-class ArpaHead:
-    """What an ARPA file begins with."""
+def read_arpa_head(path: str | Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The number of n-grams of each order, as an ARPA file claims, and its words in their order.
 
-    sizes: tuple[int, ...]  # n-grams of each order, as it claims
-    words: tuple[str, ...]  # in the order of the file, which is KenLM's numbering
-
-
-def read_arpa_head(path: str | Path) -> ArpaHead:
-    """The sizes and the words of an ARPA file, checked as far as the 1-grams.
+    That is KenLM's numbering. The file is checked as far as the 1-grams.
 
     Raises:
         DataError: as `read_arpa`.
@@ -51,7 +45,7 @@ def read_arpa_head(path: str | Path) -> ArpaHead:
         reader = _Reader(file, display_name(path), LINES)
         sizes = reader.sizes()
         section = reader.section(1, n_grams=sizes[0][1], highest=len(sizes))
-    return ArpaHead(tuple(size for _, size in sizes), tuple(section.words))
+    return tuple(size for _, size in sizes), tuple(section.words)
 
 
 def read_arpa(
@@ -267,10 +261,12 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
         probs = np.concatenate([np.empty(0), *section.log10_probs])
         backoffs = np.concatenate([np.empty(0), *section.log10_backoffs])
         if n == 1:
-            unigrams = _unigrams(ids[:, 0], probs, backoffs, n_words=len(words))
-            orders.append(unigrams if len(sections) > 1 else replace(unigrams, log10_backoffs=NONE))
+            of_words, after_words = np.full(len(words), -np.inf), np.zeros(len(words))
+            of_words[ids[:, 0]], after_words[ids[:, 0]] = probs, backoffs
+            keys = np.arange(len(words), dtype=np.int64)
+            orders.append(Grams(keys, of_words, after_words if len(sections) > 1 else NONE))
             continue
-        contexts = rows_of_contexts(orders, ids=ids, n_words=len(words)).astype(np.int64)
+        contexts = rows_of_contexts(orders, ids=ids, n_words=len(words))
         if (contexts < 0).any():
             row = int(np.argmax(contexts < 0))
             context = " ".join(words[number] for number in ids[row, :-1])
@@ -292,9 +288,3 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
         highest = n == len(sections)
         orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
     return BackoffModel(words, tuple(orders), source=name)
-
-
-def _unigrams(ids: Ids, probs: Log10s, backoffs: Log10s, *, n_words: int) -> Grams:
-    log10_probs, log10_backoffs = np.full(n_words, -np.inf), np.zeros(n_words)
-    log10_probs[ids], log10_backoffs[ids] = probs, backoffs
-    return Grams(np.arange(n_words, dtype=np.int64), log10_probs, log10_backoffs)

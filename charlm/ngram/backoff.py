@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import DataError
-from charlm.ngram.ngram_counts import Keys, Rows
+from charlm.ngram.ngram_counts import Keys
 from charlm.ngram.word_ids import START, Ids, WordIds, encode
 
 Log10s = npt.NDArray[np.float64]
@@ -126,6 +126,13 @@ class BackoffModel:
         return [keys.astype(np.int32), *columns]
 
 
+def log10_in_place(values: Log10s) -> Log10s:
+    """The logarithms of probabilities in their own memory; −inf of 0."""
+    with np.errstate(divide="ignore"):
+        results: Log10s = np.log10(values, out=values)
+    return results
+
+
 def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) -> None:
     """Refuse what cannot be the logarithm of a probability.
 
@@ -140,11 +147,10 @@ def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) 
         )
 
 
-def rows_of_contexts(orders: Sequence[Grams], *, ids: npt.NDArray[np.int32], n_words: int) -> Rows:
+def rows_of_contexts(orders: Sequence[Grams], *, ids: Ids, n_words: int) -> npt.NDArray[np.int64]:
     """The index of the first n − 1 words of each row of `ids` (N, n) in the order below, or −1."""
     rows = ids[:, 0].astype(np.int64)
     for grams, column in zip(orders[1:], ids.T[1:-1], strict=True):
         found = grams.find(np.maximum(rows, 0) * n_words + column)
         rows = np.where(rows >= 0, found, ABSENT)
-    result: Rows = rows.astype(np.int32)
-    return result
+    return rows

@@ -14,7 +14,6 @@ from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_binary import convert_to_binary
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
-from charlm.ngram.load import Engine as Reader
 from charlm.ngram.load import NgramModel, is_pipe
 from charlm.ngram.ngram_options import NgramOptions
 from charlm.ngram.saving import LMPLZ, ModelFile, model_file
@@ -73,11 +72,9 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
         DataError: a text or model that is not what was expected.
     """
     files, data = several(options.files), options.data
-    _check_source(files, options)
+    _check(files, options)
     part = options.split or SPLIT
-    paths = [split_path(data, part)] if data is not None else _existing(files)
-    if not paths:
-        _refuse_without_text(options)
+    paths = [split_path(data, part)] if data is not None else files
     inventory, rules = _vocabulary(options), replace(TEXT, encoding=options.encoding)
     if options.lm is not None:
         model, info = _loaded(options.lm, options)
@@ -103,7 +100,7 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
     return Baseline(info, None if options.out is None else Path(options.out), tuple(texts))
 
 
-def _check_source(files: Sequence[str | Path], options: NgramOptions) -> None:
+def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     train, lm, data = options.train, options.lm, options.data
     if (train is not None) + (lm is not None) > 1 or (train is lm is data is None):
         raise ConfigError("expected one of --train TEXT, --lm MODEL, or --data DIR alone")
@@ -115,10 +112,11 @@ def _check_source(files: Sequence[str | Path], options: NgramOptions) -> None:
         )
     if [str(each) for each in (train, lm, *files)].count("-") > 1:
         raise ConfigError("standard input: asked for twice; expected one thing to read from it")
-
-
-def _refuse_without_text(options: NgramOptions) -> None:
-    """What needs a text, where none is given."""
+    for path in files:  # else missed only when the model is made
+        if str(path) != "-" and not Path(path).exists():
+            raise DataError(f"{path}: no such file; expected a text")
+    if files or data is not None:
+        return
     if options.out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
     if options.no_sentence_marks:
@@ -141,16 +139,8 @@ def _vocabulary(options: NgramOptions) -> Inventory | None:
     return own
 
 
-def _existing(files: Sequence[str | Path]) -> Sequence[str | Path]:
-    """The files: a missing one would be missed only when the model is made."""
-    for path in files:
-        if str(path) != "-" and not Path(path).exists():
-            raise DataError(f"{path}: no such file; expected a text")
-    return files
-
-
-def _reader(options: NgramOptions) -> Reader:
-    """The engine for loading a model; what belongs to an estimate is refused."""
+def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelInfo]:
+    """Load a model; one that is to be written is read by us. What is for an estimate is refused."""
     if options.lmplz is not None or options.engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
     for name, value in (("order", options.order), ("prune", options.prune)):
@@ -158,21 +148,15 @@ def _reader(options: NgramOptions) -> Reader:
             raise ConfigError(
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
             )
-    return options.engine
-
-
-def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelInfo]:
-    """Load a model; one that is to be written is read by us."""
-    reader = _reader(options)
     out = model_file(options.out, start=options.start, beside=None)
     if out is None:
-        return loaded(path, engine=reader, encoding=options.encoding)
+        return loaded(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path) and is_kenlm_binary(path):
         raise ConfigError(
             f"{path}: KenLM's binary, of which no other file can be made; expected an ARPA file to "
             f"write {out.path} from"
         )
-    if reader == "kenlm":
+    if options.engine == "kenlm":
         raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
     model, info = loaded(path, engine="charlm", encoding=options.encoding)
     assert isinstance(model, BackoffModel)  # as ours are

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.backoff import BackoffModel, Grams, log10_in_place
 from charlm.ngram.ngram_counts import CountArray, Counted, Keys, count_ngrams
 from charlm.ngram.word_ids import END, MARKS, START, Ids
 
@@ -245,12 +245,6 @@ def _model(orders: list[_Order], words: tuple[str, ...]) -> BackoffModel:
             keys = rows[contexts] * np.count_nonzero(kept_words) + new_ids[last]
             probs, backoffs = probs[order.kept], backoffs[order.kept]
         backoffs = backoffs if orders else np.empty(0)
-        results.append(Grams(keys, _log10(probs), _log10(backoffs)))
+        results.append(Grams(keys, log10_in_place(probs), log10_in_place(backoffs)))
         kept_below = order.kept
     return BackoffModel(tuple(compress(words, kept_words)), tuple(results))
-
-
-def _log10(values: Probs) -> Log10s:
-    with np.errstate(divide="ignore"):
-        results: Log10s = np.log10(values, out=values)
-    return results

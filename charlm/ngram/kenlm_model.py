@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.arpa_reading import ArpaHead, read_arpa_head
+from charlm.ngram.arpa_reading import read_arpa_head
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.word_ids import MARKS, UNK, WordIds
@@ -75,12 +75,12 @@ class KenLMModel:
                 f"kenlm: {trouble}; expected its Python module; {HOW_TO_GET_IT}, or take --engine "
                 "charlm and an ARPA file"
             )
-        head = None if is_kenlm_binary(path) else read_arpa_head(path)
-        if head is not None:
-            _check_claims(self.path, head)
-        self.words = None if head is None else head.words
-        self.sizes = () if head is None else head.sizes  # a binary does not tell
-        self._model = _loaded(self.path, is_arpa=head is not None)
+        self.sizes: tuple[int, ...] = ()  # a binary does not tell
+        self.words: tuple[str, ...] | None = None
+        if not is_kenlm_binary(path):
+            self.sizes, self.words = read_arpa_head(path)
+            _check_claims(self.path, self.sizes)
+        self._model = _loaded(self.path, is_arpa=self.words is not None)
 
     @property
     def order(self) -> int:
@@ -124,16 +124,16 @@ class KenLMModel:
         return TokenScores(np.array(ids, np.int32), scores, np.array(lengths, np.int8))
 
 
-def _check_claims(path: Path, head: ArpaHead) -> None:
+def _check_claims(path: Path, sizes: Sequence[int]) -> None:
     """Whether KenLM can be let near a file: it allocates first and reads then."""
-    if len(head.sizes) < LEAST_ORDER:
+    if len(sizes) < LEAST_ORDER:
         raise DataError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
     with open(path, "rb") as file:
         is_packed = any(map(file.read(MAGIC_BYTES).startswith, COMPRESSED))
     n_bytes = path.stat().st_size * (PACKED if is_packed else 1)
-    if sum(head.sizes) * LINE_BYTES > n_bytes:
+    if sum(sizes) * LINE_BYTES > n_bytes:
         raise DataError(
-            f"{path}: the header claims {sum(head.sizes)} n-grams; expected at most "
+            f"{path}: the header claims {sum(sizes)} n-grams; expected at most "
             f"{n_bytes // LINE_BYTES} in {path.stat().st_size} bytes; is the file whole?"
         )
 

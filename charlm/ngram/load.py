@@ -7,6 +7,7 @@ first without a word; ours refuses the file.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -92,8 +93,6 @@ def load_ngram(
     if engine == "kenlm":
         return KenLMModel(path)
     if engine == "auto" and has_kenlm():
-        try:
+        with suppress(DataError):  # ours may take it, and tells the line if not
             return KenLMModel(path)
-        except DataError:  # ours may take it, and tells the line if not
-            return read_arpa(path)
     return read_arpa(path)

@@ -58,9 +58,9 @@ class Closure:
         places = np.arange(len(self.words))  # where the n-grams of the order below went
         for n in range(2, self.order + 1):
             rows = np.flatnonzero(kept[n - 1])
-            contexts, last = np.divmod(self.levels[n - 1].keys[rows], len(self.words))
+            keys = _moved(self.levels[n - 1].keys[rows], places, n_words=len(self.words))
             suffixes = places[self.levels[n - 1].suffixes[rows]].astype(np.int32)
-            levels.append(Level(places[contexts] * len(self.words) + last, suffixes))
+            levels.append(Level(keys, suffixes))
             places = np.cumsum(kept[n - 1]) - 1
         return Closure(self.words, tuple(levels))
 
@@ -74,23 +74,14 @@ def union(models: Sequence[BackoffModel]) -> Closure:
     levels = [Level(np.arange(n_words, dtype=np.int64), np.empty(0, np.int32))]
     places = [np.arange(n_words) for _ in models]  # where each model's n-grams of the order are
     for n in range(2, models[0].order + 1):
-        own_keys = []
-        for model, own in zip(models, places, strict=True):
-            contexts, last = np.divmod(model.orders[n - 1].keys, n_words)
-            own_keys.append(own[contexts] * n_words + last)
+        own_keys = [
+            _moved(model.orders[n - 1].keys, own, n_words=n_words)
+            for model, own in zip(models, places, strict=True)
+        ]
         keys = np.unique(np.concatenate(own_keys))
         levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
         places = [levels[-1].find(each) for each in own_keys]
     return Closure(words, tuple(levels))
-
-
-def places_of(closure: Closure, model: BackoffModel) -> list[npt.NDArray[np.int64]]:
-    """By order: where a model's n-grams are in a closure that has all of them."""
-    places = [np.arange(len(closure.words))]
-    for level, grams in zip(closure.levels[1:], model.orders[1:], strict=True):
-        contexts, last = np.divmod(grams.keys, len(closure.words))
-        places.append(level.find(places[-1][contexts] * len(closure.words) + last))
-    return places
 
 
 def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:
@@ -102,11 +93,10 @@ def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:
     levels = [closure.levels[0]]
     places = np.arange(n_words)  # where the closure's own n-grams of the order below are now
     for level, keys in zip(closure.levels[1:], additions[1:], strict=True):
-        contexts, last = np.divmod(np.union1d(level.keys, keys), n_words)
-        merged = places[contexts] * n_words + last
-        contexts, last = np.divmod(level.keys, n_words)
+        merged = _moved(np.union1d(level.keys, keys), places, n_words=n_words)
+        own = _moved(level.keys, places, n_words=n_words)
         levels.append(Level(merged, _suffixes(levels, merged, n_words=n_words)))
-        places = levels[-1].find(places[contexts] * n_words + last)
+        places = levels[-1].find(own)
     return Closure(closure.words, tuple(levels))
 
 
@@ -126,6 +116,13 @@ def context_rows(closure: Closure, ids: Ids) -> list[Rows]:
     return results
 
 
+def _moved(keys: Keys, places: npt.NDArray[np.int64], *, n_words: int) -> Keys:
+    """The keys of n-grams whose contexts went to these places in the order below."""
+    contexts, last = np.divmod(keys, n_words)
+    moved: Keys = places[contexts] * n_words + last
+    return moved
+
+
 def _suffixes(levels: Sequence[Level], keys: Keys, *, n_words: int) -> Rows:
     """The index of each n-gram's suffix in the last of `levels`."""
     contexts, last = np.divmod(keys, n_words)
@@ -142,12 +139,14 @@ def spread(closure: Closure, model: BackoffModel) -> list[Log10s]:
 
     The closure has all of the model's n-grams; for others the model backs off.
     """
-    places = places_of(closure, model)
+    places = np.arange(len(closure.words))  # where the model's n-grams of the order below are
     results = [model.orders[0].log10_probs.copy()]
     for n in range(2, closure.order + 1):
+        level, grams = closure.levels[n - 1], model.orders[n - 1]
         backoffs = np.zeros(len(closure.levels[n - 2]))
-        backoffs[places[n - 2]] = model.orders[n - 2].log10_backoffs
-        log10s = backoffs[closure.contexts(n)] + results[-1][closure.levels[n - 1].suffixes]
-        log10s[places[n - 1]] = model.orders[n - 1].log10_probs
+        backoffs[places] = model.orders[n - 2].log10_backoffs
+        places = level.find(_moved(grams.keys, places, n_words=len(closure.words)))
+        log10s = backoffs[closure.contexts(n)] + results[-1][level.suffixes]
+        log10s[places] = grams.log10_probs
         results.append(log10s)
     return results

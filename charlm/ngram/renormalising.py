@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s, log10_in_place
 from charlm.ngram.ngram_set import Closure
 from charlm.ngram.word_ids import START
 
@@ -33,7 +33,9 @@ def renormalised(closure: Closure, log10_probs: Sequence[Log10s], *, source: str
     backoffs.append(np.empty(0))
     orders = []
     for level, order_probs, order_backoffs in zip(closure.levels, probs, backoffs, strict=True):
-        orders.append(Grams(level.keys, _log10(order_probs), _log10(order_backoffs)))
+        orders.append(
+            Grams(level.keys, log10_in_place(order_probs), log10_in_place(order_backoffs))
+        )
     orders[0].log10_probs[START] = 0.0  # as lmplz writes it
     return BackoffModel(closure.words, tuple(orders), source=source)
 
@@ -56,9 +58,3 @@ def _shares(closure: Closure, probs: Log10s, *, below: Log10s, n: int) -> tuple[
     free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)
     left = np.where(is_full | (n_words == 0), 1.0, 1.0 - wanted)
     return probs * factors[contexts], left / free
-
-
-def _log10(values: Log10s) -> Log10s:
-    with np.errstate(divide="ignore"):
-        results: Log10s = np.log10(values)
-    return results

@@ -70,13 +70,20 @@ def evaluate_ngram(
     if not tally.counts.n_sentences:
         raise DataError(f"{display_name(text.path)}: no sentence; expected one a line")
     counts = replace(tally.counts, n_changed=text.n_changed)
-    signature = ngram_signature(
-        {**in_signature, "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else ""},
-        data_sha256=text.sha256,
-        split=split,
-        vocabulary=vocabulary,
-        precision=model.precision,
-        marked=marked,
+    signature = joined_signature(
+        {
+            "charlm": __version__,
+            **in_signature,
+            "open-vocabulary": speller.sha256[:HASH_DIGITS] if speller else "",
+            "vocab": vocabulary.sha256[:HASH_DIGITS] if vocabulary else "",
+            "data": text.sha256[:HASH_DIGITS],
+            "split": split,
+            "state": STATE,
+            "start": START_WORD if marked else "none",
+            "end": "" if marked else "none",
+            "norm": normalisation_name(vocabulary.normalisation if vocabulary else None),
+            "precision": model.precision,
+        }
     )
     return Evaluation(
         str(text.path),
@@ -141,29 +148,3 @@ def _sentences(
             matches=NgramMatches(tuple(ids[part]), tuple(lengths[part])),
         )
         start = part.stop
-
-
-def ngram_signature(
-    in_signature: Mapping[str, str],
-    *,
-    data_sha256: str,
-    split: str,
-    vocabulary: Inventory | None,
-    precision: str,
-    marked: bool,
-) -> str:
-    """Everything that could change an n-gram model's perplexity; `split` is empty for a file."""
-    return joined_signature(
-        {
-            "charlm": __version__,
-            **in_signature,
-            "vocab": vocabulary.sha256[:HASH_DIGITS] if vocabulary else "",
-            "data": data_sha256[:HASH_DIGITS],
-            "split": split,
-            "state": STATE,
-            "start": START_WORD if marked else "none",
-            "end": "" if marked else "none",
-            "norm": normalisation_name(vocabulary.normalisation if vocabulary else None),
-            "precision": precision,
-        }
-    )

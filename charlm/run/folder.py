@@ -113,6 +113,12 @@ def load_info(folder: str | Path) -> RunInfo:
     return RunInfo(**known)
 
 
+def learned_single_sentences(settings: Settings) -> bool:
+    """Whether a state began anew at sentence ends in a training, always or often."""
+    batching = settings["recipe"].get("batching", {})
+    return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+
+
 def load_resumable(folder: str | Path) -> RunInfo:
     """As `load_info`, and checked for what only going on with a training reads.
 

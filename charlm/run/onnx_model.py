@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
+from charlm.run.folder import learned_single_sentences
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -63,9 +64,7 @@ class OnnxModel:
 
     @property
     def learned_single_sentences(self) -> bool:
-        """Whether a state began anew at sentence ends in training, as of a run."""
-        batching = self.info.settings["recipe"].get("batching", {})
-        return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+        return learned_single_sentences(self.info.settings)
 
     def initial_state(self, n_streams: int) -> State:
         """The state before any word."""

@@ -20,7 +20,14 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
-from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, load_info
+from charlm.run.folder import (
+    MODEL,
+    RUN,
+    VOCABULARY,
+    RunInfo,
+    learned_single_sentences,
+    load_info,
+)
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import parse_json, sha256_of, write_bytes
@@ -161,9 +168,7 @@ class LoadedRun(ShortRepr):
 
     @property
     def learned_single_sentences(self) -> bool:
-        """Whether a state began anew at sentence ends in training, always or often."""
-        batching = self.settings["recipe"].get("batching", {})
-        return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+        return learned_single_sentences(self.settings)
 
 
 def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:

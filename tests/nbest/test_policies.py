@@ -1,13 +1,14 @@
 """What every format does about NaN, marks, ids and options without use."""
 
 import math
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from charlm.errors import DataError
-from charlm.nbest.hypotheses import StrippedWords
-from charlm.nbest.policies import finite_features, is_number, number, plain_words, safe_name
-from charlm.nbest.repairs import Notices
+from charlm.nbest.format import OnNan, Source
+from charlm.nbest.hypotheses import Hypothesis, StrippedWords
+from charlm.nbest.policies import is_number, number, plain_words, safe_name, with_finite_features
 
 
 @pytest.mark.parametrize("text", ["1", "-1.", "+.5", "1e-3", "nan", "-INF", "Infinity"])
@@ -39,30 +40,33 @@ def test_what_a_line_cannot_hold_is_refused(text: str) -> None:
         plain_words(text, "here")
 
 
+def finite(
+    features: Sequence[dict[str, float]], *, on_nan: OnNan, ragged: bool = False
+) -> list[Mapping[str, float]]:
+    hypotheses = [Hypothesis((), each, str(place)) for place, each in enumerate(features, 1)]
+    source = Source("-", on_nan=on_nan)
+    found = with_finite_features("u", hypotheses, source=source, ragged=ragged)
+    return [each.features for each in found]
+
+
 def test_what_some_lack_is_like_nan_unless_lists_may_be_ragged() -> None:
     features = [{"am": -1.0}, {"am": -2.0, "lm": -3.0}]
-    kept = finite_features(
-        "u", features, places=["1", "2"], on_nan="error", notices=Notices(), ragged=True
-    )
-    assert kept == features
-    filled = finite_features("u", features, places=["1", "2"], on_nan="worst", notices=Notices())
+    assert finite(features, on_nan="error", ragged=True) == features
+    filled = finite(features, on_nan="worst")
     assert filled == [{"am": -1.0, "lm": -3.0}, {"am": -2.0, "lm": -3.0}]
     with pytest.raises(DataError, match="^1: utterance 'u': the feature 'lm' is missing; expected"):
-        finite_features("u", features, places=["1", "2"], on_nan="error", notices=Notices())
+        finite(features, on_nan="error")
 
 
 def test_what_is_too_large_to_be_squared_is_no_feature() -> None:
     with pytest.raises(DataError, match=r"'am' is 1e\+31; expected a finite number up to 1e30; no"):
-        finite_features("u", [{"am": 1e31}], places=["1"], on_nan="error", notices=Notices())
+        finite([{"am": 1e31}], on_nan="error")
 
 
 def test_the_worst_is_the_smallest_finite_number_of_the_list() -> None:
     values = [math.inf, -2.0, math.nan, -7.0, -math.inf, -1e31, 1e308]  # squares would overflow
-    features = [{"am": value} for value in values]
-    filled_features = finite_features(
-        "u", features, places=["x"] * 7, on_nan="worst", notices=Notices()
-    )
-    assert [each["am"] for each in filled_features] == [-7.0, -2.0, *[-7.0] * 5]
+    filled = finite([{"am": value} for value in values], on_nan="worst")
+    assert [each["am"] for each in filled] == [-7.0, -2.0, *[-7.0] * 5]
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", "../a", "/etc/a", "a/b", "a\0", "a\nb", "\udc80"])

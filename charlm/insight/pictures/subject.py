@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.encoded_pieces import character_encoder, require_tap
+from charlm.insight.encoded_pieces import character_encoder
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.surprisal import ORDER, TextReading, read_text
-from charlm.insight.vectors.projection import NgramMap, WordMap, ngram_map, word_map
+from charlm.insight.vectors.projection import (
+    NgramMap,
+    WordMap,
+    ngram_map,
+    require_tap,
+    word_map,
+)
 from charlm.options import several
 from charlm.run.folder import LOG
 from charlm.run.history import history_of
@@ -39,8 +45,7 @@ class Subject:
         """
         set_threads(options.threads)
         self.options = options
-        runs = [options.runs] if isinstance(options.runs, str | Path) else options.runs
-        self.paths = tuple(map(Path, runs)) or (which_run(None),)
+        self.paths = tuple(map(Path, several(options.runs))) or (which_run(None),)
         self.members: tuple[Contender, ...] = contenders(self.paths, taken=baseline_name(ORDER))
         self.names = tuple(member.name for member in self.members)
 

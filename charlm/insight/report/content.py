@@ -4,7 +4,6 @@ What they cannot give stands under `missing` with its reason: nothing is left ou
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from charlm.errors import ConfigError, DataError
 from charlm.insight.perplexity_bands import by_frequency, by_position, position_systems
@@ -53,16 +52,8 @@ OF_THE_TEXT: dict[str, tuple[str, Section]] = {
 }
 
 
-@dataclass(frozen=True)
-class Content:
-    """The page's data, and what it lacks: the name of a section, and the reason."""
-
-    sections: Json
-    missing: tuple[tuple[str, str], ...]
-
-
-def content_of(subject: Subject) -> Content:
-    """What the page shows.
+def content_of(subject: Subject) -> tuple[Json, list[tuple[str, str]]]:
+    """What the page shows, and what it lacks: the name of a section, and the reason.
 
     Raises:
         ConfigError: a word that cannot be asked about.
@@ -92,4 +83,4 @@ def content_of(subject: Subject) -> Content:
     if subject.across is not None:
         content["table"] = across_as_json(subject.across)
     content["missing"] = [{"section": name, "reason": reason} for name, reason in missing]
-    return Content(content, tuple(missing))
+    return content, missing

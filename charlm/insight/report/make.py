@@ -3,6 +3,7 @@
 The first run is looked at in detail, the others stand beside it where runs can be compared.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +11,17 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.pictures import OF_A_TEXT, PICTURES, canvas, draw, require_picture
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report.charts import charts_of
-from charlm.insight.report.content import content_of
-from charlm.insight.report.page import page
+from charlm.insight.report.content import Json, content_of
 from charlm.insight.report_options import ReportOptions
 from charlm.options import keywords
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import write_bytes
+from charlm.text.io.html_page import html_page, json_block
 from charlm.text.io.overwrite import keeps_inputs, require_distinct
 from charlm.text.io.paths import make_folder, require_place
 
 PAGE = Path("report.html")
+SCRIPTS = ("map.js", "page.js", "build.js")
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,21 @@ def report(options: ReportOptions) -> Report:
     _check(options)
     _check_heeded(options)
     subject, out = Subject(options), options.out
+    files: list[Path] = []
+    missing: dict[str, list[str]] = {}  # by reason: what there is not for it
     if options.picture is not None:
-        return _one_picture(subject, options.picture, data_out=options.data_out)
-    written = _Written([], {})
+        files += _write_picture(subject, options.picture)
     if options.pictures is not None:
-        _write_pictures(subject, Path(options.pictures), written=written)
-    if options.pictures is None or out is not None:
-        _write_page(subject, Path(out or PAGE), written=written)
-    return _result(subject, written)
+        files += _write_pictures(subject, Path(options.pictures), missing=missing)
+    if options.picture is None and (options.pictures is None or out is not None):
+        files.append(_write_page(subject, Path(out or PAGE), missing=missing))
+    return Report(
+        runs=tuple(map(str, subject.paths)),
+        files=tuple(files),
+        missing=tuple(f"{', '.join(names)}: {why}" for why, names in missing.items()),
+        notes=subject.notes,
+        gate=subject.gate_figures,
+    )
 
 
 def _check(options: ReportOptions) -> None:
@@ -99,25 +108,19 @@ def _check_heeded(options: ReportOptions) -> None:
                 raise ConfigError(f"{option}: is for the page, which is not made; leave it out")
 
 
-@dataclass(frozen=True)
-class _Written:
-    """What is on the disk so far, and what could not be."""
-
-    files: list[Path]
-    missing: dict[str, list[str]]  # by reason: what there is not for it
-
-
-def _one_picture(subject: Subject, picture: str, *, data_out: str | Path | None) -> Report:
-    drawn, out = draw(picture, subject), Path(subject.options.out or f"{picture}.png")
+def _write_picture(subject: Subject, picture: str) -> list[Path]:
+    out, data_out = Path(subject.options.out or f"{picture}.png"), subject.options.data_out
+    drawn = draw(picture, subject)
     canvas.save(drawn, out)
-    written = _Written([out], {})
-    if data_out is not None:
-        canvas.save_rows(drawn, data_out)
-        written.files.append(Path(data_out))
-    return _result(subject, written)
+    if data_out is None:
+        return [out]
+    canvas.save_rows(drawn, data_out)
+    return [out, Path(data_out)]
 
 
-def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> None:
+def _write_pictures(
+    subject: Subject, folder: Path, *, missing: dict[str, list[str]]
+) -> Iterator[Path]:
     """Every picture that the runs can give; a text that was given and is wrong stops it all."""
     subject.check()
     make_folder(folder)
@@ -127,30 +130,25 @@ def _write_pictures(subject: Subject, folder: Path, *, written: _Written) -> Non
         except (ConfigError, DataError) as error:
             if name in OF_A_TEXT and subject.options.data is not None:
                 raise
-            written.missing.setdefault(str(error), []).append(f"picture {name}")
+            missing.setdefault(str(error), []).append(f"picture {name}")
             continue
         for suffix in canvas.FORMATS:
             canvas.save(drawn, folder / f"{name}{suffix}")
+            yield folder / f"{name}{suffix}"
         canvas.save_rows(drawn, folder / f"{name}.tsv")
-        names = [f"{name}{suffix}" for suffix in (*canvas.FORMATS, ".tsv")]
-        written.files.extend(folder / each for each in names)
+        yield folder / f"{name}.tsv"
 
 
-def _write_page(subject: Subject, out: Path, *, written: _Written) -> None:
+def _write_page(subject: Subject, out: Path, *, missing: dict[str, list[str]]) -> Path:
     subject.check()
-    content = content_of(subject)
-    charts = charts_of(subject, content.sections)
-    write_bytes(out, page(content.sections, charts=charts), through_links=True)
-    written.files.append(out)
-    for section, reason in content.missing:
-        written.missing.setdefault(reason, []).append(section)
+    content, lacks = content_of(subject)
+    write_bytes(out, page(content, charts=charts_of(subject, content)), through_links=True)
+    for section, reason in lacks:
+        missing.setdefault(reason, []).append(section)
+    return out
 
 
-def _result(subject: Subject, written: _Written) -> Report:
-    return Report(
-        runs=tuple(map(str, subject.paths)),
-        files=tuple(written.files),
-        missing=tuple(f"{', '.join(names)}: {why}" for why, names in written.missing.items()),
-        notes=subject.notes,
-        gate=subject.gate_figures,
-    )
+def page(content: Json, *, charts: str = "") -> bytes:
+    """The file, in UTF-8; `charts` are the templates of its charts. A script puts the data in."""
+    parts = {"title": str(content["title"]), "charts": charts, "data": json_block(content)}
+    return html_page("charlm.insight.report", scripts=SCRIPTS, parts=parts)

@@ -17,7 +17,7 @@ from charlm.insight.vectors.inputs import OpenVectors, measured, open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import AnalogyOptions, MeasureOptions
 from charlm.insight.vectors.run_neighbours import no_answers
-from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.insight.vectors.taps import Reader, ReadWord, are_known
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -26,6 +26,8 @@ from charlm.text.io.table_lines import csv_hint
 SIGNS = {"+": 1, "-": -1}
 HEADING = ["a1", "a2", "b1", "b2"]
 NO_SECTION = "-"
+
+Question = tuple[ReadWord | None, ...]  # a is to b as c is to d; None for what cannot be read
 
 
 @dataclass(frozen=True)
@@ -179,43 +181,6 @@ def analogy_accuracy(options: MeasureOptions) -> tuple[AnalogyScore, ...]:
     return measured(options, read=_read_sections, score=_score)
 
 
-@dataclass(frozen=True)
-class Question:
-    """a is to b as c is to d; None for what cannot be read."""
-
-    words: tuple[ReadWord | None, ...]
-
-    @property
-    def is_answerable(self) -> bool:
-        """Whether d is a word that can be found."""
-        return self.words[3] is not None and self.words[3].is_known
-
-    @property
-    def is_known(self) -> bool:
-        """Whether all four are words of the vocabulary."""
-        return all(each is not None and each.is_known for each in self.words)
-
-
-def right_answers(
-    questions: Sequence[Question], opened: OpenVectors, *, tap: str
-) -> list[bool | None]:
-    """Whether d is the word nearest to b − a + c; None where the question could not be opened."""
-    found = opened.units_of((word for each in questions for word in each.words[:3]), tap=tap)
-    rows = [n for n, q in enumerate(questions) if q.is_answerable and found.has(*q.words[:3])]
-    results: list[bool | None] = [None] * len(questions)
-    if not rows:
-        return results
-    a_QE, b_QE, c_QE = (found.of(questions[n].words[i] for n in rows) for i in range(3))
-    inventory = opened.vectors.run.inventory
-    left_out = [no_answers(questions[n].words[:3], inventory) for n in rows]
-    nearest = opened.search(tap).nearest(b_QE - a_QE + c_QE, k=1, left_out=left_out)
-    for n, answer in zip(rows, nearest, strict=True):
-        right = questions[n].words[3]
-        assert right is not None
-        results[n] = bool(answer) and answer[0].word == right.form
-    return results
-
-
 def _read_sections(path: str | Path, reader: Reader) -> dict[str, list[Question]]:
     name = display_name(path)
     sections: dict[str, list[Question]] = {}
@@ -226,8 +191,8 @@ def _read_sections(path: str | Path, reader: Reader) -> dict[str, list[Question]
             section = " ".join(fields[1:]) or NO_SECTION
         elif len(fields) == len(HEADING):
             if fields != HEADING:
-                question = Question(tuple(map(reader.try_to_read, fields)))
-                sections.setdefault(section, []).append(question)
+                words = tuple(map(reader.try_to_read, fields))
+                sections.setdefault(section, []).append(words)
         elif fields:
             raise DataError(
                 f"{name}:{number}: found {len(fields)} words; expected four words, or : section"
@@ -242,13 +207,33 @@ def _score(
     sections: dict[str, list[Question]], opened: OpenVectors, *, tap: str, name: str
 ) -> AnalogyScore:
     questions = [each for section in sections.values() for each in section]
-    results = iter(right_answers(questions, opened, tap=tap))
+    results = iter(_right_answers(questions, opened, tap=tap))
     answers = []
     for section, listed in sections.items():
-        outcomes = [(each.is_known, next(results)) for each in listed]
-        asked_ones = [(is_known, right) for is_known, right in outcomes if right is not None]
-        known = [right for is_known, right in asked_ones if is_known]
-        spelled = [right for is_known, right in asked_ones if not is_known]
+        outcomes = [(are_known(words), next(results)) for words in listed]
+        known = [right for is_known, right in outcomes if is_known and right is not None]
+        spelled = [right for is_known, right in outcomes if not is_known and right is not None]
         numbers = (len(listed), len(known), sum(known), len(spelled), sum(spelled))
         answers.append(AnswerCounts(section, *numbers))
     return AnalogyScore(name, tap, tuple(answers))
+
+
+def _right_answers(
+    questions: Sequence[Question], opened: OpenVectors, *, tap: str
+) -> list[bool | None]:
+    """Whether d is the word nearest to b − a + c; None where the question could not be asked."""
+    found = opened.units_of((word for words in questions for word in words[:3]), tap=tap)
+    results: list[bool | None] = [None] * len(questions)
+    asked = [
+        (n, words, words[3].form)
+        for n, words in enumerate(questions)
+        if words[3] is not None and words[3].is_known and found.has(*words[:3])
+    ]
+    if not asked:
+        return results
+    a_QE, b_QE, c_QE = (found.of(words[i] for _, words, _ in asked) for i in range(3))
+    left_out = [no_answers(words[:3], opened.vectors.run.inventory) for _, words, _ in asked]
+    nearest = opened.search(tap).nearest(b_QE - a_QE + c_QE, k=1, left_out=left_out)
+    for (n, _, right), answer in zip(asked, nearest, strict=True):
+        results[n] = bool(answer) and answer[0].word == right
+    return results

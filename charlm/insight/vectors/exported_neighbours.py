@@ -4,11 +4,16 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError
-from charlm.insight.vectors.neighbourhood import DECIMALS, Neighbour, Neighbourhood
+from charlm.insight.vectors.neighbourhood import (
+    DECIMALS,
+    Neighbour,
+    Neighbourhood,
+    asked_words,
+    token_of,
+)
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.run.onnx_model import OnnxModel, Vectors
 from charlm.text.corpus.tokens import END, UNK, UNK_WORD, form_of
-from charlm.text.io.lines import split_words
 from charlm.text.vocabulary.encoding import Ids
 
 
@@ -24,10 +29,8 @@ def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[N
             f"{model.path}: is an exported model, which knows no {found}; leave it out, or say a "
             "run"
         )
-    words = [options.words] if isinstance(options.words, str) else options.words
-    if not words:
-        raise ConfigError("words: found none; expected at least one")
-    forms = [_read(model, word, options=options) for word in words]
+    words, rules = asked_words(options.words), model.inventory.normalisation
+    forms = [token_of(word, rules, raw=options.raw, lower=options.lower) for word in words]
     n_words = model.inventory.n_words
     ids: Ids = np.arange(n_words + len(forms), dtype=np.int32)
     ids[n_words:] = [model.inventory.word_ids.get(f, n_words + k) for k, f in enumerate(forms)]
@@ -50,16 +53,6 @@ def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[N
         is_known = form in model.inventory.word_ids
         hoods.append(Neighbourhood(word, form_of(form), is_known, tap, nearest))
     return tuple(hoods)
-
-
-def _read(model: OnnxModel, word: str, *, options: NeighboursOptions) -> str:
-    line = word.replace("\n", " ")
-    line = line.lower() if options.lower else line
-    tokens = split_words(line if options.raw else model.inventory.normalisation(line))
-    if len(tokens) != 1:
-        found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
-        raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
-    return tokens[0]
 
 
 def _units(vectors_NE: Vectors) -> npt.NDArray[np.float64]:

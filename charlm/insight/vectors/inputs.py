@@ -17,6 +17,7 @@ from charlm.insight.vectors.cache import Tell, units
 from charlm.insight.vectors.nn_options import MeasureOptions, VectorsOptions
 from charlm.insight.vectors.search import Search
 from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
+from charlm.options import several
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device
@@ -96,7 +97,7 @@ def measured(
         ConfigError: no file, and as `open_vectors`.
         DataError: a file of another format, and as `open_vectors`.
     """
-    files = [options.files] if isinstance(options.files, str | Path) else options.files
+    files = several(options.files)
     if not files:
         raise ConfigError("files: found none; expected at least one")
     opened = open_vectors(options)

@@ -1,10 +1,14 @@
-"""The answer to a question for near words, whoever finds it."""
+"""A question for near words: how its words are read, and the answer, whoever finds it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from charlm.errors import ConfigError
 from charlm.notebook import table_html
 from charlm.short_repr import ShortRepr
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.io.lines import split_words
 
 DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batch it was encoded in
 
@@ -14,6 +18,33 @@ class Neighbour(NamedTuple):
 
     word: str
     similarity: float
+
+
+def asked_words(words: str | Sequence[str]) -> list[str]:
+    """One or more words.
+
+    Raises:
+        ConfigError: none.
+    """
+    asked = [words] if isinstance(words, str) else list(words)
+    if not asked:
+        raise ConfigError("words: found none; expected at least one")
+    return asked
+
+
+def token_of(word: str, normalisation: Normalisation, *, raw: bool, lower: bool) -> str:
+    """The one token that a word is read as; `raw` is without the normalisation.
+
+    Raises:
+        ConfigError: several, or none.
+    """
+    line = word.replace("\n", " ")
+    line = line.lower() if lower else line
+    tokens = split_words(line if raw else normalisation(line))
+    if len(tokens) != 1:
+        found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
+        raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
+    return tokens[0]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
-from charlm.insight.vectors.neighbourhood import Neighbour
 from charlm.insight.vectors.nn_options import MeasureOptions
 from charlm.insight.vectors.taps import Reader, ReadWord
 from charlm.options import keywords
@@ -19,6 +18,8 @@ from charlm.text.io.lines import read_lines
 from charlm.text.io.table_lines import csv_hint
 
 RANKS = (1, 5, 10)
+
+Pair = tuple[ReadWord | None, ReadWord | None]  # noisy and normal; None for what cannot be read
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,6 @@ class NormalisationScore:
         return {**value, **accuracy}
 
 
-@dataclass(frozen=True)
-class _Pair:
-    noisy: ReadWord | None
-    normal: ReadWord
-
-
 @keywords(MeasureOptions)
 def text_normalisation(options: MeasureOptions) -> tuple[NormalisationScore, ...]:
     """Accuracy at 1, 5 and 10 of each file (noisy TAB normal, a pair a line) at each tap.
@@ -65,17 +60,9 @@ def text_normalisation(options: MeasureOptions) -> tuple[NormalisationScore, ...
     return measured(options, read=_read_pairs, score=_score)
 
 
-@dataclass(frozen=True)
-class _Read:
-    pairs: list[_Pair]  # those that are asked
-    n_same: int
-    n_outside: int
-
-
-def _read_pairs(path: str | Path, reader: Reader) -> _Read:
+def _read_pairs(path: str | Path, reader: Reader) -> list[Pair]:
     name = display_name(path)
-    pairs: list[_Pair] = []
-    n_same = n_outside = 0
+    pairs: list[Pair] = []
     for number, line in read_lines(path):
         if not line.strip(" \t") or line.startswith("#"):
             continue
@@ -85,43 +72,48 @@ def _read_pairs(path: str | Path, reader: Reader) -> _Read:
                 f"{name}:{number}: found {line!r:.60}; expected noisy TAB normal{csv_hint(line)}"
             )
         noisy, normal = map(reader.try_to_read, fields)
-        if normal is None or not normal.is_known or normal.number in (END, UNK):
-            n_outside += 1
-        elif noisy is not None and noisy.form == normal.form:
-            n_same += 1
-        else:
-            pairs.append(_Pair(noisy, normal))
-    if not (pairs or n_same or n_outside):
+        pairs.append((noisy, normal))
+    if not pairs:
         raise DataError(f"{name}: no pair in it; expected noisy TAB normal, a pair a line")
-    return _Read(pairs, n_same, n_outside)
+    return pairs
 
 
-def _score(read: _Read, opened: OpenVectors, *, tap: str, name: str) -> NormalisationScore:
-    pairs = [(each.noisy, each.normal) for each in read.pairs if each.noisy is not None]
-    pairs = [pair for pair in pairs if opened.vectors.reads(pair[0], tap=tap)]
+def _score(pairs: list[Pair], opened: OpenVectors, *, tap: str, name: str) -> NormalisationScore:
+    inside = [
+        (noisy, normal)
+        for noisy, normal in pairs
+        if normal is not None and normal.is_known and normal.number not in (END, UNK)
+    ]
+    asked = [
+        (noisy, normal.form)
+        for noisy, normal in inside
+        if noisy is None or noisy.form != normal.form
+    ]
+    readable = [
+        (noisy, normal)
+        for noisy, normal in asked
+        if noisy is not None and opened.vectors.reads(noisy, tap=tap)
+    ]
     found = dict.fromkeys(RANKS, 0)
-    if pairs:
+    if readable:
         # A noisy form may stand in several pairs.
-        distinct = {noisy.identity: noisy for noisy, _ in pairs}
-        nearest = dict(zip(distinct, _nearest(list(distinct.values()), opened, tap), strict=True))
-        for noisy, normal in pairs:
-            words = [near.word for near in nearest[noisy.identity]]
-            for k in RANKS:
-                found[k] += normal.form in words[:k]
+        distinct = {noisy.identity: noisy for noisy, _ in readable}
+        queries_QE = opened.units_of(distinct.values(), tap=tap).of(distinct.values())
+        left_out = [{END, UNK, each.number} for each in distinct.values()]
+        nearest = opened.search(tap).nearest(queries_QE, k=max(RANKS), left_out=left_out)
+        words = {
+            identity: [near.word for near in hood]
+            for identity, hood in zip(distinct, nearest, strict=True)
+        }
+        for k in RANKS:
+            found[k] = sum(normal in words[noisy.identity][:k] for noisy, normal in readable)
     return NormalisationScore(
         file=name,
         tap=tap,
-        n_pairs=len(read.pairs) + read.n_same + read.n_outside,
-        n_same=read.n_same,
-        n_outside=read.n_outside,
-        n_asked=len(read.pairs),
-        n_unread=len(read.pairs) - len(pairs),
+        n_pairs=len(pairs),
+        n_same=len(inside) - len(asked),
+        n_outside=len(pairs) - len(inside),
+        n_asked=len(asked),
+        n_unread=len(asked) - len(readable),
         found=found,
     )
-
-
-def _nearest(noisy: list[ReadWord], opened: OpenVectors, tap: str) -> list[tuple[Neighbour, ...]]:
-    queries = opened.units_of(noisy, tap=tap)
-    left_out = [{END, UNK, each.number} for each in noisy]
-    nearest = opened.search(tap).nearest(queries.of(noisy), k=max(RANKS), left_out=left_out)
-    return list(nearest)

@@ -18,11 +18,10 @@ from charlm.insight.encoded_pieces import (
     encoded_pieces,
     pieces_of,
     require_numbers,
-    require_tap,
     require_words,
     shown,
-    words_at,
 )
+from charlm.insight.vectors.taps import OUTPUT, Vectors
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
 from charlm.model.encoders.char_ngram import CharNgrams
@@ -151,10 +150,23 @@ def word_map(run: LoadedRun, *, at: str | None = None) -> WordMap:
     """
     tap = require_tap(run, at)
     require_words(run)
-    vectors_NE = words_at(run, at=tap, n_words=UNK + 1 + MOST_WORDS)[UNK + 1 :]
+    inventory, chosen = run.inventory, slice(UNK + 1, UNK + 1 + MOST_WORDS)
+    numbers = np.arange(inventory.n_words)[: chosen.stop]
+    vectors_NE = Vectors(run).of_words(numbers, tap=tap).numpy()[chosen]
     require_numbers(run, vectors_NE)
     units_NE = vectors_NE / np.maximum(np.linalg.norm(vectors_NE, axis=1, keepdims=True), 1e-30)
-    inventory = run.inventory
-    chosen = slice(UNK + 1, UNK + 1 + len(units_NE))
     plane = principal_plane(units_NE)
     return WordMap(inventory.words[chosen], inventory.counts[chosen], units_NE, plane, tap)
+
+
+def require_tap(run: LoadedRun, at: str | None) -> str:
+    """`at`, or the last tap of the encoder if it is None.
+
+    Raises:
+        ConfigError: no such tap.
+    """
+    vectors = Vectors(run)
+    names = [name for name in vectors.widths if name != OUTPUT]
+    if at is not None and at not in names:
+        raise ConfigError(f"at: found {at!r}; {run.path} has {', '.join(names)}; choose one")
+    return vectors.last if at is None else at

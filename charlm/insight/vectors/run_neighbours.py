@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import OpenVectors, open_vectors
-from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
+from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood, asked_words
 from charlm.insight.vectors.nn_options import VectorsOptions
-from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.insight.vectors.taps import ReadWord
 from charlm.run.stored_weights import LoadedRun
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -24,7 +24,7 @@ def neighbours_in(
 ) -> tuple[Neighbourhood, ...]:
     """As `neighbours`, in vectors that are open already."""
     vectors = opened.vectors
-    readings = read_words(opened.reader, words)
+    readings = [opened.reader.read(word) for word in asked_words(words)]
     found = {tap: _at_tap(opened, readings, tap=tap, k=k) for tap in opened.taps}
     for row, reading in enumerate(readings):
         if all(hood[row] is None for hood in found.values()):
@@ -47,21 +47,9 @@ def vectors_in(
         ConfigError: as `neighbours`.
     """
     opened = open_vectors(VectorsOptions(at=at), run=run, directed=False)
-    readings = read_words(opened.reader, words)
+    readings = [opened.reader.read(word) for word in asked_words(words)]
     (tap,) = opened.taps
     return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()
-
-
-def read_words(reader: Reader, words: str | Sequence[str]) -> list[ReadWord]:
-    """One or more words as forms.
-
-    Raises:
-        ConfigError: none, what is not one word, or what cannot be read.
-    """
-    asked = [words] if isinstance(words, str) else words
-    if not asked:
-        raise ConfigError("words: found none; expected at least one")
-    return [reader.read(word) for word in asked]
 
 
 def no_answers(readings: Sequence[ReadWord | None], inventory: Inventory) -> set[int]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from charlm.insight.vectors.cache import ERROR, Tell, unit_vectors, units
 from charlm.insight.vectors.neighbourhood import DECIMALS, Neighbour
-from charlm.insight.vectors.taps import Vectors
+from charlm.insight.vectors.taps import Ids, Vectors
 
 SCORES_AT_ONCE = 1 << 24  # of a block of queries, all words: 64 MB
 ROWS_AT_ONCE = 512  # of the words' vectors: in fp32 they stay within the cache
@@ -57,13 +57,15 @@ class Search:
         is_candidate_QV = scores_QV >= lowest_Q1 - 2 * ERROR
         is_zero_Q = ~queries_QE.any(dim=1)
         is_candidate_QV[is_zero_Q] = False  # all words are equally far: no need to encode them
-        found = self._exact(queries_QE, is_candidate_QV)
+        candidates_C = is_candidate_QV.any(dim=0).nonzero()[:, 0].numpy()
+        exact_QC = self._exact(queries_QE, candidates_C)
         for row, n in enumerate(wanted):
             if is_zero_Q[row]:
                 allowed = (i for i in range(len(self.words)) if i not in left_out[row])
                 yield tuple(Neighbour(self.words[i], 0.0) for i in islice(allowed, n))
                 continue
-            ids, cosines = found[row]
+            is_own_C = is_candidate_QV[row].numpy()[candidates_C]
+            ids, cosines = candidates_C[is_own_C], exact_QC[row, is_own_C]
             order = np.lexsort((ids, -cosines))[:n]
             pairs = zip(ids[order].tolist(), cosines[order].tolist(), strict=True)
             yield tuple(Neighbour(self.words[i], cosine) for i, cosine in pairs)
@@ -76,23 +78,11 @@ class Search:
             scores_QV[:, part] = queries_QE @ self.words_VE[part].float().T
         return scores_QV
 
-    def _exact(
-        self, queries_QE: Tensor, is_candidate_QV: Tensor
-    ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
-        """The candidates of each query, and their cosines of newly encoded vectors, rounded."""
-        candidates = is_candidate_QV.any(dim=0).nonzero()[:, 0].numpy()
-        ids: list[list[npt.NDArray[np.int64]]] = [[] for _ in queries_QE]
-        cosines: list[list[npt.NDArray[np.float64]]] = [[] for _ in queries_QE]
-        for first in range(0, len(candidates), CANDIDATES_AT_ONCE):
-            numbers = candidates[first : first + CANDIDATES_AT_ONCE]
+    def _exact(self, queries_QE: Tensor, candidates_C: Ids) -> npt.NDArray[np.float64]:
+        """Cosines with newly encoded vectors of the candidates, (Q, C), rounded."""
+        cosines = [np.empty((len(queries_QE), 0))]
+        for first in range(0, len(candidates_C), CANDIDATES_AT_ONCE):
+            numbers = candidates_C[first : first + CANDIDATES_AT_ONCE]
             words_CE = units(self.vectors.of_words(numbers, tap=self.tap).double())
-            exact_QC = np.round((queries_QE @ words_CE.T).numpy(), DECIMALS) + 0.0  # never -0
-            for row, is_own in enumerate(is_candidate_QV[:, torch.from_numpy(numbers)].numpy()):
-                ids[row].append(numbers[is_own])
-                cosines[row].append(exact_QC[row, is_own])
-        nothing: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
-        nothing = np.empty(0, np.int64), np.empty(0)
-        return [
-            (np.concatenate([nothing[0], *i]), np.concatenate([nothing[1], *c]))
-            for i, c in zip(ids, cosines, strict=True)
-        ]
+            cosines.append((queries_QE @ words_CE.T).numpy())
+        return np.concatenate(cosines, axis=1).round(DECIMALS) + 0.0  # never -0

@@ -14,13 +14,16 @@ from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.neighbourhood import DECIMALS
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.insight.vectors.taps import Reader, ReadWord, are_known
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
 
 LEAST_PAIRS = 3  # rho of two is 1 or -1 whatever they are
+
+Pair = tuple[ReadWord | None, ReadWord | None]  # None: not one word, or not readable
+ScoredPair = tuple[Pair, float]
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,6 @@ class Similarity:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    words: tuple[ReadWord | None, ReadWord | None]  # None: not one word, or not readable
-    score: float
-
-    @property
-    def is_known(self) -> bool:
-        return all(each is not None and each.is_known for each in self.words)
-
-
 @keywords(MeasureOptions)
 def word_similarity(options: MeasureOptions) -> tuple[Similarity, ...]:
     """Spearman's rho of each file's scores and the cosines at each tap, coverage beside it.
@@ -63,8 +56,9 @@ def word_similarity(options: MeasureOptions) -> tuple[Similarity, ...]:
     return measured(options, read=_read_pairs, score=_similarity)
 
 
-def _read_pairs(path: str | Path, reader: Reader) -> list[_Pair]:
-    name, pairs, has_heading = display_name(path), [], False
+def _read_pairs(path: str | Path, reader: Reader) -> list[ScoredPair]:
+    name, has_heading = display_name(path), False
+    pairs: list[ScoredPair] = []
     for number, line in read_lines(path):
         if not line.strip(" \t") or line.startswith("#"):
             continue
@@ -72,7 +66,7 @@ def _read_pairs(path: str | Path, reader: Reader) -> list[_Pair]:
         score = _number(fields[2]) if len(fields) > 2 else None
         if score is not None:
             one, other = (reader.try_to_read(word) for word in fields[:2])
-            pairs.append(_Pair((one, other), score))
+            pairs.append(((one, other), score))
         elif len(fields) < 3 or pairs or has_heading:
             found = repr(fields[2]) if len(fields) > 2 else f"{len(fields)} fields"
             raise DataError(
@@ -93,15 +87,14 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _similarity(pairs: list[_Pair], opened: OpenVectors, *, tap: str, name: str) -> Similarity:
-    found = opened.units_of((word for pair in pairs for word in pair.words), tap=tap)
-    readable = [pair for pair in pairs if found.has(*pair.words)]
-    known = [n for n, pair in enumerate(readable) if pair.is_known]
-    one_NE = found.of(pair.words[0] for pair in readable).double()
-    other_NE = found.of(pair.words[1] for pair in readable).double()
+def _similarity(pairs: list[ScoredPair], opened: OpenVectors, *, tap: str, name: str) -> Similarity:
+    found = opened.units_of((word for words, _ in pairs for word in words), tap=tap)
+    readable = [(words, score) for words, score in pairs if found.has(*words)]
+    known = [n for n, (words, _) in enumerate(readable) if are_known(words)]
+    one_NE, other_NE = (found.of(words[i] for words, _ in readable).double() for i in (0, 1))
     # Rounded: a cosine's last digits depend on the batch, and would order what is equal.
     cosines = np.round((one_NE * other_NE).sum(dim=1).numpy(), DECIMALS)
-    scores = np.array([pair.score for pair in readable])
+    scores = np.array([score for _, score in readable])
     return Similarity(
         file=name,
         tap=tap,

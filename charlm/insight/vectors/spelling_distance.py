@@ -5,7 +5,6 @@ the mean edit distance rises. Words of letters alone are taken, the most frequen
 signs and abbreviations have neighbours of their own kind at any tap.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from charlm.errors import ConfigError
@@ -14,6 +13,7 @@ from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import SpellingDistanceOptions, VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL
+from charlm.nbest.metrics.error_rates import CharacterErrorRate
 from charlm.options import keywords
 from charlm.text.corpus.tokens import UNK
 
@@ -63,24 +63,8 @@ def spelling_distance(options: SpellingDistanceOptions) -> tuple[SpellingDistanc
 
 def _distance(tap: str, found: list[Neighbourhood], *, k: int) -> SpellingDistance:
     pairs = [(each.form, near.word) for each in found for near in each.nearest]
-    distances = [edit_distance(one, other) for one, other in pairs]
+    distances = [sum(edits) for *edits, _ in CharacterErrorRate().count(pairs)]
     longer = [max(map(len, pair)) for pair in pairs]
     shares = [d / n for d, n in zip(distances, longer, strict=True)]
     n_pairs = max(1, len(pairs))
     return SpellingDistance(tap, len(found), k, sum(distances) / n_pairs, sum(shares) / n_pairs)
-
-
-def edit_distance(one: str, other: str) -> int:
-    """The least number of characters to insert, delete or replace (Levenshtein)."""
-    above = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        above = list(_next_row(above, row, letter=letter, other=other))
-    return above[-1]
-
-
-def _next_row(above: list[int], row: int, *, letter: str, other: str) -> Iterator[int]:
-    left = row
-    yield left
-    for column, opposite in enumerate(other):
-        left = min(left + 1, above[column + 1] + 1, above[column] + (letter != opposite))
-        yield left

@@ -6,7 +6,7 @@ which says nothing of the form: `Vectors.reads` says where a vector is a form's 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from charlm.errors import ConfigError
+from charlm.insight.vectors.neighbourhood import token_of
 from charlm.insight.vectors.nn_options import Tap
 from charlm.model.forms import FormTable
 from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.likelihood.nll import form_slices
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
-from charlm.text.io.lines import split_words
 
 Ids = npt.NDArray[np.int64]
 
@@ -46,6 +46,11 @@ class ReadWord:
         return self.form, self.number
 
 
+def are_known(readings: Iterable[ReadWord | None]) -> bool:
+    """Whether all could be read and are words of the vocabulary."""
+    return all(each is not None and each.is_known for each in readings)
+
+
 class Reader:
     """Reads words as a run does: by its text normalisation, then by its vocabulary or spelling."""
 
@@ -53,6 +58,7 @@ class Reader:
         self.run = run
         self.raw = raw
         self.lower = lower
+        self._letters = frozenset(run.inventory.characters)
 
     def read(self, word: str) -> ReadWord:
         """The word as a form.
@@ -60,26 +66,8 @@ class Reader:
         Raises:
             ConfigError: not one word, or one that the model cannot read.
         """
-        tokens = self._tokens(word)
-        if len(tokens) != 1:
-            found = f"{len(tokens)} words ({', '.join(tokens)})" if tokens else "nothing"
-            raise ConfigError(f"word {word!r}: is read as {found}; expected one word")
-        return self._reading(word, tokens[0])
-
-    def try_to_read(self, word: str) -> ReadWord | None:
-        """As `read`, and None for what cannot be read."""
-        try:
-            return self.read(word)
-        except ConfigError:
-            return None
-
-    def _tokens(self, word: str) -> list[str]:
-        line = word.replace("\n", " ")
-        line = line.lower() if self.lower else line
-        return split_words(line if self.raw else self.run.inventory.normalisation(line))
-
-    def _reading(self, word: str, token: str) -> ReadWord:
         inventory = self.run.inventory
+        token = token_of(word, inventory.normalisation, raw=self.raw, lower=self.lower)
         number = inventory.word_ids.get(token)
         if number is not None:
             return ReadWord(word, token, number, is_known=True)
@@ -97,9 +85,12 @@ class Reader:
             )
         return ReadWord(word, form, UNK, is_known=False)
 
-    @cached_property
-    def _letters(self) -> frozenset[str]:
-        return frozenset(self.run.inventory.characters)
+    def try_to_read(self, word: str) -> ReadWord | None:
+        """As `read`, and None for what cannot be read."""
+        try:
+            return self.read(word)
+        except ConfigError:
+            return None
 
 
 class Vectors:

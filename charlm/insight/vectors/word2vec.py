@@ -5,16 +5,13 @@ between blanks. `</s>` and `<unk>` stand first and second, as word2vec itself wr
 is word i of the vocabulary. The vectors are as the model has them, not of length 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from torch import Tensor
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
+from charlm.insight.vectors.neighbourhood import asked_words
 from charlm.insight.vectors.nn_options import WriteVectorsOptions
-from charlm.insight.vectors.run_neighbours import read_words
 from charlm.insight.vectors.taps import ReadWord, Vectors
 from charlm.options import keywords
 from charlm.text.io.files import atomic_write
@@ -55,16 +52,22 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
         found = len(opened.taps)
         raise ConfigError(f"at: found {found} taps; expected one, which a file of vectors has")
     (tap,) = opened.taps
-    readings = read_words(opened.reader, options.words) if options.words else None
-    _check(readings or [], vectors, tap=tap)
-    n_words, dim = len(readings or vectors.run.inventory.words), vectors.widths[tap]
+    if options.words:
+        readings = [opened.reader.read(word) for word in asked_words(options.words)]
+    else:
+        words = enumerate(vectors.run.inventory.words)
+        readings = [ReadWord(word, word, number, is_known=True) for number, word in words]
+    _check(readings, vectors, tap=tap)
+    dim = vectors.widths[tap]
     with atomic_write(path, through_links=True) as file:
-        file.write(f"{n_words} {dim}\n".encode())
-        for forms, vectors_NE in _blocks(vectors, readings, tap=tap):
-            for form, row in zip(forms, vectors_NE.tolist(), strict=True):
+        file.write(f"{len(readings)} {dim}\n".encode())
+        for first in range(0, len(readings), ROWS_AT_ONCE):
+            part = readings[first : first + ROWS_AT_ONCE]
+            vectors_NE = vectors.encoded(part, taps=[tap])[tap]
+            for each, row in zip(part, vectors_NE.tolist(), strict=True):
                 numbers = " ".join([f"{value:.{DIGITS}g}" for value in row])
-                file.write(f"{form} {numbers}\n".encode())
-    return WrittenVectors(str(path), tap, n_words, dim)
+                file.write(f"{each.form} {numbers}\n".encode())
+    return WrittenVectors(str(path), tap, len(readings), dim)
 
 
 def _check(readings: Sequence[ReadWord], vectors: Vectors, *, tap: str) -> None:
@@ -75,18 +78,3 @@ def _check(readings: Sequence[ReadWord], vectors: Vectors, *, tap: str) -> None:
         seen.add(each.form)
         if not vectors.reads(each, tap=tap):
             raise ConfigError(vectors.refusal(each, tap))
-
-
-def _blocks(
-    vectors: Vectors, readings: Sequence[ReadWord] | None, *, tap: str
-) -> Iterator[tuple[Sequence[str], Tensor]]:
-    """Forms and their vectors: of these readings, or of the whole vocabulary."""
-    words = vectors.run.inventory.words
-    for first in range(0, len(words if readings is None else readings), ROWS_AT_ONCE):
-        last = first + ROWS_AT_ONCE
-        if readings is None:
-            numbers = np.arange(first, min(last, len(words)))
-            yield words[first:last], vectors.of_words(numbers, tap=tap)
-        else:
-            part = readings[first:last]
-            yield [each.form for each in part], vectors.encoded(part, taps=[tap])[tap]

@@ -16,9 +16,9 @@ from charlm.nbest.formats.json_lists import (
     Record,
     RecordContent,
     Unfolded,
-    array_within,
     first_keys,
     objects_in,
+    within,
 )
 from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
 
@@ -40,7 +40,7 @@ class AwsFormat(JsonFormat):
         return "results" in keys and "transcripts" in keys
 
     def unfold(self, value: Json) -> Unfolded | None:
-        return array_within(value, "results", "segments")
+        return within(value, "results", "segments")
 
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"

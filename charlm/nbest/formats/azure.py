@@ -15,9 +15,9 @@ from charlm.nbest.formats.json_lists import (
     Record,
     RecordContent,
     Unfolded,
-    array_within,
     first_keys,
     objects_in,
+    within,
 )
 from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
 
@@ -43,7 +43,7 @@ class AzureFormat(JsonFormat):
         )
 
     def unfold(self, value: Json) -> Unfolded | None:
-        return array_within(value, "recognizedPhrases") or super().unfold(value)
+        return within(value, "recognizedPhrases") or super().unfold(value)
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
         array, text, confidence = BATCH if BATCH[0] in record.value else SHORT

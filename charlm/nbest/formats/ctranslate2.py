@@ -32,18 +32,17 @@ class Ctranslate2Format(ArraysFormat):
     name = "ctranslate2"
     weights = {"score": 1.0}
     takes_length_penalty = True
+    score_array = "scores"
 
     def claims(self, sample: Sample) -> bool:
         keys = first_keys(sample.lines)
         return "sequences" in keys and ("sequences_ids" in keys or "no_speech_prob" in keys)
 
-    def feature(self, name: str) -> str:
-        return "score" if name == "scores" else name
-
     def lengths(self, record: Record, n: int) -> Sequence[Json]:
         for name in ("sequences_ids", "sequences"):
             found = record.value.get(name)
-            sizes = [Number(str(len(each))) for each in _lists(found)]
+            lists = found if isinstance(found, list) else []
+            sizes = [Number(str(len(each))) for each in lists if isinstance(each, list)]
             if len(sizes) == n:
                 return sizes
         return super().lengths(record, n)
@@ -59,10 +58,6 @@ class Ctranslate2Format(ArraysFormat):
             text = _text(each, where) if isinstance(each, list) else string(each, where)
             texts.append((("sequences", i), words_in(SPECIAL.sub("", text), where)))
         return texts
-
-
-def _lists(value: Json) -> list[list[Json]]:
-    return [each for each in value if isinstance(each, list)] if isinstance(value, list) else []
 
 
 def _text(tokens: Sequence[Json], where: str) -> str:

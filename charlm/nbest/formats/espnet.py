@@ -9,7 +9,7 @@ length), printed as a tensor by some versions; its parts are not written.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
@@ -18,13 +18,13 @@ from charlm.nbest.formats.archives import Archive, Value, check_left, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, names_in, open_lines
 from charlm.nbest.policies import (
-    finite_features,
     ids_once,
     number,
     only,
     plain_words,
     refuse_twice,
     score_text,
+    with_finite_features,
 )
 from charlm.nbest.repairs import filled
 
@@ -43,13 +43,6 @@ class _Rows:
     folders: tuple[str, ...]
     taken: Mapping[str, str]
 
-    def and_then(self, more: Mapping[str, str]) -> "_Rows":
-        """With what came after it."""
-        names = {**self.taken, **more}
-        return _Rows(
-            self.folders, {name: self.taken.get(name, "") + more.get(name, "") for name in names}
-        )
-
 
 class EspnetFormat(Format):
     """The feature is `score`; a further one is a file `charlm` beside each `score`, in nats.
@@ -62,7 +55,8 @@ class EspnetFormat(Format):
     weights = {"score": 1.0}
 
     def __init__(self) -> None:
-        self._rest: dict[str, str] = {}  # of processes that decoded nothing
+        # What stands below the lists of each process, and whether it decoded any.
+        self._rest: list[tuple[dict[str, str], bool]] = []
 
     def claims(self, sample: Sample) -> bool:
         return any(found[2] == "1" for found in map(TEXT.fullmatch, sample.names) if found)
@@ -79,7 +73,7 @@ class EspnetFormat(Format):
             shards.setdefault(path[1] or "", {})[int(path[2])] = path[0].removesuffix("/text")
         if not shards:
             raise DataError(f"{folder}: found no 1best_recog/text; expected ESPnet's results")
-        once, self._rest = ids_once(), {}
+        once, self._rest = ids_once(), []
         for shard in sorted(shards, key=_natural):
             ranks = shards[shard]
             if 1 not in ranks:
@@ -92,22 +86,12 @@ class EspnetFormat(Format):
                     if name in names
                 }
                 folders = [ranks[rank] for rank in sorted(ranks)]
-                for found in self._lists(_Shard(folders, files, source)):
+                process, has_lists = _Shard(folders, files, source), False
+                for found in process.lists():
+                    has_lists = True
                     once(found.id, found.hypotheses[0].place)
                     yield found
-
-    def _lists(self, shard: "_Shard") -> Iterator[NbestList]:
-        """The lists of a process, the last with what stands below them in the files."""
-        last: NbestList | None = None
-        for found in shard.lists():
-            if last is not None:
-                yield last
-            last = found
-        rest = shard.finish()
-        if last is None:
-            self._rest |= rest
-        else:
-            yield replace(last, original=_rows_of(last).and_then(rest))
+                self._rest.append((process.finish(), has_lists))
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         for item in lists:
@@ -118,7 +102,9 @@ class EspnetFormat(Format):
                 yield from (Piece(name, text) for name, text in rows.taken.items() if text)
             if item.scores:
                 yield from _scored(item, item.ranking if reranked else range(len(rows.folders)))
-        yield from (Piece(name, text) for name, text in self._rest.items() if text)
+        for rest, has_lists in self._rest:
+            if not (reranked and has_lists):
+                yield from (Piece(name, text) for name, text in rest.items() if text)
 
 
 class _Shard:
@@ -152,31 +138,17 @@ class _Shard:
         return self._taken()
 
     def _list(self, key: str, first: Value) -> NbestList:
-        there, found = [], []
+        there, found = [], list[Hypothesis]()
         for folder in self._folders:
             is_first = folder == self._folders[0]
             text = first if is_first else self._archives[f"{folder}/text"].find(key)
             if text is not None:
                 there.append(folder)
-                found.append({"text": text, **self._beside(folder, key, text)})
-        places = [values["text"].place for values in found]
-        features = finite_features(
-            key,
-            [_features(values) for values in found],
-            places=places,
-            on_nan=self._source.on_nan,
-            notices=self._source.notices,
-            ragged=True,
-        )
-        hypotheses = tuple(
-            Hypothesis(
-                plain_words(values["text"].tail, values["text"].place),
-                numbers,
-                values["text"].place,
-                {file: value.tail for file, value in values.items()},
-            )
-            for values, numbers in zip(found, features, strict=True)
-        )
+                values = {"text": text, **self._beside(folder, key, text)}
+                words = plain_words(text.tail, text.place)
+                tails = {file: value.tail for file, value in values.items()}
+                found.append(Hypothesis(words, _features(values), text.place, tails))
+        hypotheses = with_finite_features(key, found, source=self._source, ragged=True)
         nbest = NbestList(key, hypotheses, original=_Rows(tuple(there), self._taken()))
         return filled(nbest, self._names, notices=self._source.notices)
 

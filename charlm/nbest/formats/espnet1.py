@@ -14,11 +14,11 @@ from charlm.nbest.formats.json_lists import (
     RecordContent,
     Unfolded,
     first_keys,
-    keyed,
     objects_in,
     required_key,
+    within,
 )
-from charlm.nbest.formats.json_values import Json, dumped, optional_words, scores_of, words_in
+from charlm.nbest.formats.json_values import Json, optional_words, scores_of, words_in
 
 MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 
@@ -37,13 +37,7 @@ class Espnet1Format(JsonFormat):
 
     def unfold(self, value: Json) -> Unfolded | None:
         """The members of `utts`; what stands beside it stays there."""
-        if not isinstance(value, dict) or "utts" not in value:
-            return None
-        members = [f"{dumped(name)}: {dumped(each)}" for name, each in value.items()]
-        at = list(value).index("utts")
-        head = ", ".join([*members[:at], '"utts": '])
-        tail = ", ".join(["", *members[at + 1 :]])
-        return keyed(value["utts"], head=f"{{{head}", tail=f"{tail}}}\n")
+        return within(value, "utts", keyed=True)
 
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "the hypotheses of ESPnet's recognition"

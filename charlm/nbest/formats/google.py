@@ -12,9 +12,9 @@ from charlm.nbest.formats.json_lists import (
     Record,
     RecordContent,
     Unfolded,
-    array_within,
     first_keys,
     objects_in,
+    within,
 )
 from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
 
@@ -38,7 +38,7 @@ class GoogleFormat(JsonFormat):
         )
 
     def unfold(self, value: Json) -> Unfolded | None:
-        return array_within(value, "results")
+        return within(value, "results")
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
         if "alternatives" not in record.value:

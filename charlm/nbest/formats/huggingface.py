@@ -23,13 +23,11 @@ class HuggingFaceFormat(ArraysFormat):
     name = "huggingface"
     weights = {"score": 1.0}
     takes_length_penalty = True
+    score_array = "sequences_scores"
 
     def claims(self, sample: Sample) -> bool:
         keys = first_keys(sample.lines)
         return "sequences" in keys and not {"sequences_ids", "no_speech_prob"} & set(keys)
-
-    def feature(self, name: str) -> str:
-        return "score" if name == "sequences_scores" else name
 
     def texts(self, record: Record) -> Texts:
         found = record.value.get("sequences")

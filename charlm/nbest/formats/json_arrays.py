@@ -44,6 +44,7 @@ class ArraysFormat(JsonFormat):
     """
 
     reference_key = "reference"
+    score_array = ""  # the one whose feature is `score`; others are called as they are
 
     @abstractmethod
     def texts(self, record: Record) -> Texts:
@@ -56,10 +57,6 @@ class ArraysFormat(JsonFormat):
     def reference(self, record: Record) -> tuple[str, ...] | None:
         """The reference, where the record holds one."""
         return optional_words(record.value, self.reference_key, place=record.place)
-
-    def feature(self, name: str) -> str:
-        """What the scores in the array of this name are called."""
-        return name
 
     def lengths(self, record: Record, n: int) -> Sequence[Json]:
         """The number of tokens that each score was divided by.
@@ -117,7 +114,8 @@ class ArraysFormat(JsonFormat):
                 )
             for i, said in enumerate(value):
                 where = f"{record.place}: hypothesis {i + 1}: {name[:40]!r}"
-                results[i][self.feature(name)] = score_in(said, where)
+                feature = "score" if name == self.score_array else name
+                results[i][feature] = score_in(said, where)
         return results
 
     def changed(self, found: JsonList, item: Rescored, *, order: Sequence[int]) -> JsonObject:

@@ -24,7 +24,7 @@ from charlm.nbest.formats.json_values import (
 from charlm.nbest.formats.templates import by_rank
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of
-from charlm.nbest.policies import finite_features, ids_once, only, refuse_twice, score_text
+from charlm.nbest.policies import ids_once, only, refuse_twice, score_text, with_finite_features
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS
 from charlm.text.io.lines import UTF8
 
@@ -108,8 +108,8 @@ class JsonFormat(Format):
         """
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The records of a value; None if it holds none."""
-        return single(value)
+        """The records of a value, an object or an array of them; None if it holds none."""
+        return Unfolded("", [("", value)], "\n") if isinstance(value, dict) else within(value)
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
         """The records, and as text what holds none.
@@ -171,22 +171,14 @@ class JsonFormat(Format):
     def _list(self, block: RecordContent, record: Record, source: Source) -> NbestList:
         order = by_rank([candidate.rank for candidate in block.candidates])
         candidates = [block.candidates[i] for i in order]
-        places = [f"{record.place}: hypothesis {i + 1}" for i in order]
-        features = finite_features(
-            block.id,
-            [candidate.features for candidate in candidates],
-            places=places,
-            on_nan=source.on_nan,
-            notices=source.notices,
-            ragged=self.is_ragged,
-        )
+        hypotheses = [
+            Hypothesis(each.words, each.features, f"{record.place}: hypothesis {i + 1}")
+            for i, each in zip(order, candidates, strict=True)
+        ]
         slots = [candidate.slot for candidate in candidates]
         return NbestList(
             block.id,
-            tuple(
-                Hypothesis(candidate.words, found, place)
-                for candidate, found, place in zip(candidates, features, places, strict=True)
-            ),
+            with_finite_features(block.id, hypotheses, source=source, ragged=self.is_ragged),
             recording=block.recording,
             reference=block.reference,
             original=JsonList(record, (slots, *block.columns)),
@@ -304,22 +296,11 @@ def whole_values(lines: Lines, *, most: int = MAX_CHARACTERS) -> Iterator[tuple[
         yield first, "".join(texts)
 
 
-def single(value: Json) -> Unfolded | None:
-    """An object, or an array of objects."""
-    if isinstance(value, list):
-        return Unfolded("[\n", [("", each) for each in value], "\n]\n" if value else "]\n")
-    return Unfolded("", [("", value)], "\n") if isinstance(value, dict) else None
+def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
+    """The elements of an array, or if `keyed` the members of an object, as deep as `path` says.
 
-
-def keyed(value: Json, *, head: str = "", tail: str = "\n") -> Unfolded | None:
-    """The members of an object, each an utterance; `head` and `tail` stand around it."""
-    if not isinstance(value, dict):
-        return None
-    return Unfolded(f"{head}{{\n", list(value.items()), f"\n}}{tail}")
-
-
-def array_within(value: Json, *path: str) -> Unfolded | None:
-    """The elements of an array that stands deeper in an object; None where there is none."""
+    What stands around it stays there. None where there is none.
+    """
     head = tail = ""
     for name in path:
         if not isinstance(value, dict) or name not in value:
@@ -329,7 +310,9 @@ def array_within(value: Json, *path: str) -> Unfolded | None:
         head += f"{{{''.join(f'{member}, ' for member in members[:at])}{dumped(name)}: "
         tail = f"{''.join(f', {member}' for member in members[at + 1 :])}}}{tail}"
         value = value[name]
-    if not isinstance(value, list):
+    if keyed and isinstance(value, dict):
+        return Unfolded(f"{head}{{\n", list(value.items()), f"\n}}{tail}\n")
+    if keyed or not isinstance(value, list):
         return None
     end = "\n]" if value else "]"
     return Unfolded(f"{head}[\n", [("", each) for each in value], f"{end}{tail}\n")

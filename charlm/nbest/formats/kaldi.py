@@ -9,17 +9,12 @@ model weight a list was ranked.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import replace
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import FEATURE, Piece, Sample, Source
-from charlm.nbest.formats.archives import (
-    Archive,
-    check_left,
-    some_of,
-    split_line,
-)
+from charlm.nbest.formats.archives import Archive, check_left, some_of, split_line
 from charlm.nbest.formats.templates import (
     ListBuilder,
     OtherLine,
@@ -35,7 +30,7 @@ from charlm.nbest.repairs import filled
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
 TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several
-PACKED = (".gz", ".bz2", ".xz")
+PACKED = re.compile(r"\.(gz|bz2|xz)\Z")
 # What the files of Kaldi's rescoring scripts are called, and what stands in them.
 COSTS = {
     "acwt": "am",
@@ -45,13 +40,6 @@ COSTS = {
     "lmwt.lmonly": "old_lm",
     FEATURE: FEATURE,
 }
-
-
-@dataclass(frozen=True)
-class _Bundle(Template):
-    """The template of the text, and what has been read of the costs."""
-
-    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 class KaldiFormat(TemplateFormat):
@@ -102,8 +90,10 @@ class KaldiFormat(TemplateFormat):
             }
             rows = _rows(lines, archives, source)
             for found in ListBuilder(source, name=lines.name, ragged=True).lists(rows):
+                assert isinstance(found.original, Template)
                 taken = {costs[name].name: archives[name].taken() for name in archives}
-                yield filled(_bundled(found, taken), archives, notices=source.notices)
+                nbest = replace(found, original=replace(found.original, beside=taken))
+                yield filled(nbest, archives, notices=source.notices)
 
     def _in_folder(
         self, folder: Path, features: Mapping[str, Path]
@@ -136,14 +126,13 @@ class KaldiFormat(TemplateFormat):
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """Of a folder a piece a file and list; else the texts, or the costs `charlm`."""
         for item in lists:
-            bundle = item.nbest.original
-            assert isinstance(bundle, _Bundle)
             if not self._text_name and item.scores and not reranked:
                 yield Piece("", _costs(item))
                 continue
             yield Piece(self._text_name, self.filled(item, reranked=reranked))
             if self._text_name:
-                yield from (Piece(name, text) for name, text in bundle.taken.items() if text)
+                beside = template_of(item).beside
+                yield from (Piece(name, text) for name, text in beside.items() if text)
                 if item.scores:
                     yield Piece(FEATURE, _costs(item))
 
@@ -163,26 +152,15 @@ def _costs(item: Rescored) -> str:
     return "".join(lines)
 
 
-def _bundled(found: NbestList, taken: dict[str, str]) -> NbestList:
-    template = found.original
-    assert isinstance(template, Template)
-    said = {item.name: getattr(template, item.name) for item in fields(Template)}
-    return NbestList(found.id, found.hypotheses, original=_Bundle(**said, taken=taken))
-
-
 def _files_in(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Files of texts, the one to take first, and files of costs by the features that they hold."""
-    plain = {_unpacked(name): name for name in names if "/" not in name}
+    plain = {PACKED.sub("", name): name for name in names if "/" not in name}
     costs: dict[str, str] = {}
     for name, file in plain.items():
         feature = COSTS.get(name) or (name[5:] if name.startswith("lmwt.") else "")
         if feature:
             costs[file if feature in costs else feature] = file
     return [plain[name] for name in TEXTS if name in plain], costs
-
-
-def _unpacked(name: str) -> str:
-    return next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
 
 
 def _rows(

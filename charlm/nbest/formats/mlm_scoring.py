@@ -14,8 +14,8 @@ from charlm.nbest.formats.json_lists import (
     RecordContent,
     Unfolded,
     first_keys,
-    keyed,
     required_key,
+    within,
 )
 from charlm.nbest.formats.json_values import Json, optional_words, scores_of, words_in
 
@@ -35,7 +35,7 @@ class MlmScoringFormat(JsonFormat):
         return "hyp_1" in first_keys(sample.lines)[1:]
 
     def unfold(self, value: Json) -> Unfolded | None:
-        return keyed(value)
+        return within(value, keyed=True)
 
     def block(self, record: Record, source: Source) -> RecordContent:
         key, candidates = required_key(record), []

@@ -6,15 +6,15 @@ line of a file may move up and still gets the end of line that it never had.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from charlm.errors import DataError
 from charlm.nbest.format import Format, Piece, Source
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import finite_features, ids_once
+from charlm.nbest.policies import ids_once, with_finite_features
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Template:
     slots: tuple[int, ...]  # of each hypothesis, in order of rank: which piece it is in the file
     scored_gap: str | None = None  # the first gap, where a further feature changes it
     file: str = ""  # the name of the list's own file, where each has one
+    beside: Mapping[str, str] = field(default_factory=dict)  # what was read of further files
 
 
 class Row(NamedTuple):
@@ -155,21 +156,14 @@ class ListBuilder:
         rows, gaps = self._rows, [*self._gaps, self._end]
         self._rows, self._gaps, self._end = [], [], ""
         order = by_rank([row.rank for row in rows])
-        features = finite_features(
-            rows[0].id,
-            [rows[i].features for i in order],
-            places=[rows[i].line.place for i in order],
-            on_nan=self._source.on_nan,
-            notices=self._source.notices,
-            ragged=self._ragged,
-        )
-        hypotheses = tuple(
-            Hypothesis(rows[i].words, found, rows[i].line.place, rows[i].original)
-            for i, found in zip(order, features, strict=True)
-        )
+        ranked = [rows[i] for i in order]
+        hypotheses = [
+            Hypothesis(each.words, each.features, each.line.place, each.original) for each in ranked
+        ]
+        key = rows[0].id
         return NbestList(
-            rows[0].id,
-            hypotheses,
+            key,
+            with_finite_features(key, hypotheses, source=self._source, ragged=self._ragged),
             recording=rows[0].recording,
             reference=rows[0].reference,
             original=Template(tuple(gaps), tuple(order), self._scored_gap, self._file),

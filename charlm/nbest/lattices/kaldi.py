@@ -278,16 +278,18 @@ def with_new_scores(expanded: ExpandedLattice, scores: NewScores) -> str:
     return writer.split() if expanded.is_split else writer.in_place()
 
 
+@dataclass(frozen=True)
 class _Writer:
     """Writes the lines of one lattice."""
 
-    def __init__(
-        self, expanded: ExpandedLattice, scores: NewScores, original: KaldiOriginal
-    ) -> None:
-        self.expanded = expanded
-        self.scores = scores
-        self.original = original
-        self.end = original.lines[0].end or "\n"
+    expanded: ExpandedLattice
+    scores: NewScores
+    original: KaldiOriginal
+
+    @property
+    def end(self) -> str:
+        """What ends a line."""
+        return self.original.lines[0].end or "\n"
 
     def in_place(self) -> str:
         """Every line where it was."""
@@ -309,14 +311,11 @@ class _Writer:
         for node in self.expanded.ends:
             rows[node].append((self._final_line(node), self._final(node, name=str(node))))
         used = {*self.original.arcs, *self.original.finals.values()}
-        body = [f"{text}{self.end}" for node in rows for _, text in sorted(node)]
-        before, after = self._around(used)
-        return "".join((*before, *body, *after))
-
-    def _around(self, used: set[int]) -> tuple[list[str], list[str]]:
         lines = self.original.lines
-        before = [_ended(line, self.end) for line in lines[: min(used)]]
-        return before, [line.raw for line in lines[max(used) + 1 :]]
+        before = [line.start + line.text + (line.end or self.end) for line in lines[: min(used)]]
+        body = [text + self.end for node in rows for _, text in sorted(node)]
+        after = [line.raw for line in lines[max(used) + 1 :]]
+        return "".join((*before, *body, *after))
 
     def _arc(self, arc: ExpandedArc, *, states: tuple[str, ...]) -> str:
         line = self.original.lines[self.original.arcs[arc.arc]]
@@ -347,7 +346,3 @@ class _Writer:
             gap = text[fields[0].end() : fields[1].start()] if len(fields) > 1 else "\t"
             pieces.append(f"{gap}{cost},0" + ("," if self.original.word_column == 2 else ""))
         return "".join((*pieces, text[end:]))
-
-
-def _ended(line: Line, end: str) -> str:
-    return line.start + line.text + (line.end or end)

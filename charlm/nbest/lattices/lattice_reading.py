@@ -4,7 +4,7 @@ An archive is never kept whole. A folder is one of HTK's files, an utterance eac
 their names; how each begins is looked at first, and what is no lattice is left out and counted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.lattices import kaldi, slf
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.list_lines import Lines, OpenSource, lines_of, open_lines, opened
+from charlm.nbest.list_lines import OpenSource, open_lines, opened
 from charlm.text.io.files import display_name, open_bytes
 
 SLF, KALDI = "slf", "kaldi-lattice"
@@ -64,16 +64,15 @@ def read_lattices(
         if found is None:
             raise _no_lattices(source)
         if ready.lines is None:
-            yield from _of_folder(source, _lattices_in(source, sample, found))
-            return
-        with lines_of(ready) as lines:
-            yield from _of_file(lines, found, symbols)
-
-
-def _of_file(lines: Lines, form: str, symbols: kaldi.Symbols | None) -> Iterator[Lattice]:
-    if lines.peek() is None:
-        raise DataError(f"{lines.name}: empty; expected lattices")
-    yield from slf.read(lines) if form == SLF else kaldi.read(lines, symbols=symbols)
+            for name in _lattices_in(source, sample, found):
+                with open_lines(Path(source.path) / name, rules=source.rules) as lines:
+                    yield from slf.read(lines, file=name)
+        elif ready.lines.peek() is None:
+            raise DataError(f"{ready.lines.name}: empty; expected lattices")
+        elif found == SLF:
+            yield from slf.read(ready.lines)
+        else:
+            yield from kaldi.read(ready.lines, symbols=symbols)
 
 
 def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:
@@ -114,9 +113,3 @@ def _no_lattices(source: Source) -> DataError:
         f"{display_name(source.path)}: no lattices; expected HTK's (SLF, begins with VERSION=) or "
         "Kaldi's as text (an utterance's id, then lines of numbers)"
     )
-
-
-def _of_folder(source: Source, names: Iterable[str]) -> Iterator[Lattice]:
-    for name in names:
-        with open_lines(Path(source.path) / name, rules=source.rules) as lines:
-            yield from slf.read(lines, file=name)

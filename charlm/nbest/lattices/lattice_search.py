@@ -6,6 +6,7 @@ Whatever is left out, one whole path stays: a level's best pair, what led to it,
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from charlm.nbest.lattices.expanded import (
@@ -33,30 +34,26 @@ class RequestBatch(NamedTuple):
 Search = Generator[RequestBatch, LogProbs, ExpandedLattice]
 
 
+@dataclass(slots=True, eq=False)
 class Pair:
     """A node after a history."""
 
-    __slots__ = ("arrivals", "came_from", "history", "node", "number", "score")
-
-    def __init__(self, node: int, history: History, score: float) -> None:
-        self.node = node
-        self.history = history  # of the best arrival
-        self.score = score  # of the best arrival, from the start
-        self.came_from: Pair | None = None
-        self.arrivals: list[tuple[Pair, int, Answers]] = []
-        self.number = -1  # −1: left out
+    node: int
+    history: History  # of the best arrival
+    score: float  # of the best arrival, from the start
+    came_from: "Pair | None" = None
+    arrivals: "list[tuple[Pair, int, Answers]]" = field(default_factory=list)
+    number: int = -1  # −1: left out
 
 
+@dataclass(slots=True)
 class _Move:
     """An arc with words after a history, being asked for token by token."""
 
-    __slots__ = ("answers", "arc", "history", "pair")
-
-    def __init__(self, pair: Pair, arc: int, answers: Answers) -> None:
-        self.pair = pair
-        self.arc = arc
-        self.history = pair.history
-        self.answers = answers
+    pair: Pair
+    arc: int
+    history: History
+    answers: Answers
 
 
 def expand(
@@ -94,10 +91,9 @@ class _Search:
 
     def _tokens(self) -> list[tuple[str, ...]]:
         """What each arc adds to histories; nothing where there is no model."""
-        read: dict[str, tuple[str, ...]] = {}
-        for word in {arc.word for arc in self.lattice.arcs}:
-            read[word] = self.options.steps(word) if self.models else ()
-        return [read[arc.word] for arc in self.lattice.arcs]
+        words = [arc.word for arc in self.lattice.arcs]
+        read = {word: self.options.steps(word) if self.models else () for word in set(words)}
+        return [read[word] for word in words]
 
     def _levels(self) -> tuple[dict[int, int], list[list[int]]]:
         lattice = self.lattice
@@ -173,8 +169,7 @@ class _Search:
         known = self.pending.setdefault(node, {})
         target = known.get(key)
         if target is None:
-            target = known[key] = Pair(node, history, score)
-            target.came_from = pair
+            target = known[key] = Pair(node, history, score, pair)
         else:
             self.n_merged += target.history is not history
             if score > target.score:
@@ -205,7 +200,7 @@ class _Search:
     def extend(self, pairs: list[Pair], level: int) -> Generator[RequestBatch, LogProbs, None]:
         """Ask for the words behind a level's pairs and let them arrive at later ones."""
         moves = [
-            _Move(pair, number, self._nothing)
+            _Move(pair, number, pair.history, self._nothing)
             for pair in pairs
             for number in self.lattice.arcs_of[pair.node]
             if self.tokens[number] and self.lattice.arcs[number].target in self.level_of
@@ -220,7 +215,7 @@ class _Search:
             wanted = [(move.history, self.tokens[move.arc][step]) for move in asking]
             found = yield from answers_to([*wanted, *ending], live)
             for move, (history, token), answers in zip(asking, wanted, found, strict=False):
-                move.answers = _sum(move.answers, answers)
+                move.answers = tuple(map(sum, zip(move.answers, answers, strict=True)))
                 move.history = history.then(token)
             if not step:
                 own = found[len(wanted) :] if ending else [()] * len(final)
@@ -272,10 +267,6 @@ def answers_to(
     answers = yield RequestBatch(list(rows), live)
     found: list[Answers] = [tuple(row) for row in answers.tolist()]
     return [found[rows[request]] for request in requests]
-
-
-def _sum(one: Answers, other: Answers) -> Answers:
-    return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
 def chosen(

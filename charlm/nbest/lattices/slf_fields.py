@@ -49,26 +49,43 @@ class Fields:
     values: dict[str, str]  # still quoted
     spans: dict[str, tuple[int, int]]  # where each value stands in the line
 
-    def number(self, name: str, default: float = 0.0) -> float:
-        """A field that is a number.
+    def number(self, name: str) -> float:
+        """A field that is there, as a number.
 
         Raises:
             DataError: something else.
         """
-        text = self.values.get(name)
-        if text is None:
-            return default
+        text = self.values[name]
         if not NUMBER.fullmatch(text) or abs(float(text)) > LARGEST:
             raise DataError(f"{self.line.place}: {name}={text!r:.60}; expected a number")
         return float(text)
 
-    def text(self, name: str, default: str = "") -> str:
-        """A field that is text, its quotes and escapes undone.
+    def text(self, name: str) -> str:
+        """A field that is text, its quotes and escapes undone; empty where it is not said.
 
         Raises:
-            DataError: octal bytes that are not of the file's encoding.
+            DataError: octal bytes that are not of the file's encoding, or that a word cannot hold.
         """
-        return unquoted(self.values.get(name, default), line=self.line, name=name)
+        text, encoding = self.values.get(name, ""), self.line.encoding
+        if len(text) > 1 and text[0] in "\"'" and text[0] == text[-1]:
+            text = text[1:-1]
+        if "\\" not in text:
+            return text
+        where = f"{self.line.place}: {name}"
+        plain = b"".join(_unescaped(found, encoding) for found in PIECE.finditer(text))
+        try:
+            value = plain.decode(encoding)
+        except UnicodeDecodeError:
+            shown = encoding.upper()
+            raise DataError(
+                f"{where}: {text!r:.60} is no {shown}; expected {shown} in octal numbers; "
+                f"{SAY_ENCODING}"
+            ) from None
+        if any(char <= " " for char in value):
+            raise DataError(
+                f"{where}: {text!r:.60} holds blanks or control characters; expected a word"
+            )
+        return value
 
 
 def fields_of(line: Line) -> Fields:
@@ -93,33 +110,6 @@ def fields_of(line: Line) -> Fields:
             f"{line.place}: {rest!r:.60}; expected fields such as W=word, blanks between them"
         )
     return Fields(line, values, spans)
-
-
-def unquoted(text: str, *, line: Line, name: str) -> str:
-    """The value of a line's field without its quotes and escapes.
-
-    Raises:
-        DataError: octal bytes that are not of the file's encoding, or that a word cannot hold.
-    """
-    if len(text) > 1 and text[0] in "\"'" and text[0] == text[-1]:
-        text = text[1:-1]
-    if "\\" not in text:
-        return text
-    where, encoding = f"{line.place}: {name}", line.encoding
-    plain = b"".join(_unescaped(found, encoding) for found in PIECE.finditer(text))
-    try:
-        value = plain.decode(encoding)
-    except UnicodeDecodeError:
-        shown = encoding.upper()
-        raise DataError(
-            f"{where}: {text!r:.60} is no {shown}; expected {shown} in octal numbers; "
-            f"{SAY_ENCODING}"
-        ) from None
-    if any(char <= " " for char in value):
-        raise DataError(
-            f"{where}: {text!r:.60} holds blanks or control characters; expected a word"
-        )
-    return value
 
 
 def _unescaped(found: re.Match[str], encoding: str) -> bytes:

@@ -85,13 +85,8 @@ class RateReport:
 
     def to_dict(self) -> dict[str, object]:
         return {
-            **vars(self),
-            "first": self.first.to_dict(),
-            "rescored": self.rescored.to_dict(),
+            **asdict(self),
             "oracles": {str(depth): rate.to_dict() for depth, rate in self.oracles.items()},
-            "oracle": self.oracle.to_dict(),
-            "worst": self.worst.to_dict(),
-            "significance": self.significance.to_dict(),
             "share_of_lists": self.share_of_lists,
             "share_of_lists_in_first": self.share_of_lists_in_first,
             "grows": self.grows,

@@ -5,8 +5,9 @@ The one of the cross-validation is not, since every list was left out of the tun
 parts of one recording are left out together, if there are several recordings.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -68,15 +69,10 @@ class Tuned:
         return None if self.held_out_error is None else self.held_out_error < self.first_error
 
     def to_dict(self) -> dict[str, object]:
-        plain = {name: value for name, value in vars(self).items() if name != "weights"}
-        details = [asdict(each) for each in self.details]
-        return {
-            **self.weights.to_dict(),
-            **plain,
-            "details": details,
-            "held_out_gain": self.held_out_gain and self.held_out_gain.to_dict(),
-            "generalises": self.generalises,
-        }
+        plain = asdict(self)
+        plain |= {"details": list(plain["details"]), "generalises": self.generalises}
+        del plain["weights"]
+        return {**self.weights.to_dict(), **plain}
 
 
 def tune_weights(
@@ -113,10 +109,10 @@ def tune_weights(
     ranges = parse_ranges(options.ranges)
     start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
     problem = contenders(problem, start_F, space=space)
-    search = _Search(start_F, space, options)
-    weights_F, n_searches = search.run(problem)
+    search = partial(_search, start_F=start_F, space=space, options=options)
+    weights_F, n_searches = search(problem)
     firsts_LK = np.stack([each_HK[0] for each_HK in statistics])
-    chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], folds=options.folds)
+    chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], options=options)
     error = problem.error(weights_F)
     prints = fingerprint(lists, references)
     origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled)
@@ -166,24 +162,15 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return ranges
 
 
-class _Search:
-    """One way to search, for all lists and for parts of them."""
-
-    def __init__(self, start_F: Floats, space: Space, options: SearchOptions) -> None:
-        self.start_F, self.space, self.options = start_F, space, options
-
-    def run(self, problem: Problem) -> tuple[Floats, int]:
-        """The weights, of few digits, and the number of searches along lines."""
-        found = minimise(
-            problem,
-            self.start_F,
-            space=self.space,
-            restarts=self.options.restarts,
-            generator=np.random.default_rng(self.options.seed),
-        )
-        rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])
-        is_as_good = problem.error(rounded_F) <= found.error
-        return rounded_F if is_as_good else found.weights_F, found.n_searches
+def _search(
+    problem: Problem, start_F: Floats, *, space: Space, options: SearchOptions
+) -> tuple[Floats, int]:
+    """The weights, of few digits, and the number of searches along lines."""
+    generator = np.random.default_rng(options.seed)
+    found = minimise(problem, start_F, space=space, restarts=options.restarts, generator=generator)
+    rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])
+    is_as_good = problem.error(rounded_F) <= found.error
+    return rounded_F if is_as_good else found.weights_F, found.n_searches
 
 
 def _start(
@@ -222,22 +209,26 @@ def _start(
 
 
 def _left_out(
-    problem: Problem, search: _Search, *, groups: Sequence[str], folds: int
+    problem: Problem,
+    search: Callable[[Problem], tuple[Floats, int]],
+    *,
+    groups: Sequence[str],
+    options: SearchOptions,
 ) -> tuple[Ints, list[npt.NDArray[np.bool_]]]:
     """Counts of each list's winner (L, K) by weights of other parts, and the lists of each part.
 
     There are no parts where there are too few groups.
     """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    folds = min(folds, len(numbers))
+    folds = min(options.folds, len(numbers))
     chosen_LK = np.zeros((len(groups), problem.statistics_NK.shape[1]), np.int64)
     if folds < 2:
         return chosen_LK, []
-    drawn = np.random.default_rng(search.options.seed).permutation(len(numbers)) % folds
+    drawn = np.random.default_rng(options.seed).permutation(len(numbers)) % folds
     fold_L = drawn[[numbers[group] for group in groups]]
     parts = [fold_L == fold for fold in range(folds)]
     for part_L in parts:
-        weights_F, _ = search.run(problem.part(~part_L))
+        weights_F, _ = search(problem.part(~part_L))
         part = problem.part(part_L)
         chosen_LK[part_L] = part.statistics_NK[part.winners(weights_F)]
     return chosen_LK, parts
@@ -256,14 +247,11 @@ def _details(
             axis_F = np.eye(len(names))[index] * scale
             along = profile(problem, weights_F, direction_F=axis_F, space=space)
             low, high = (weight + scale * t for t in along.around(error + TOLERANCE))
-            best = along.around(error)
-            at_border = best[0] == along.edges_E[0] or best[1] == along.edges_E[-1]
+            at_border = bool((along.edges_E[[0, -1]] == along.around(error)).any())
         has_effect = bool(spreads_F[index] > 0)
         is_fixed = has_effect and not scale > 0
         details.append(
-            TunedWeight(
-                name, weight, is_fixed, has_effect, float(low), float(high), bool(at_border)
-            )
+            TunedWeight(name, weight, is_fixed, has_effect, float(low), float(high), at_border)
         )
     return tuple(details)
 

@@ -1,8 +1,8 @@
 """How a model adapts to what it has read: the options, and the rates behind them.
 
 Rates come from the command line, else from what was chosen on a valid.txt and is kept with the run,
-else they are those here: of PTB and char-small, with half the rate of dynamic that was best there,
-since twice that one makes steps run away.
+else they are those here, of PTB: of char-small for a cache, of word-char-modern for dynamic, with
+half the rate that was best there, since twice that one is worse than none.
 """
 
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ class Rates:
     """How fast a model follows."""
 
     segment: int = 20  # tokens between two steps
-    rate: float = 0.0001  # of a step, where it is divided by the root of the mean squared gradient
-    decay: float = 0.01  # how much of the way back to the trained weights a step goes
+    rate: float = 0.00005  # of a step, where it is divided by the root of the mean squared gradient
+    decay: float = 0.006  # how much of the way back to the trained weights a step goes
     size: int = 500  # positions that the cache holds
     theta: float = 1.0  # how much contexts must be alike; 0: a unigram cache
     share: float = 0.1  # λ, of the cache in the mixture

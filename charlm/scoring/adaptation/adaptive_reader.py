@@ -117,14 +117,14 @@ class AdaptiveReader:
         for first in range(0, len(ids), self._at_once):
             part = slice(first, first + self._at_once)
             nll_N, state = self._chunk(inputs[part], ids[part], spellings=spellings, state=state)
+            if self.weights is not None and not bool(nll_N.isfinite().all()):
+                rates = self.adaptation.rates
+                raise ConfigError(
+                    f"--adapt: steps of rate {rates.rate:g} leave no numbers after some text; "
+                    "expected a smaller one; give --adapt-rates rate=NUMBER"
+                )
             pieces.append(nll_N)
         nlls: Nlls = torch.cat(pieces).float().cpu().numpy()
-        if self.weights is not None and not np.isfinite(nlls).all():
-            rates = self.adaptation.rates
-            raise ConfigError(
-                f"--adapt: steps of rate {rates.rate:g} leave no numbers after some text; "
-                "expected a smaller one; give --adapt-rates rate=NUMBER"
-            )
         return nlls, state
 
     def _chunk(

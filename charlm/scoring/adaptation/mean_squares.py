@@ -22,9 +22,9 @@ from charlm.text.vocabulary.encoding import TextEncoder
 
 FILE = "mean-squares.safetensors"
 MOST_READ = 1 << 24  # tokens of a text, whose ids are in memory
-# Krause et al. read 100 streams in chunks as long as their segments, to the end; here 25 chunks are
-# enough, the beginnings of 100 pieces of the text.
-N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 25
+# Krause et al. read 100 streams in chunks as long as their segments, to the end; here 100
+# chunks are enough, the beginnings of 100 pieces of the text.
+N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,15 @@ def mean_squares(
     tell(f"{path}: mean squared gradients, made once, of {train}")
     made = MeanSquares(_made(run, train), sha256)
     try:
-        write_tensors(path, made.tensors, meta={"model": run.weights_sha256, "train": sha256})
+        write_tensors(path, made.tensors, meta={**_wanted(run), "train": sha256})
     except (OSError, DataError) as error:
         tell(f"{path}: not written ({error})")
     return made
+
+
+def _wanted(run: LoadedRun) -> dict[str, object]:
+    """What must be said of those that are kept, for them to be taken."""
+    return {"model": run.weights_sha256, "chunks": MOST_CHUNKS}
 
 
 def _kept(run: LoadedRun) -> MeanSquares | None:
@@ -66,7 +71,7 @@ def _kept(run: LoadedRun) -> MeanSquares | None:
         return None
     shapes = {name: each.shape for name, each in run.model.named_parameters()}
     is_ours = (
-        meta.get("model") == run.weights_sha256
+        all(meta.get(name) == value for name, value in _wanted(run).items())
         and isinstance(meta.get("train"), str)
         and {name: each.shape for name, each in tensors.items()} == shapes
         and all(

@@ -31,7 +31,7 @@ def em_weights(
     is left out; if that leaves none, the weights stay equal.
     """
     weights = np.full(len(log10_probs_KN), 1 / len(log10_probs_KN))
-    probs_KN = _relative_probs(log10_probs_KN)
+    probs_KN, _ = _relative_probs(log10_probs_KN)
     n_tokens = probs_KN.shape[1]
     n_iterations, moved = 0, np.inf
     while n_tokens and n_iterations < max_iterations and moved >= tolerance:
@@ -45,22 +45,22 @@ def em_weights(
     return Weights(weights, n_iterations, log10_probs_KN.shape[1] - n_tokens)
 
 
-def _relative_probs(log10_probs_KN: Log10s) -> Log10s:
-    """Probabilities over the largest of each token, so that 1e-400 does not become 0/0."""
+def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:
+    """Probabilities over the largest of each token, so that 1e-400 does not become 0/0.
+
+    They are of the tokens to which any stream gives something; the log10 of the largest are of all.
+    """
     best_N = log10_probs_KN.max(axis=0)
     kept = np.isfinite(best_N)
-    probs_KN: Log10s = 10.0 ** (log10_probs_KN[:, kept] - best_N[kept])
-    return probs_KN
+    return 10.0 ** (log10_probs_KN[:, kept] - best_N[kept]), best_N
 
 
 def mixed_log10(log10_probs_KN: Log10s, weights_K: Sequence[float] | Log10s) -> Log10s:
     """log10 probabilities of the mixture, (N,); −inf where each with a weight has it."""
     weights = np.asarray(weights_K, float)
     used = weights > 0
-    log10s_KN = log10_probs_KN[used]
-    best_N = log10s_KN.max(axis=0)
+    probs_KN, best_N = _relative_probs(log10_probs_KN[used])
     mixed_N: Log10s = np.full(best_N.shape, -np.inf)
     kept = np.isfinite(best_N)
-    relative = weights[used] @ 10.0 ** (log10s_KN[:, kept] - best_N[kept])
-    mixed_N[kept] = best_N[kept] + np.log10(relative)
+    mixed_N[kept] = best_N[kept] + np.log10(weights[used] @ probs_KN)
     return mixed_N

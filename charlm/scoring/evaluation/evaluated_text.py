@@ -130,7 +130,7 @@ def evaluated_text(
             spelling += spelling_of(compress(tokens, ~known), speller)
         nlls = reader.nlls(ids, spellings=form_ids.spellings)
         for state in states:
-            log10s = _log10_probs(nlls[state])
+            log10s: Log10s = 0.0 - nlls[state].astype(np.float64) / math.log(10)  # never -0
             _require_numbers(log10s, text=text, model=model)
             sums[state] += log10_sums(log10s.tolist(), known.tolist())
             if options.on_sentence is not None and state == states[0]:
@@ -150,11 +150,6 @@ def evaluated_text(
         adaptation=adaptation,
         trained_state="sentence" if model.learned_single_sentences else "carried",
     )
-
-
-def _log10_probs(nlls: Nlls) -> Log10s:
-    log10s: Log10s = 0.0 - nlls.astype(np.float64) / math.log(10)  # never -0
-    return log10s
 
 
 def _require_numbers(log10s: Log10s, *, text: ReadText, model: Described) -> None:

@@ -121,15 +121,24 @@ def mix(options: MixOptions) -> Mixture:
     by_text = [on_common_tokens(scores) for scores in answered]
     tuned_on = None if given else SAME_TEXT if len(by_text) == 1 else str(texts[0])
     best, n_iterations = (given, 0) if given else _tuned(by_text[0])
-    reported = str(texts[-1]) if texts else None
-    result = _mixture(by_text[-1], best, texts=(reported, tuned_on), n_iterations=n_iterations)
-    result = replace(result, n_cut=int(any(each.lacks_first for each in answered[-1])))
+    scores = by_text[-1]
+    words = scores[0].words
+    log10_probs = mixed_log10(np.stack([each.log10_probs for each in scores]), best)
+    result = Mixture(
+        streams=tuple(map(_measured, scores, best)),
+        mixture=_measured(WordScores(MIXTURE, words, log10_probs), 1.0),
+        text=str(texts[-1]) if texts else None,
+        tuned_on=tuned_on,
+        n_iterations=n_iterations,
+        words=words,
+        log10_probs=log10_probs,
+        n_cut=int(any(each.lacks_first for each in answered[-1])),
+    )
     if options.add:
         n_old = len(options.streams)
-        gain = _gain(by_text[0][:n_old], by_text[-1][:n_old], mixed=result)
-        result = replace(result, gain=gain)
+        result = replace(result, gain=_gain(by_text[0][:n_old], scores[:n_old], mixed=result))
     if options.bands:
-        result = replace(result, bands=_bands(by_text[-1], result, options=options, kinds=kinds))
+        result = replace(result, bands=_bands(scores, result, options=options, kinds=kinds))
     if options.out is not None:
         _write(result, options.out)
     return result
@@ -198,27 +207,6 @@ def _tuned(scores: Sequence[WordScores]) -> tuple[list[float], int]:
             "expected something to tune weights on"
         )
     return found.weights.tolist(), found.n_iterations
-
-
-def _mixture(
-    scores: Sequence[WordScores],
-    weights: Sequence[float],
-    *,
-    texts: tuple[str | None, str | None],
-    n_iterations: int,
-) -> Mixture:
-    words = scores[0].words
-    log10_probs = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
-    mixed = WordScores(MIXTURE, words, log10_probs)
-    return Mixture(
-        streams=tuple(map(_measured, scores, weights)),
-        mixture=_measured(mixed, 1.0),
-        text=texts[0],
-        tuned_on=texts[1],
-        n_iterations=n_iterations,
-        words=words,
-        log10_probs=log10_probs,
-    )
 
 
 def _measured(scores: WordScores, weight: float) -> MixedStream:

@@ -121,45 +121,38 @@ class Explanation:
 
 
 def explain(
-    nbest: NbestList,
-    ranks: tuple[int, int],
-    *,
-    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
-    table: FeatureTable,
-    weights: Weights,
-    texts: tuple[Sequence[str], Sequence[str]] | None = None,
+    scored: ScoredList, ranks: tuple[int, int], *, names: Sequence[str], weights: Weights
 ) -> Explanation:
     """Two hypotheses by their ranks in the list, from 1, aligned; the higher total comes first.
 
-    Of equal totals it is the one that a ranking has first.
-
-    `scores`: of each scorer, by the name of its feature, what it says of the two; `texts`: the two
-    as the scorers read them, if that is not how they stand in the list.
+    Of equal totals it is the one that a ranking has first. `names` are those of the scorers.
 
     Raises:
         ConfigError: a rank that the list has not, or twice the same.
     """
-    _require_ranks(nbest, ranks)
-    indices = [rank - 1 for rank in ranks]
+    _require_ranks(scored.nbest, ranks)
+    table = scored.table
     weights_F = weights.of(table)
-    totals = weighted(table.values_HF[indices], weights_F)
+    totals = weighted(table.values_HF, weights_F)
     ties = tie_order(table).tolist()
-    places = [(-totals[0], ties.index(indices[0])), (-totals[1], ties.index(indices[1]))]
-    is_second = places[1] < places[0]
-    winner, other = reversed(indices) if is_second else indices
-    sides = {name: pair[::-1] if is_second else pair for name, pair in scores.items()}
-    features = _feature_rows(table, weights_F, chosen=(winner, other), without=set(scores))
+    chosen = sorted((rank - 1 for rank in ranks), key=lambda i: (-totals[i], ties.index(i)))
+    features = _feature_rows(table, weights_F, chosen=chosen, without=names)
     start = sum(row.difference for row in features)
-    first, second = texts or tuple(nbest.hypotheses[index].words for index in indices)
-    factors = {name: float(weights_F[table.names.index(name)]) for name in scores}
     rows = _word_rows(
-        (second, first) if is_second else (first, second), sides, weights=factors, start=start
+        [scored.texts[index] for index in chosen],
+        {
+            name: [own[index] for index in chosen]
+            for name, own in zip(names, scored.scores, strict=True)
+        },
+        weights=[float(weights_F[table.names.index(name)]) for name in names],
+        start=start,
     )
+    winner, other = chosen
     return Explanation(
-        nbest.id,
+        scored.nbest.id,
         winner + 1,
         other + 1,
-        scorers=tuple(scores),
+        scorers=tuple(names),
         features=features,
         features_difference=start,
         words=rows,
@@ -178,7 +171,7 @@ def _require_ranks(nbest: NbestList, ranks: tuple[int, int]) -> None:
 
 
 def _feature_rows(
-    table: FeatureTable, weights_F: Floats, *, chosen: tuple[int, int], without: set[str]
+    table: FeatureTable, weights_F: Floats, *, chosen: Sequence[int], without: Sequence[str]
 ) -> tuple[FeatureRow, ...]:
     """Of the features that count and that no scorer splits into words."""
     winners, others = (table.values_HF[index].tolist() for index in chosen)
@@ -191,10 +184,10 @@ def _feature_rows(
 
 
 def _word_rows(
-    texts: tuple[Sequence[str], Sequence[str]],
-    scores: Mapping[str, tuple[WordLogProbs, WordLogProbs]],
+    texts: Sequence[Sequence[str]],
+    scores: Mapping[str, Sequence[WordLogProbs]],
     *,
-    weights: Mapping[str, float],
+    weights: Sequence[float],
     start: float,
 ) -> tuple[WordRow, ...]:
     """The words of both beside each other, and how the difference grows from `start`."""
@@ -202,20 +195,20 @@ def _word_rows(
         for text, score in zip(texts, pair, strict=True):
             if len(score.log_probs) != len(text) + 1:
                 raise ValueError(f"{name}: {len(score.log_probs)} scores for {len(text)} words")
-    places = [*_aligned(*texts), (len(texts[0]), len(texts[1]))]
+    first, second = texts
     rows: list[WordRow] = []
     so_far = start
-    for first, second in places:
-        winners = tuple(_log10_prob(pair[0], first) for pair in scores.values())
-        others = tuple(_log10_prob(pair[1], second) for pair in scores.values())
+    for places in [*_aligned(first, second), (len(first), len(second))]:
+        words = _word(first, places[0]), _word(second, places[1])
+        winners = tuple(_log10_prob(pair[0], places[0]) for pair in scores.values())
+        others = tuple(_log10_prob(pair[1], places[1]) for pair in scores.values())
         known = (
-            tuple(_is_known(pair[0], first) for pair in scores.values()),
-            tuple(_is_known(pair[1], second) for pair in scores.values()),
+            tuple(_is_known(pair[0], places[0]) for pair in scores.values()),
+            tuple(_is_known(pair[1], places[1]) for pair in scores.values()),
         )
-        parts = zip(weights.values(), winners, others, strict=True)
+        parts = zip(weights, winners, others, strict=True)
         difference = sum(weight * (one - other) for weight, one, other in parts)
         so_far += difference
-        words = _word(texts[0], first), _word(texts[1], second)
         rows.append(WordRow(*words, winners, others, *known, difference, so_far, decided=False))
     most = max(rows, key=lambda row: row.difference)
     if so_far > 0 and most.difference > start:
@@ -281,19 +274,7 @@ class ExplainRequest:
                 "--explain: found a lattice; expected a list; write one with --write nbest"
             )
         ranks = self.ranks or _ranks(result)
-        scores = {
-            name: (own[ranks[0] - 1], own[ranks[1] - 1])
-            for name, own in zip(self.names, scored.scores, strict=True)
-            if 1 <= min(ranks) <= max(ranks) <= len(own)
-        }
-        self._found = explain(
-            scored.nbest,
-            ranks,
-            scores=scores,
-            table=scored.table,
-            weights=weights,
-            texts=_pair(scored, ranks),
-        )
+        self._found = explain(scored, ranks, names=self.names, weights=weights)
 
     def found(self) -> Explanation:
         """The answer.
@@ -304,15 +285,6 @@ class ExplainRequest:
         if self._found is None:
             raise DataError(f"--explain: found no list {self.id!r:.80}; expected the id of one")
         return self._found
-
-
-def _pair(
-    scored: ScoredList, ranks: tuple[int, int]
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """What was read of both; None where there are no such ranks."""
-    if not 1 <= min(ranks) <= max(ranks) <= len(scored.texts):
-        return None
-    return scored.texts[ranks[0] - 1], scored.texts[ranks[1] - 1]
 
 
 def _ranks(result: Rescored) -> tuple[int, int]:

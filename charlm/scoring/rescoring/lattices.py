@@ -9,6 +9,7 @@ of the one before it.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -238,12 +239,8 @@ def _asked(
 
 def _requests(words: Sequence[str]) -> list[Request]:
     """Each word after those before it, and the end."""
-    requests: list[Request] = []
-    history = History()
-    for word in words:
-        requests.append((history, word))
-        history = history.then(word)
-    return [*requests, (history, END_WORD)]
+    histories = accumulate(words, History.then, initial=History())
+    return list(zip(histories, [*words, END_WORD], strict=True))
 
 
 class SpelledHistories:

@@ -14,13 +14,8 @@ from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorer
 Result = TypeVar("Result")
 
 
-def run_with_scorers(
-    options: RescoringOptions,
-    run: Callable[[Scorers], Result],
-    *,
-    check: Callable[[], None],
-) -> Result:
-    """What `run` makes of the scorers; `check` is called before anything is loaded.
+def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]) -> Result:
+    """What `run` makes of the scorers; the options are checked before anything is loaded.
 
     Raises:
         ConfigError: an exported model in several processes; as `several_processes` says.
@@ -29,8 +24,8 @@ def run_with_scorers(
     if _needs_torch(options):
         from charlm.scoring.rescoring import several_processes
 
-        return several_processes.run_with_scorers(options, run, check=check)
-    check()
+        return several_processes.run_with_scorers(options, run)
+    options.check()
     if not models:
         return run(build_scorers(replace(options, open_vocabulary=spells(options))))
     require_no_torch(models[0], options)

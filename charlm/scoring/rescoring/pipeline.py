@@ -96,7 +96,9 @@ class Rescorer:
             DataError: a list whose hypotheses do not have the same features.
         """
         texts = [tuple(self.text.read(h.words)) for nbest in lists for h in nbest.hypotheses]
-        states = self._states()
+        states: Sequence[object] = [None] * len(self.scorers)
+        if self.memory is not None and self.scorers:  # the memory of lattices is of others
+            states = self.memory.states
         by_scorer = [
             scorer.score(texts, memory=state)
             for scorer, state in zip(self.scorers, states, strict=True)
@@ -114,12 +116,6 @@ class Rescorer:
             lacking = tuple(unknown[part])
             results.append(ScoredList(nbest, table, tuple(texts[part]), scores, lacking))
         return results
-
-    def _states(self) -> Sequence[object]:
-        """What each scorer remembers; the memory of lattices, which come scored, is of others."""
-        if self.memory is None or not self.scorers:
-            return [None] * len(self.scorers)
-        return self.memory.states
 
     def _known(
         self, texts: Sequence[tuple[str, ...]], by_scorer: Sequence[Sequence[WordLogProbs]]

@@ -163,6 +163,15 @@ class RescoringOptions:
     gpus: Gpus = None
     processes: Processes = None
 
+    def check(self) -> None:
+        """Raises ConfigError for options that contradict each other, before any work."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> str | Path | None:
+        """The file of weights; tune takes none."""
+        return None
+
     @property
     def has_models(self) -> bool:
         """Whether there is more than a list's own features."""

@@ -1,6 +1,6 @@
 """How n-best lists and lattices are opened, scored and weighed; shared by scoring and tuning."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, islice
@@ -61,24 +61,21 @@ class ListRun:
         options: ListOptions,
         scorers: Scorers,
         *,
-        weights: str | Path | None = None,
         one_by_one: bool = False,
         dedup: Dedup = "none",
         keeps_order: bool = False,
     ) -> None:
-        """`weights` are in a file; `one_by_one`: each list is answered as soon as it has come.
-
-        `keeps_order`: as `pipeline_of` says.
+        """`one_by_one`: each list is answered as soon as it has come; `keeps_order`: as
+        `pipeline_of` says.
         """
         self.options, self.scorers = options, scorers
         self.notices = Notices()  # of the lists that are opened
-        self._weights, self._one_by_one, self._dedup = weights, one_by_one, dedup
-        self._keeps_order = keeps_order
-        self._tuned_on = None if weights is None else load_weights(weights).lists
+        self._one_by_one, self._dedup, self._keeps_order = one_by_one, dedup, keeps_order
+        self._tuned_on = None if options.weights is None else load_weights(options.weights).lists
 
     def open(
         self, path: str | Path, *, stack: ExitStack
-    ) -> tuple[Format, Iterator[NbestList], Scorers]:
+    ) -> tuple[Format, Iterable[NbestList], Scorers]:
         """The lists at a path, as long as the stack is open, and the scorers that suit them.
 
         Lattices are searched. Where unknown words are not to be spelled, the scorers do not.
@@ -110,7 +107,7 @@ class ListRun:
             form,
             scorers,
             options=LatticeOptions(
-                weights=parse_weights(self._weights).values,
+                weights=parse_weights(options.weights).values,
                 overrides=parse_weights(None, options.weight).values,
                 beam=options.beam,
                 recombine=options.recombine,
@@ -128,7 +125,6 @@ class ListRun:
             self.options,
             scorers,
             form=form,
-            weights=self._weights,
             notices=self.notices,
             keeps_order=self._keeps_order,
         )
@@ -196,7 +192,8 @@ class ListRun:
     def references_ahead(self, path: str | Path, lists: str | Path) -> References | None:
         """The references of lists that are read for their ids alone, before anything is scored.
 
-        None: the lists come through a pipe, and can be read but once.
+        None: the lists come through a pipe, and can be read but once: then all of them, before any
+        is scored. Not so lattices: to read their lists is to search them.
 
         Raises:
             DataError: a list without a reference; as the readers of lists and of references.
@@ -215,32 +212,21 @@ class ListRun:
                 found = format_of(form).read(source)
             return self.references(path, [_without_hypotheses(each) for each in found])
 
-    def with_references(
-        self, lists: Iterator[NbestList], *, refs: str | Path
-    ) -> tuple[Iterator[NbestList], References]:
-        """Lists that can be read but once, all of them, so that their references are known first.
-
-        Not for lattices: to read their lists is to search them, one after what was chosen of
-        another.
-        """
-        found = list(lists)
-        return iter(found), self.references(refs, found)
-
 
 def pipeline_of(
     options: RescoringOptions,
     scorers: Scorers,
     *,
     form: Format,
-    weights: str | Path | None,
     notices: Notices,
     keeps_order: bool = False,
 ) -> Pipeline:
-    """What lists of a format go through; `weights` are in a file, else the list's own.
+    """What lists of a format go through, weighed by a file of weights, else by their own.
 
     `keeps_order`: where there are none, and a list has scores that nothing weighs, the models'
     alone do not rank it.
     """
+    weights = options.weights
     lattices = form if isinstance(form, LatticeLists) else None
     for each in scorers.neural:
         each.n_tokens = each.n_prefixes = 0  # of the lists alone, not of what mixes were made for
@@ -276,15 +262,15 @@ def pipeline_of(
     )
 
 
-def with_tuned_rules(options: Options, weights: str | Path | None) -> Options:
-    """The options with the text rules that weights in a file were tuned under, if they say none.
+def with_tuned_rules(options: Options) -> Options:
+    """The options with the text rules that their weights were tuned under, if they say none.
 
     Raises:
         DataError: no file of weights; a map that is none.
     """
-    if weights is None or options.raw or options.text_rules != NO_RULES:
+    if options.weights is None or options.raw or options.text_rules != NO_RULES:
         return options
-    tuned = load_weights(weights).text or NO_RULES
+    tuned = load_weights(options.weights).text or NO_RULES
     return replace(
         options,
         lower=tuned.lower,

@@ -6,6 +6,7 @@ Lists stream: what is kept of them is what a report needs, and only where one is
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from charlm.errors import ConfigError
@@ -50,22 +51,16 @@ def score(options: ScoreOptions) -> ScoreResult:
         ProcessError: another process ended.
     """
     began = time.perf_counter()
-    options = with_tuned_rules(options, options.weights)
-
-    def run(scorers: Scorers) -> ScoreResult:
-        assert options.lists is not None  # it has been checked
-        return _scored(options, options.lists, scorers, began=began)
-
-    return run_with_scorers(options, run, check=options.check)
+    options = with_tuned_rules(options)
+    return run_with_scorers(options, partial(_scored, options, began=began))
 
 
-def _scored(
-    options: ScoreOptions, lists: str | Path, scorers: Scorers, *, began: float
-) -> ScoreResult:
+def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreResult:
+    lists = options.lists
+    assert lists is not None  # it has been checked
     run = ListRun(
         options,
         scorers,
-        weights=options.weights,
         one_by_one=options.line_buffered,
         dedup=options.dedup,
         keeps_order=options.keeps_order,
@@ -80,7 +75,8 @@ def _scored(
         if isinstance(form, LatticeLists):
             _require_no_order(options)
         elif refs is not None and references is None and not options.line_buffered:
-            found, references = run.with_references(found, refs=refs)
+            found = list(found)
+            references = run.references(refs, found)
         _write(pipeline.run(found), form, options=options)
     rates, n_left_out = None, 0
     if refs is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
 from charlm.nbest.best_layouts import write_best
-from charlm.nbest.format import Piece, Source
+from charlm.nbest.format import Piece
 from charlm.nbest.formats import format_of
 from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
@@ -43,7 +43,7 @@ def serve(options: ServeOptions) -> ServeResult:
         ProcessError: another process ended, and with it every further answer.
     """
     began = time.perf_counter()
-    options = with_tuned_rules(options, options.weights)
+    options = with_tuned_rules(options)
 
     def run(scorers: Scorers) -> ServeResult:
         assert options.out is not None  # it has been checked
@@ -52,19 +52,18 @@ def serve(options: ServeOptions) -> ServeResult:
             options,
             scorers,
             form=form,
-            weights=options.weights,
             notices=notices,
             keeps_order=options.layout == "scored",
         )
         pipeline = replace(pipeline, dedup=options.dedup)
         rules = options.line_rules
-        source = Source("-", on_nan=options.on_nan, rules=rules, notices=notices)
+        source = OpenSource("-", on_nan=options.on_nan, rules=rules, notices=notices)
         server = Server(pipeline, source, options.layout)
         server.answer(options.out)
         done = what_was_done(pipeline, form, scorers=scorers, source="-", began=began)
         return ServeResult(**done, dedup=options.dedup, n_errors=server.n_errors)
 
-    return run_with_scorers(options, run, check=options.check)
+    return run_with_scorers(options, run)
 
 
 class _OneLine(Lines):
@@ -80,7 +79,7 @@ class Server:
     """Answers to lines of standard input."""
 
     pipeline: Pipeline
-    source: Source
+    source: OpenSource
     layout: str
     n_errors: int = 0
 
@@ -105,14 +104,8 @@ class Server:
     def _answers(self, request: Line | DataError, *, name: str) -> Iterator[str]:
         if isinstance(request, DataError):
             raise request
-        source = OpenSource(
-            self.source.path,
-            on_nan=self.source.on_nan,
-            notices=self.source.notices,
-            lines=_OneLine(request, name),
-        )
         form = format_of(JSONL)
-        for nbest in form.read(source):
+        for nbest in form.read(replace(self.source, lines=_OneLine(request, name))):
             result = iter([self.pipeline.one(nbest)])
             pieces: Iterator[Piece]
             if self.layout in SAME_FORMAT:

@@ -7,6 +7,7 @@ so any cut will do: sentences are put in order, and those that begin alike stay 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,23 +33,18 @@ from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorer
 Result = TypeVar("Result")
 
 
-def run_with_scorers(
-    options: RescoringOptions,
-    run: Callable[[Scorers], Result],
-    *,
-    check: Callable[[], None],
-) -> Result:
+def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]) -> Result:
     """What `run` makes of the scorers, loaded, whose work is divided among the processes.
 
-    `check` is called before anything is loaded. Under torchrun the first process does what its
-    options ask for, and the others what it tells them, whatever their own options are.
+    Under torchrun the first process does what its options ask for, and the others what it tells
+    them, whatever their own options are.
 
     Raises:
         ConfigError: a scorer of the caller's for several processes.
     """
 
     def lead(first: First[Group]) -> Result:
-        check()
+        options.check()
         if options.scorer is not None and first.size > 1:
             raise ConfigError(
                 "found a scorer of the caller's and several processes, which have it not; expected "
@@ -231,13 +227,9 @@ def _alike(one: Words, other: Words) -> int:
 
 def divided_scorers(scorers: Scorers, pool: WorkerPool[Task, Any]) -> Scorers:
     """The scorers as the first process uses them."""
-
-    def search(form: LatticeLists, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
-        return _searched_by(pool, form, lattices)
-
-    names = range(len(scorers.scorers))
-    wrapped = tuple(DividedScorer(number, scorers, pool) for number in names)
-    return replace(scorers, scorers=wrapped, search=search)
+    numbers = range(len(scorers.scorers))
+    wrapped = tuple(DividedScorer(number, scorers, pool) for number in numbers)
+    return replace(scorers, scorers=wrapped, search=partial(_searched_by, pool))
 
 
 def _searched_by(

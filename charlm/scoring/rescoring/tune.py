@@ -3,6 +3,7 @@
 import time
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.tuning.tuning import tune_weights
@@ -32,15 +33,7 @@ def tune(options: TuneOptions) -> TuneResult:
             nothing that varies; a broken run or model.
         ProcessError: another process ended.
     """
-    began = time.perf_counter()
-
-    def run(scorers: Scorers) -> TuneResult:
-        result = _tuned(options, scorers, began=began)
-        if options.out is not None:
-            result.weights.save(options.out)
-        return result
-
-    return run_with_scorers(options, run, check=options.check)
+    return run_with_scorers(options, partial(_tuned, options, began=time.perf_counter()))
 
 
 def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResult:
@@ -51,7 +44,8 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         form, lists, scorers = run.open(options.lists, stack=stack)
         pipeline = run.pipeline(form, scorers, on_list=lambda each, *_, **__: scored.append(each))
         if references is None and not isinstance(form, LatticeLists):
-            lists, references = run.with_references(lists, refs=options.refs)
+            lists = list(lists)
+            references = run.references(options.refs, lists)
         for _ in pipeline.run(lists):
             pass
     if references is None:
@@ -72,13 +66,13 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     is_said = bool(options.column_names) or options.format != "auto"
     layout = ListLayout(form.name, options.column_names) if is_said else None
     weights = replace(tuned.weights, text=scorers.text_rules, lists=layout)
-    tuned = replace(tuned, weights=weights)
     done = what_was_done(
-        pipeline,
-        form,
-        scorers=scorers,
-        source=options.lists,
-        began=began,
-        weights=tuned.weights,
+        pipeline, form, scorers=scorers, source=options.lists, began=began, weights=weights
     )
-    return TuneResult(**done, tuned=tuned, n_without_reference=n_lists - len(scored))
+    if options.out is not None:
+        weights.save(options.out)
+    return TuneResult(
+        **done,
+        tuned=replace(tuned, weights=weights),
+        n_without_reference=n_lists - len(scored),
+    )

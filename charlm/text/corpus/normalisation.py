@@ -248,51 +248,48 @@ def simple_tokens(word: str) -> Sequence[str]:
     if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
         return (word,)
     if len(word) > LONG:
-        return _SCANNER.tokens_of_long(word)
-    return _SCANNER.ascii(word) if word.isascii() else _SCANNER.unicode(word)
+        return tokens_of_long(word)
+    return (_ascii_pattern() if word.isascii() else _unicode_pattern()).findall(word)
 
 
 _long_tokens = simple_tokens.__wrapped__
 
 
-class _Scanner:
-    """The two expressions that tokens are found with.
+# Whatever these look at lies within the token (but for one refusal, of a letter after "U.S."):
+# therefore a token, met alone the next time, is found whole.
 
-    Whatever they look at lies within the token (but for one refusal, of a letter after "U.S."):
-    therefore a token, met alone the next time, is found whole.
+
+@cache
+def _ascii_pattern() -> re.Pattern[str]:
+    return re.compile(_token_pattern("", joiners=""), re.ASCII)
+
+
+@cache
+def _unicode_pattern() -> re.Pattern[str]:
+    return re.compile(_token_pattern(_marks(), joiners=JOINERS))
+
+
+@cache
+def _long_pattern() -> re.Pattern[str]:
+    marks = _marks()
+    dotted = rf"{LETTER}[{marks}]*\."
+    # Not {2,}+: up to Python 3.11.2 what is possessive may match what it must not.
+    no_abbreviation = rf"(?P<dotted>(?:{dotted}){{2,}}(?!{dotted})(?=\w))"
+    return re.compile(f"{no_abbreviation}|{_token_pattern(marks, joiners=JOINERS)}")
+
+
+def tokens_of_long(word: str) -> list[str]:
+    """The same tokens in a time that grows with the length of the word alone.
+
+    Of `a.b.c.de` each letter would be looked at as the begin of an abbreviation, up to the end.
     """
-
-    @cached_property
-    def ascii(self) -> Callable[[str], list[str]]:
-        return partial(re.findall, re.compile(_token_pattern("", joiners=""), re.ASCII))
-
-    @cached_property
-    def unicode(self) -> Callable[[str], list[str]]:
-        return partial(re.findall, re.compile(_token_pattern(_marks(), joiners=JOINERS)))
-
-    @cached_property
-    def _long(self) -> re.Pattern[str]:
-        marks = _marks()
-        dotted = rf"{LETTER}[{marks}]*\."
-        # Not {2,}+: up to Python 3.11.2 what is possessive may match what it must not.
-        no_abbreviation = rf"(?P<dotted>(?:{dotted}){{2,}}(?!{dotted})(?=\w))"
-        return re.compile(f"{no_abbreviation}|{_token_pattern(marks, joiners=JOINERS)}")
-
-    def tokens_of_long(self, word: str) -> list[str]:
-        """The same tokens in a time that grows with the length of the word alone.
-
-        Of `a.b.c.de` each letter would be looked at as the begin of an abbreviation, up to the end.
-        """
-        tokens: list[str] = []
-        for found in self._long.finditer(word):
-            if found["dotted"] is None:
-                tokens.append(found[0])
-            else:
-                tokens += (part for letter in found[0].split(".")[:-1] for part in (letter, "."))
-        return tokens
-
-
-_SCANNER = _Scanner()
+    tokens: list[str] = []
+    for found in _long_pattern().finditer(word):
+        if found["dotted"] is None:
+            tokens.append(found[0])
+        else:
+            tokens += (part for letter in found[0].split(".")[:-1] for part in (letter, "."))
+    return tokens
 
 
 def _token_pattern(marks: str, *, joiners: str) -> str:

@@ -24,27 +24,20 @@ MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
 def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
     """The rules of a file, or as they were given.
 
-    Raises:
-        DataError: as `read_map`.
-    """
-    if said is None:
-        return ()
-    if isinstance(said, Mapping):
-        return _checked((("map", f"{old}\t{new}") for old, new in said.items()), name="map")
-    return read_map(said)
-
-
-def read_map(path: str | Path) -> Rules:
-    """The rules of a file; blank lines, and lines without a TAB that begin with `#`, are none.
+    Blank lines of a file, and lines without a TAB that begin with `#`, are none.
 
     Raises:
         DataError: FILE:LINE of what is no rule, or stands there twice; a rule that another one
             would change the result of.
     """
-    name = display_name(path)
+    if said is None:
+        return ()
+    if isinstance(said, Mapping):
+        return _checked((("map", f"{old}\t{new}") for old, new in said.items()), name="map")
+    name = display_name(said)
     lines = (
         (f"{name}:{number}", line)
-        for number, line in read_lines(path)
+        for number, line in read_lines(said)
         if line.strip(" \t") and ("\t" in line or not line.startswith("#"))
     )
     return _checked(lines, name=name)

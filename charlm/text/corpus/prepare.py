@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords
+from charlm.options import keywords, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
@@ -171,8 +171,7 @@ def _of_folder(path: Path) -> str:
 
 def _raw(options: PrepOptions) -> tuple[str, ...]:
     """The raw files; an embedded corpus has none."""
-    raw = options.raw
-    return (str(raw),) if isinstance(raw, str | Path) else tuple(map(str, raw))
+    return tuple(map(str, several(options.raw)))
 
 
 def _given(options: PrepOptions) -> dict[str, str]:

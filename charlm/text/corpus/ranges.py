@@ -196,11 +196,6 @@ class _Reader:
             raise OSError(*answer["error"])
         return answer, payload
 
-    @property
-    def status(self) -> int | None:
-        """How it ended; None while it runs."""
-        return self._process.returncode
-
     def _write(self, content: bytes) -> None:
         left = memoryview(content)
         while left:

@@ -59,20 +59,11 @@ def read_sentences(
     Raises:
         DataError: `<s>` or `</s>` within a line, invalid UTF-8, NUL.
     """
-    name = display_name(path)
-    sentences = (
-        sentence_of(line, normalisation, where=f"{name}:{number}")
-        for number, line in read_lines(path, rules=CORPUS)
-    )
-    return until_full(sentences, max_tokens=max_tokens) if max_tokens else sentences
-
-
-def until_full(sentences: Iterable[list[str]], *, max_tokens: int) -> Iterator[list[str]]:
-    """The sentences before the one that would exceed `max_tokens`, each `</s>` counted."""
-    n_tokens = 0
-    for words in sentences:
+    name, n_tokens = display_name(path), 0
+    for number, line in read_lines(path, rules=CORPUS):
+        words = sentence_of(line, normalisation, where=f"{name}:{number}")
         n_tokens += len(words) + 1
-        if n_tokens > max_tokens:
+        if 0 < max_tokens < n_tokens:
             return
         yield words
 

@@ -7,7 +7,7 @@ often about one thing: drawn at random, test lines would have their neighbours i
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import BinaryIO
@@ -103,19 +103,14 @@ def copy_block(block: ByteRange, target: BinaryIO) -> SplitCounts:
     """Append a block of lines, with one blank between words, to `target`."""
     digest = hashlib.sha256()
     lines = blanks = characters = 0
-    for piece in _pieces(block):
+    block.file.seek(block.start)
+    left = block.end - block.start
+    while left:
+        piece = block.file.read(min(left, BLOCK_BYTES))
+        left -= len(piece)
         target.write(piece)
         digest.update(piece)
         lines += piece.count(b"\n")
         blanks += piece.count(b" ")
         characters += len(piece.translate(None, CONTINUATION_BYTES))
     return SplitCounts(lines, lines + blanks, characters - lines, digest.hexdigest())
-
-
-def _pieces(block: ByteRange) -> Iterator[bytes]:
-    block.file.seek(block.start)
-    left = block.end - block.start
-    while left:
-        piece = block.file.read(min(left, BLOCK_BYTES))
-        left -= len(piece)
-        yield piece

@@ -18,15 +18,10 @@ from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.perplexity.perplexity import ScoredSentence
-from charlm.text.perplexity.score_streams import ROUNDING, WordScores
+from charlm.text.perplexity.score_streams import ROUNDING, WordScores, number_in
 
-SUFFIXES = (
-    ".prob",
-    ".prob.gz",
-    ".prob.bz2",
-    ".prob.xz",
-)  # of files that are written in this layout
 PACKED = ("", ".gz", ".bz2", ".xz")
+SUFFIXES = tuple(f".prob{packed}" for packed in PACKED)  # of files written in this layout
 # A number, alone or with a word; SRILM prints the text of a sentence bare, and its scores follow.
 START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?=[.\d])\d*\.?\d*(?:[eE][-+]?\d+)?(?:[ \t]+\S+)?[ \t\r]*(?:\n|\Z)"
@@ -100,10 +95,7 @@ def _lines(path: str | Path, *, rules: LineRules) -> Iterator[_Line]:
 
 
 def _log10(value: str, *, where: str) -> float:
-    try:
-        number = math.nan if "_" in value else float(value)  # Python reads 1_0 as 10
-    except ValueError:
-        number = math.nan
+    number = number_in(value)
     if not 0 <= number <= 1 + ROUNDING:
         raise DataError(f"{where}: probability {value:.30}; expected a number from 0 to 1")
     return min(math.log10(number), 0.0) if number else -math.inf

@@ -142,12 +142,17 @@ def _sentence(value: object) -> tuple[list[str], list[float]] | None:
 
 def _log10(value: str | float, *, where: str) -> float:
     """A log10 probability as a number."""
-    try:
-        number = math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
-    except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
-        number = math.nan
+    number = number_in(value)
     if not number <= ROUNDING:
         raise DataError(
             f"{where}: log10 probability {value!s:.30}; expected a number of 0 or below"
         )
     return min(number, 0.0)
+
+
+def number_in(value: str | float) -> float:
+    """The number that is written there; NaN of anything else."""
+    try:
+        return math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
+    except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits
+        return math.nan

@@ -192,19 +192,15 @@ def count_file(
         return count_text(sentences)
     n = n_readers(path, threads=threads)
     if n > 1:
-        return _count_together(n, path, normalisation)
+        with Readers(n, path, job={"job": COUNT}, normalisation=normalisation) as readers:
+            n_sentences: int = sum(answer["n_sentences"] for answer, _ in readers.over_ranges())
+            parts = (readers.answers(number) for number in range(N_PARTS))
+            return CountedText(merged(parts), n_sentences)
     with CountFiles() as files:
         tally = Tally(normalisation, files=files)
         for block in read_blocks(path):
             tally.add(block)
         return CountedText(tally.counts(), tally.n_sentences)
-
-
-def _count_together(n: int, path: str | Path, normalisation: Normalisation | None) -> CountedText:
-    with Readers(n, path, job={"job": COUNT}, normalisation=normalisation) as readers:
-        n_sentences: int = sum(answer["n_sentences"] for answer, _ in readers.over_ranges())
-        parts = (readers.answers(number) for number in range(N_PARTS))
-        return CountedText(merged(parts), n_sentences)
 
 
 class Tally:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.ranges import ENCODE, Readers, n_readers
+from charlm.text.corpus.ranges import ENCODE, Json, Readers, n_readers
 from charlm.text.corpus.sentences import blocks, read_sentences
 from charlm.text.corpus.tokens import END, END_WORD, UNK, form_of
 from charlm.text.io.files import atomic_write, read_json, sha256_of, write_json
@@ -201,16 +201,17 @@ def encode_text(
         DataError: as `read_sentences`, or no sentence at all.
         ProcessError: a process ended before its time.
     """
-    wanted: dict[str, str | int] = {  # all that decides the ids
+    wanted = {  # all that decides the ids
         "sha256": sha256_of(path),
         "vocabulary": inventory.sha256,
         "max_tokens": max_tokens,
         "oov_input": oov_input,
     }
-    value = _description(stem) if reopen else {}
-    if _describes(value, wanted) and _is_sound(stem, value, n_words=inventory.n_words):
-        return _mapped(stem, value)
-    return _encode(path, inventory, stem=stem, wanted=wanted, threads=threads)
+    value = _stored(stem, wanted, n_words=inventory.n_words) if reopen else None
+    if value is None:
+        value = _encode(path, inventory, stem=stem, wanted=wanted, threads=threads)
+    ids = np.memmap(stem.with_suffix(".ids"), dtype="<i4", mode="r")
+    return EncodedText(ids, tuple(value["spellings"]), value["n_sentences"], value["sha256"])
 
 
 def _encode(
@@ -218,11 +219,12 @@ def _encode(
     inventory: Inventory,
     *,
     stem: Path,
-    wanted: dict[str, str | int],
+    wanted: Json,
     threads: int | None,
-) -> EncodedText:
-    encoder = TextEncoder(inventory, oov_input=str(wanted["oov_input"]))
-    max_tokens = int(wanted["max_tokens"])
+) -> Json:
+    """Write the ids of a text and then their description, which it gives."""
+    encoder = TextEncoder(inventory, oov_input=wanted["oov_input"])
+    max_tokens = wanted["max_tokens"]
     pieces = encoder.pieces(path, max_tokens=max_tokens, threads=threads)
     n_ids = n_sentences = checksum = 0
     stem.with_suffix(".json").unlink(missing_ok=True)  # else a crash could pair it with new ids
@@ -237,56 +239,43 @@ def _encode(
         limit = f", the first of at most {max_tokens} tokens" if max_tokens else ""
         raise DataError(f"{path}: no sentence; expected one a line{limit}")
     counts = {"n_sentences": n_sentences, "n_ids": n_ids, "crc32": checksum}
-    value: dict[str, object] = {**wanted, **counts, "spellings": encoder.spellings}
+    value = {**wanted, **counts, "spellings": encoder.spellings}
     write_json(stem.with_suffix(".json"), value)
-    return _mapped(stem, value)
+    return value
 
 
-def _description(stem: Path) -> dict[str, object]:
-    """The JSON object at `stem`; empty where there is none that can be read."""
-    if not (stem.with_suffix(".json").is_file() and stem.with_suffix(".ids").is_file()):
-        return {}
+def _stored(stem: Path, wanted: Json, *, n_words: int) -> Json | None:
+    """The description at `stem`, if it is of this text in this vocabulary and its ids are sound."""
+    path = stem.with_suffix(".ids")
+    if not (stem.with_suffix(".json").is_file() and path.is_file()):
+        return None
     try:
         value = read_json(stem.with_suffix(".json"))
     except DataError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _describes(value: dict[str, object], wanted: dict[str, str | int]) -> bool:
-    """Whether a description is of this text in this vocabulary, and well formed."""
-    spellings = value.get("spellings")
-    return (
-        all(value.get(key) == expected for key, expected in wanted.items())
-        and isinstance(spellings, list)
+        return None
+    if not isinstance(value, dict) or any(value.get(key) != own for key, own in wanted.items()):
+        return None
+    spellings, numbers = value.get("spellings"), ("n_sentences", "n_ids", "crc32")
+    is_formed = (
+        isinstance(spellings, list)
         and all(isinstance(each, str) for each in spellings)
-        and type(value.get("n_sentences")) is int
-        and type(value.get("n_ids")) is int
-        and type(value.get("crc32")) is int
+        and all(type(value.get(name)) is int for name in numbers)
     )
+    return value if is_formed and _is_sound(path, value, n_words=n_words) else None
 
 
-def _is_sound(stem: Path, value: dict[str, object], *, n_words: int) -> bool:
+def _is_sound(path: Path, value: Json, *, n_words: int) -> bool:
     """Whether the ids are those that were written, and each has a word or spelling.
 
     The checksum finds what was damaged, the range also what a stranger made up.
     """
-    path, spellings, n_ids = stem.with_suffix(".ids"), value["spellings"], value["n_ids"]
-    assert isinstance(spellings, list) and isinstance(n_ids, int)
-    if n_ids < 1 or path.stat().st_size != 4 * n_ids:
+    if value["n_ids"] < 1 or path.stat().st_size != 4 * value["n_ids"]:
         return False
     ids = np.memmap(path, dtype="<i4", mode="r")
     checksum = 0
-    for first in range(0, n_ids, BLOCK):
+    for first in range(0, len(ids), BLOCK):
         part = ids[first : first + BLOCK]
         checksum = crc32(part.data, checksum)
-        if part.min() < 0 or part.max() >= n_words + len(spellings):
+        if part.min() < 0 or part.max() >= n_words + len(value["spellings"]):
             return False
-    return checksum == value["crc32"]
-
-
-def _mapped(stem: Path, value: dict[str, object]) -> EncodedText:
-    ids = np.memmap(stem.with_suffix(".ids"), dtype="<i4", mode="r")
-    spellings, n_sentences = value["spellings"], value["n_sentences"]
-    assert isinstance(spellings, list) and isinstance(n_sentences, int)
-    return EncodedText(ids, tuple(spellings), n_sentences, str(value["sha256"]))
+    return bool(checksum == value["crc32"])

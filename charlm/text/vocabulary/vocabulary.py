@@ -231,10 +231,11 @@ def inventory_of(
             "occurs more often"
         )
     counts = [count for _, count in kept]
+    letters = _ranked(count_letters(_words(text)).items())
     return Inventory(
         words=(END_WORD, UNK_WORD, *(word for word, _ in kept)),
         counts=(text.n_sentences, text.n_words - sum(counts), *counts),
-        characters=_characters(_words(text), least=min_char_count),
+        characters=tuple(letter for letter, count in letters if count >= min_char_count),
         max_word_length=max_word_length,
         normalisation=normalisation or Normalisation(),
     )
@@ -273,16 +274,10 @@ def _words(text: CountedText) -> Iterator[tuple[str, int]]:
     return (item for item in text.tokens.items() if not is_literal_unk(item[0]))
 
 
-def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None) -> list[tuple[str, int]]:
+def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None = None) -> list[tuple[str, int]]:
     """By falling count, then alphabet; `most` bounds what is held in memory, too."""
     if most is not None:
         return nsmallest(most, counts, key=lambda item: (-item[1], item[0]))
     ranked = sorted(counts)
     ranked.sort(key=itemgetter(1), reverse=True)  # stable: the alphabet stays among equals
     return ranked
-
-
-def _characters(counts: Iterable[tuple[str, int]], *, least: int) -> tuple[str, ...]:
-    letters = count_letters(counts)
-    frequent = [letter for letter, count in letters.items() if count >= least]
-    return tuple(sorted(frequent, key=lambda letter: (-letters[letter], letter)))

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError, DataError
-from charlm.insight.encoded_pieces import character_encoder, pieces_of, shown, tap_names, words_at
+from charlm.insight.encoded_pieces import character_encoder, pieces_of, shown
 from charlm.insight.vectors.projection import ngram_map, principal_plane, word_map
-from charlm.model.forms import Forms
+from charlm.insight.vectors.taps import Vectors
+from charlm.model.forms import Forms, FormTable
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -113,7 +114,7 @@ def test_ngrams_lie_where_the_character_encoder_alone_puts_them(run: LoadedRun) 
             vectors.append(encoder(Forms(torch.tensor([1]), ids))[0].numpy())
     expected = principal_plane(np.stack(vectors))
     np.testing.assert_allclose(found.plane.points_N2, expected.points_N2, atol=1e-5)
-    assert "highway" in tap_names(run)  # so the encoder's last vectors are others
+    assert "highway" in Vectors(run).widths  # so the encoder's last vectors are others
 
 
 def test_ngrams_of_the_most_words_come_first_and_the_rest_is_counted(
@@ -129,7 +130,10 @@ def test_ngrams_of_the_most_words_come_first_and_the_rest_is_counted(
 
 def test_the_map_of_words_holds_directions_of_the_tap_asked_for(run: LoadedRun) -> None:
     found = word_map(run, at="char-cnn")
-    vectors = words_at(run, at="char-cnn", n_words=run.inventory.n_words)[2:]
+    table = FormTable(run.inventory, run.inventory.words[2:], first_id=2)
+    with torch.no_grad():
+        taps = run.model.encoder.eval().taps(table.forms(np.arange(len(table))))
+    vectors = taps["char-cnn"].numpy()
     expected = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(found.units_NE, expected, rtol=1e-6)
     np.testing.assert_allclose(found.plane.points_N2, principal_plane(expected).points_N2)

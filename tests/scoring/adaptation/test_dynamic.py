@@ -49,7 +49,8 @@ def test_the_weights_move_as_the_papers_equation_says(has_squares: bool) -> None
     trained = {name: p.detach().clone() for name, p in model.named_parameters()}
     squares = {name: torch.rand_like(each) * 1e-3 for name, each in trained.items()}
     roots = {name: each.sqrt() for name, each in squares.items()}
-    mean = sum(float(each.mean()) for each in roots.values()) / len(roots)
+    n_weights = sum(each.numel() for each in roots.values())
+    mean = sum(float(each.sum()) for each in roots.values()) / n_weights
     ids, spellings = encoded(inventory)
 
     now, expected, inputs = dict(trained), [], np.concatenate([[END], ids[:-1]])

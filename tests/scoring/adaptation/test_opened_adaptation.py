@@ -78,7 +78,13 @@ def test_mean_squares_are_made_once_of_the_training_text_and_the_run_is_not_chan
     )
 
 
-@pytest.mark.parametrize("damage", ["other weights", "cut", "other text"])
+STALE: dict[str, dict[str, object]] = {
+    "other weights": {"model": "0" * 64},
+    "other chunks": {"chunks": 25},
+}
+
+
+@pytest.mark.parametrize("damage", [*STALE, "cut", "other text"])
 def test_squares_that_are_not_of_this_model_and_its_training_are_not_used(
     run: LoadedRun, corpus_dir: Path, tmp_path: Path, damage: str
 ) -> None:
@@ -86,9 +92,9 @@ def test_squares_that_are_not_of_this_model_and_its_training_are_not_used(
     path = run.path / mean_squares.FILE
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-1])
-    elif damage == "other weights":
+    elif damage in STALE:
         tensors, meta = read_tensors(path)
-        mean_squares.write_tensors(path, tensors, meta={**meta, "model": "0" * 64})
+        mean_squares.write_tensors(path, tensors, meta={**meta, **STALE[damage]})
     else:
         path.unlink()
     other = shutil.copytree(corpus_dir, tmp_path / "other")

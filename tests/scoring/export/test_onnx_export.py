@@ -70,7 +70,8 @@ WORDS_OF_LSTM = parts("miyamoto-gate")["encoder"]
 # Few models with all kinds of parts of all presets among them: an exporter follows a part within a
 # part as it follows it alone, and an encoder and a context are exported apart from each other.
 MODELS = {
-    "composed": merged(parts("word-char-modern"), {"context": {"layers": 2}}),
+    "composed": parts("char-modern"),
+    "tied": merged(parts("word-char-modern"), {"context": {"layers": 2}}),
     "tensor": {
         **merged(parts("word-char-tensor"), {"context": {"initial_state": "learned"}}),
         "encoder": {

@@ -14,6 +14,7 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.weights import Weights, total
 from charlm.scoring.rescoring.explain import ExplainRequest, Explanation, explain
+from charlm.scoring.rescoring.pipeline import ScoredList
 
 TEN = log(10)
 
@@ -22,6 +23,13 @@ def score(*log10_probs: float, unknown: int | None = None) -> WordLogProbs:
     """What a scorer says of a sentence; the word in place `unknown` is outside its vocabulary."""
     known = np.arange(len(log10_probs) - 1) != (-1 if unknown is None else unknown)
     return WordLogProbs(np.array(log10_probs) * TEN, known)
+
+
+def scored_list(nbest: NbestList, scores: tuple[WordLogProbs, ...], *texts: str) -> ScoredList:
+    """The list under one scorer, nn; `texts`: what it read, if not what stands in the list."""
+    read = [tuple(text.split()) for text in texts] or [each.words for each in nbest.hypotheses]
+    table = feature_table(nbest, added={"nn": [each.log_prob for each in scores]})
+    return ScoredList(nbest, table, tuple(read), (scores,), unknown=())
 
 
 def explained(
@@ -36,12 +44,10 @@ def explained(
         Hypothesis(tuple(text.split()), {"am": value * TEN}, "x:1")
         for text, value in zip(texts, am, strict=True)
     ]
-    nbest = NbestList("u", tuple(hypotheses))
-    table = feature_table(nbest, added={"nn": [each.log_prob for each in scores]})
+    scored = scored_list(NbestList("u", tuple(hypotheses)), scores)
     weights = Weights({"am": 2.0, "nn": 0.5})
-    totals = total(table, weights) / TEN
-    pair = tuple(scores[rank - 1] for rank in ranks)
-    found = explain(nbest, ranks, scores={"nn": pair}, table=table, weights=weights)  # type: ignore[dict-item]
+    totals = total(scored.table, weights) / TEN
+    found = explain(scored, ranks, names=("nn",), weights=weights)
     return found, float(abs(totals[0] - totals[1]))
 
 
@@ -149,18 +155,14 @@ def test_of_equal_totals_the_larger_am_wins_as_in_the_ranking() -> None:
 def test_texts_are_shown_as_the_scorers_read_them() -> None:
     hypotheses = (Hypothesis(("DON'T",), {}, "x:1"), Hypothesis(("NO",), {}, "x:2"))
     nbest = NbestList("u", hypotheses)
-    pair = score(-1, -2, -1), score(-1, -1)
-    arguments = {
-        "scores": {"nn": pair},
-        "table": feature_table(nbest, added={"nn": [each.log_prob for each in pair]}),
-        "weights": Weights({"nn": 1.0}),
-    }
-    found = explain(nbest, (1, 2), texts=(["do", "n't"], ["no"]), **arguments)  # type: ignore[arg-type]
+    pair, weights = (score(-1, -2, -1), score(-1, -1)), Weights({"nn": 1.0})
+    scored = scored_list(nbest, pair, "do n't", "no")
+    found = explain(scored, (1, 2), names=("nn",), weights=weights)
     assert found.winner_rank == 2
     assert [row.winner for row in found.words if row.winner] == ["no", "</s>"]
     assert [row.other for row in found.words] == ["do", "n't", "</s>"]
     with pytest.raises(ValueError, match="nn: 3 scores for 1 words"):
-        explain(nbest, (1, 2), texts=(["a"], ["c"]), **arguments)  # type: ignore[arg-type]
+        explain(scored_list(nbest, pair, "a", "c"), (1, 2), names=("nn",), weights=weights)
 
 
 def test_the_table_shows_features_words_sums_and_the_deciding_word() -> None:
@@ -190,7 +192,12 @@ def test_ranks_that_are_not_two_of_the_list_are_refused(
     hypotheses = (Hypothesis(("a",), {}, "x:1"), Hypothesis(("b",), {}, "x:2"))
     nbest = NbestList("u", hypotheses)
     with pytest.raises(ConfigError) as caught:
-        explain(nbest, ranks, scores={}, table=feature_table(nbest), weights=Weights({}))
+        explain(
+            scored_list(nbest, (score(-1, -1), score(-1, -1))),
+            ranks,
+            names=("nn",),
+            weights=Weights({}),
+        )
     assert str(caught.value) == message
 
 

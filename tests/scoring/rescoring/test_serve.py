@@ -10,7 +10,7 @@ import pytest
 
 import charlm
 from charlm.errors import ProcessError
-from charlm.nbest.format import Source
+from charlm.nbest.list_lines import OpenSource
 from charlm.scoring.rescoring.serve import Server
 from charlm.text.io.lines import MIB
 
@@ -139,7 +139,7 @@ def test_a_lost_process_ends_the_serving(monkeypatch: pytest.MonkeyPatch) -> Non
     pieces: list[str] = []
     pipeline = SimpleNamespace(one=lost)
     with pytest.raises(ProcessError, match="^gone$"):
-        Server(pipeline, Source("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
+        Server(pipeline, OpenSource("-"), "scored").answer(pieces.append)  # type: ignore[arg-type]
     assert pieces == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus.phrase_map import PhraseMap, read_map, rules_of
+from charlm.text.corpus.phrase_map import PhraseMap, rules_of
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_longest_rule_wins_and_one_without_a_star_before_one_with(
 
 def test_a_file_of_rules_is_read_without_its_remarks(rules_path: Path) -> None:
     rules_path.write_text("# a remark\n\n*n't\t* n't\n#\thash\nuh\t\n")
-    assert read_map(rules_path) == (("*n't", "* n't"), ("#", "hash"), ("uh", ""))
+    assert rules_of(rules_path) == (("*n't", "* n't"), ("#", "hash"), ("uh", ""))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_is_no_rule_or_one_too_many_is_refused(
 ) -> None:
     rules_path.write_text(text)
     with pytest.raises(DataError) as caught:
-        read_map(rules_path)
+        rules_of(rules_path)
     assert message in str(caught.value)
 
 

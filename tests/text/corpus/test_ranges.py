@@ -94,7 +94,7 @@ def test_an_interruption_ends_all_processes(text: Path, monkeypatch: pytest.Monk
     started = Readers(2, text, job={}, normalisation=None)
     with pytest.raises(KeyboardInterrupt), started:
         raise KeyboardInterrupt
-    assert [each.status for each in started.readers] == [-9, -9]
+    assert [each._process.returncode for each in started.readers] == [-9, -9]
 
 
 @pytest.mark.parametrize("content", [b"a\nbb\n\nccc\n", b"a\nbb", b"\n", b"a" * 9, b""])

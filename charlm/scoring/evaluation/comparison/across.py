@@ -5,7 +5,7 @@ A column is a training text and a test text in one vocabulary: what was compared
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,9 +82,8 @@ def table(options: TableOptions) -> Table:
     """
     by_texts: dict[object, _Found] = {}
     for file in several(options.files):
-        for key, found in _comparisons(str(file), options.state):
-            known = by_texts.setdefault(key, found)
-            _join(known, found, state=options.state)
+        texts, found = _comparison(str(file), options.state)
+        _join(by_texts.setdefault(texts, found), found, state=options.state)
     all_found = list(by_texts.values())
     names = _names([found.path for found in all_found])
     columns = [
@@ -94,8 +93,8 @@ def table(options: TableOptions) -> Table:
     return Table(options.state, tuple(columns))
 
 
-def _comparisons(file: str, state: str) -> Iterator[tuple[object, _Found]]:
-    """The comparison in a file, with what tells its texts."""
+def _comparison(file: str, state: str) -> tuple[object, _Found]:
+    """The comparison in a file, behind what tells its texts."""
     value = read_json(file)
     try:
         path, groups = Path(value["data"]), value["groups"]
@@ -114,7 +113,7 @@ def _comparisons(file: str, state: str) -> Iterator[tuple[object, _Found]]:
             f"{file}: {len(groups)} vocabularies; expected one, since perplexities over other "
             "words never stand in one column; compare the runs of each in a file of its own"
         )
-    yield texts, _Found(file, path, group, systems, pairs)
+    return texts, _Found(file, path, group, systems, pairs)
 
 
 def _join(known: _Found, found: _Found, *, state: str) -> None:

@@ -6,7 +6,6 @@ another, and perplexities of the two groups do not compare.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.estimation import require_all_words
@@ -19,9 +18,6 @@ from charlm.scoring.evaluation.comparison.notes import remarks_on_groups
 from charlm.scoring.evaluation.comparison.results import Comparison, Group
 from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, vocabulary_at
-
-if TYPE_CHECKING:
-    from charlm.scoring.evaluation.comparison.runs import Contender
 
 
 @keywords(CompareKnOptions)
@@ -69,13 +65,16 @@ def _require_text(data: str | Path, split: str) -> None:
 
 
 def _groups(models: Sequence[str | Path], options: CompareKnOptions) -> tuple[Group, ...]:
+    """Runs that predict the same words of the same text together, in the order of the first."""
     # Kneser–Ney alone does without torch, which takes seconds to load.
-    from charlm.scoring.evaluation.comparison.runs import contenders
+    from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 
-    runs = contenders(models, taken=baseline_name(options.order))
+    by_words: dict[object, list[Contender]] = {}
+    for run in contenders(models, taken=baseline_name(options.order)):
+        by_words.setdefault((run.inventory.words, run.inventory.normalisation), []).append(run)
     return tuple(
         compared_group(members[0].inventory, members, options=options)
-        for members in _by_words(runs)
+        for members in by_words.values()
     )
 
 
@@ -84,11 +83,3 @@ def _own_inventory(options: CompareKnOptions) -> Inventory:
         return vocabulary_at(options.vocab)
     path, rules = split_path(options.data, "train"), corpus_normalisation(options.data)
     return inventory_of(read_sentences(path, normalisation=rules), normalisation=rules)
-
-
-def _by_words(runs: "Sequence[Contender]") -> "list[tuple[Contender, ...]]":
-    """Runs that predict the same words of the same text together, in the order of the first."""
-    groups: dict[object, list[Contender]] = {}
-    for run in runs:
-        groups.setdefault((run.inventory.words, run.inventory.normalisation), []).append(run)
-    return [tuple(group) for group in groups.values()]

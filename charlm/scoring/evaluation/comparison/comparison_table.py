@@ -5,7 +5,7 @@ every sentence anew: its figures are the same in both states.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -135,8 +135,17 @@ class _Contest:
                 s: Figures(each.perplexity, None, each.signature) for s, each in scores.items()
             },
         )
+        ngrams = self.alone.system
+        together = replace(
+            model,
+            name=f"{model.name}+{ngrams.name}",
+            n_ngrams=ngrams.n_ngrams,
+            n_bytes=model.n_bytes + ngrams.n_bytes,
+            seconds=model.seconds + ngrams.seconds,
+            by_state=mixture,
+        )
         alone = _Entry(model, {state: each.log10s for state, each in scores.items()})
-        return alone, _Entry(self._together(model, mixture), mixed)
+        return alone, _Entry(together, mixed)
 
     def _scores(self, contender: "Contender", split: Split, state: State) -> Scores:
         from charlm.scoring.evaluation.comparison.runs import scores_of
@@ -151,17 +160,6 @@ class _Contest:
             scores = self._scores(contender, TUNING, state)
         both_KN = np.stack([scores.log10s, self.tuning_log10s])
         return float(em_weights(both_KN).weights[0])
-
-    def _together(self, model: System, by_state: dict[State, Figures]) -> System:
-        ngrams = self.alone.system
-        return System(
-            name=f"{model.name}+{ngrams.name}",
-            n_parameters=model.n_parameters,
-            n_ngrams=ngrams.n_ngrams,
-            n_bytes=model.n_bytes + ngrams.n_bytes,
-            seconds=model.seconds + ngrams.seconds,
-            by_state=by_state,
-        )
 
     def pairs(self, entries: Sequence[_Entry]) -> tuple[Pair, ...]:
         """Each run and its mixture against what they are made of, and run against run."""

@@ -5,14 +5,14 @@ word with counts like any other: an n-gram model that drops it, or gives it what
 predicts another text and its perplexity does not compare.
 """
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.source import CountArray, EstimationPlan, ModelInfo, estimated
+from charlm.ngram.ngram_counts import CountArray
+from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import START, text_in
 from charlm.scoring.evaluation.comparison.scores import Collector, Scores
@@ -48,7 +48,6 @@ class KneserNey:
                 nothing, so that nothing can be compared.
         """
         path, collector = split_path(data, split), Collector()
-        start = time.perf_counter()
         evaluation = evaluate_ngram(
             self.model,
             text_in(path, self.inventory),
@@ -57,7 +56,6 @@ class KneserNey:
             vocabulary=self.inventory,
             on_sentence=collector,
         )
-        seconds = time.perf_counter() - start
         n_wrong = evaluation.by_state[STATE].sums.n_zeroprobs
         if n_wrong:
             raise DataError(
@@ -65,7 +63,7 @@ class KneserNey:
                 f"probability; expected some for each; {self.info.source} is too small or odd for "
                 f"order {self.info.order}, try another --order"
             )
-        return collector.scores(evaluation, state=STATE, seconds=seconds)
+        return collector.scores(evaluation, state=STATE)
 
 
 def baseline_name(order: int) -> str:

@@ -3,7 +3,6 @@
 A run is opened once before anything is scored, so that a damaged one costs no time of the others.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import realpath
@@ -84,7 +83,7 @@ def scores_of(
         ConfigError: a device or precision that is not there.
         DataError: a text or run that is not what was expected.
     """
-    collector, start = Collector(), time.perf_counter()
+    collector = Collector()
     (evaluation,) = evaluate(
         contender.path,
         data=options.data,
@@ -95,5 +94,4 @@ def scores_of(
         threads=options.threads,
         on_sentence=collector,
     )
-    seconds = time.perf_counter() - start
-    return collector.scores(evaluation, state=state, seconds=seconds)
+    return collector.scores(evaluation, state=state)

@@ -4,6 +4,7 @@ Words go by the numbers that n-gram models give them, so that two systems can be
 other before their probabilities are mixed.
 """
 
+import time
 from array import array
 from dataclasses import dataclass
 
@@ -51,10 +52,11 @@ class Scores:
 
 
 class Collector:
-    """Hears the sentences of one text; then it has its scores."""
+    """Hears the sentences of one text, and takes the time; then it has its scores."""
 
     def __init__(self) -> None:
         self._log10s, self._targets = array("d"), array("i")
+        self._began = time.perf_counter()
 
     def __call__(self, sentence: ScoredSentence) -> None:
         """Hear a sentence."""
@@ -65,12 +67,12 @@ class Collector:
             self._targets.extend(NGRAM_UNK if n == UNK else n + 1 for n in sentence.word_ids)
             self._targets.append(END)
 
-    def scores(self, evaluation: Evaluation, *, state: str, seconds: float) -> Scores:
+    def scores(self, evaluation: Evaluation, *, state: str) -> Scores:
         """All that was heard, and what the evaluation made of it."""
         return Scores(
             targets=np.frombuffer(self._targets, np.int32),
             log10s=np.frombuffer(self._log10s),
             perplexity=evaluation.by_state[state],
             signature=evaluation.signatures[state],
-            seconds=seconds,
+            seconds=time.perf_counter() - self._began,
         )

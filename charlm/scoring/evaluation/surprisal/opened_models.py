@@ -11,6 +11,7 @@ from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
+from charlm.scoring.evaluation.surprisal.table_items import PACKED
 from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
@@ -19,8 +20,6 @@ from charlm.text.vocabulary.vocabulary import Inventory
 if TYPE_CHECKING:
     from charlm.run.stored_weights import LoadedRun
     from charlm.scoring.adaptation.adaptive_reader import Adaptation
-
-PACKED = (".gz", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)

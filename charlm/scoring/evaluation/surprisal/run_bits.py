@@ -5,7 +5,7 @@ own to the last bit.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -49,11 +49,12 @@ class RunBits:
         self.name = name
         self.run = run
         self.inventory = run.inventory
+        self.vocabulary = frozenset(run.inventory.words)
+        self.learned_single_sentences = run.learned_single_sentences
         self.speller = OpenVocabulary.of_run(run) if spells else None
         self._precision = precision
-        self._vectors = self._in_precision(
-            lambda: FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        )
+        with autocast(next(run.model.parameters()).device, precision):
+            self._vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
         self.adaptation = "" if adaptation is None else adaptation.shown
         self._reader: AdaptiveReader | None = None
         if adaptation is not None:
@@ -63,15 +64,6 @@ class RunBits:
                 adaptation=adaptation,
                 oov_input=run.oov_input,
             )
-
-    @property
-    def vocabulary(self) -> frozenset[str]:
-        return frozenset(self.inventory.words)
-
-    @property
-    def learned_single_sentences(self) -> bool:
-        """Whether single sentences are what it was trained on."""
-        return self.run.learned_single_sentences
 
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
@@ -124,10 +116,6 @@ class RunBits:
             return [read(each, spellings=spellings, state=initial)[0] for each in ids], None
         nll, state = read(np.concatenate(ids), spellings=spellings, state=state)
         return np.split(nll, np.cumsum([len(each) for each in ids])[:-1]), state
-
-    def _in_precision(self, make: Callable[[], FormVectors]) -> FormVectors:
-        with autocast(next(self.run.model.parameters()).device, self._precision):
-            return make()
 
 
 class _ExpectingOutput(Output):

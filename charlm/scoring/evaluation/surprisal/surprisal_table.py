@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from charlm.short_repr import ShortRepr
 
 OWN = ("item", "position", "word", "tokens", "known", "length", "count", "zipf", "surprisal")
+MEASURES = (*OWN[3:], "entropy")
+HEARD = ("surprisal", "entropy")  # each model's own, though all read alike
+NOT_BEFORE = ("tokens", "count")  # not told of the words before
 
 Cell = str | int | float | bool | None
 
@@ -61,7 +64,7 @@ class SurprisalTable(ShortRepr):
     @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return (*OWN[:1], *self.columns, *OWN[1:3], *(name for name, _, _ in self._measures()))
+        return (*OWN[:1], *self.columns, *OWN[1:3], *(each[0] for each in self._measures()))
 
     def rows(self) -> Iterator[tuple[Cell, ...]]:
         """A row for each written word, in order; None: missing."""
@@ -70,34 +73,25 @@ class SurprisalTable(ShortRepr):
             for place, word in enumerate(item.words):
                 values = (
                     _measure(item, place - back, name=name, model=model)
-                    for _, (name, model), back in measures
+                    for _, name, model, back in measures
                 )
                 yield (item.number, *item.values, place + 1, word, *values)
 
-    def _measures(self) -> list[tuple[str, tuple[str, int], int]]:
+    def _measures(self) -> list[tuple[str, str, int, int]]:
         """Name of a column, what it measures by which model, and how many words before."""
-        several = len(self.models) > 1
-
-        def named(measure: str, *, is_shared: bool) -> list[tuple[str, tuple[str, int]]]:
-            if is_shared or not several:
-                return [(measure, (measure, 0))]
-            return [(f"{measure}_{name}", (measure, k)) for k, name in enumerate(self.models)]
-
-        lexical = [named(name, is_shared=self.read_alike) for name in OWN[3:5]]
-        lexical.append(named("length", is_shared=True))
-        lexical += [named(name, is_shared=self.read_alike) for name in OWN[6:8]]
-        heard = [named("surprisal", is_shared=False)]
-        if self.has_entropy:
-            heard.append(named("entropy", is_shared=False))
-        current = [(*each, 0) for group in (*lexical, *heard) for each in group]
-        spilled = [lexical[1], lexical[2], lexical[4], *heard]  # known, length and Zipf
-        before = [
-            (f"{name}_prev{back}", what, back)
-            for back in range(1, self.n_previous + 1)
-            for group in spilled
-            for name, what in group
-        ]
-        return [*current, *before]
+        found = []
+        for back in range(self.n_previous + 1):
+            before = f"_prev{back}" if back else ""
+            for measure in MEASURES:
+                if (measure == "entropy" and not self.has_entropy) or (
+                    back and measure in NOT_BEFORE
+                ):
+                    continue
+                is_shared = measure == "length" or (self.read_alike and measure not in HEARD)
+                names = [""] if is_shared or len(self.models) == 1 else self.models
+                for model, name in enumerate(names):
+                    found.append((f"{measure}{name and f'_{name}'}{before}", measure, model, back))
+        return found
 
     def to_dict(self) -> dict[str, object]:
         return {

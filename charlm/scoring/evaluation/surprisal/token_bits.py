@@ -90,12 +90,9 @@ class ExportedBits:
     def __init__(self, model: OnnxModel, *, name: str) -> None:
         self.name = name
         self.inventory = model.inventory
+        self.vocabulary = frozenset(model.inventory.words)
         self.learned_single_sentences = model.learned_single_sentences
         self._steps = OnnxSteps(model)
-
-    @property
-    def vocabulary(self) -> frozenset[str]:
-        return frozenset(self.inventory.words)
 
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool

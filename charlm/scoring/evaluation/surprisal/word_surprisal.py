@@ -7,7 +7,6 @@ value of a column. An n-gram model remembers nothing and starts each anew.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -65,27 +64,27 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
             [_under_model(*pair, lexicon=lexicon) for pair in zip(sentences, bits, strict=True)]
         )
     renamed = _renamed(items, column)
-    table = SurprisalTable(
+    scored = tuple(
+        ScoredItem(
+            number, tuple(item.values.get(name) for name in renamed), sentence.words, under_models
+        )
+        for number, (item, sentence, under_models) in enumerate(
+            zip(items.items, sentences, zip(*by_model, strict=True), strict=True), 1
+        )
+    )
+    return SurprisalTable(
         models=opened.names,
         columns=tuple(renamed.values()),
-        items=tuple(
-            ScoredItem(
-                number,
-                tuple(item.values.get(name) for name in renamed),
-                sentence.words,
-                under_models,
-            )
-            for number, (item, sentence, under_models) in enumerate(
-                zip(items.items, sentences, zip(*by_model, strict=True), strict=True), 1
-            )
+        items=scored,
+        notes=(
+            *(f"column {a!r} is called {b!r} here" for a, b in renamed.items() if a != b),
+            *told,
+            *_notes(scored, opened, unknown=unknown, options=options),
         ),
-        notes=tuple(f"column {a!r} is called {b!r} here" for a, b in renamed.items() if a != b),
         read_alike=opened.read_alike,
         has_entropy=options.entropy,
         n_previous=options.previous,
     )
-    notes = _notes(table, opened, unknown=unknown, options=options)
-    return replace(table, notes=(*table.notes, *told, *notes))
 
 
 def _adapting(options: SurprisalOptions, told: list[str]) -> Adapting | None:
@@ -216,7 +215,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _notes(
-    table: SurprisalTable,
+    items: Sequence[ScoredItem],
     opened: OpenedModels,
     *,
     unknown: Sequence[Counter[str]],
@@ -225,7 +224,7 @@ def _notes(
     """What to mind, in sentences."""
     notes = []
     for k, model in enumerate(opened.models):
-        words = list(chain.from_iterable(item.by_model[k].words for item in table.items))
+        words = list(chain.from_iterable(item.by_model[k].words for item in items))
         notes += _notes_on_words(
             words, name=model.name, unknown=unknown[k], is_spelled=options.open_vocabulary
         )

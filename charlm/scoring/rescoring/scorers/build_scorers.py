@@ -26,11 +26,9 @@ from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix_options import parsed_weights
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
-from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
 from charlm.scoring.rescoring.scorers.same_words import SameWords
-from charlm.scoring.rescoring.serve_options import ServeOptions
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.corpus.tokens import UNK
@@ -127,7 +125,9 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     scorers: list[Scorer] = parts
     if weights:
         scorers = [MixedScorer(parts, weights, name=parts[0].name)]
-    vocabulary = _vocabulary(options)
+    vocabulary, old_lm = _vocabulary(options), None
+    if options.old_lm is not None:
+        old_lm = NgramScorer(load_ngram(options.old_lm, encoding=options.encoding), name=OLD_LM)
     return Scorers(
         scorers=tuple(scorers),
         parts=tuple(parts),
@@ -139,7 +139,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         vocabulary=vocabulary,
         spelled=_spelled(scorers, vocabulary, is_said=bool(options.open_vocabulary)),
         by_sentence=tuple(each.name for each in models if each.learned_single_sentences),
-        old_lm=_old_lm(options),
+        old_lm=old_lm,
     )
 
 
@@ -151,10 +151,9 @@ def spells(options: RescoringOptions) -> bool | None:
     Raises:
         DataError: the weights' file is not one of weights.
     """
-    weights = options.weights if isinstance(options, ScoreOptions | ServeOptions) else None
-    if options.open_vocabulary is not None or weights is None:
+    if options.open_vocabulary is not None or options.weights is None:
         return options.open_vocabulary
-    origin = load_weights(weights).origin
+    origin = load_weights(options.weights).origin
     return None if origin is None else origin.spelled
 
 
@@ -225,12 +224,6 @@ def _has_words(scorer: Scorer, vocabulary: "OpenVocabulary") -> bool:
     return isinstance(scorer, NgramScorer) and bool(scorer.score([words])[0].known.all())
 
 
-def _old_lm(options: RescoringOptions) -> Scorer | None:
-    if options.old_lm is None:
-        return None
-    return NgramScorer(load_ngram(options.old_lm, encoding=options.encoding), name=OLD_LM)
-
-
 def _names(stem: str, n: int) -> list[str]:
     return [stem, *(f"{stem}{number}" for number in range(2, n + 1))][:n]
 
@@ -265,13 +258,11 @@ def _guarded(
                 f"--mix: {path} has another vocabulary than {options.model[0]}; expected the same "
                 "words of both; train one with --vocab, or weigh them as features, without --mix"
             )
-    scorers: list[Scorer] = [*models, *ngrams]
-    first, *others = scorers
+    first: Scorer = models[0] if models else ngrams[0]
     is_known = known_by(first)
-    guarded: list[Scorer] = [
-        SameWords(each, is_known, other=first.name) for each in others if each in ngrams
+    return [
+        each if each is first else SameWords(each, is_known, other=first.name) for each in ngrams
     ]
-    return guarded if models else [first, *guarded]
 
 
 def _require_names(names: Sequence[str]) -> None:
@@ -293,22 +284,15 @@ def _normalisation(
     models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
 ) -> Normalisation | None:
     """The models' rules and those that were asked for; None: words stay as they are."""
-    own = None if options.raw or not models else _one_normalisation(models, options)
-    asked = options.text_rules
-    return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
-
-
-def _one_normalisation(
-    models: "Sequence[NeuralScorer | ExportedScorer]", options: RescoringOptions
-) -> Normalisation:
-    first = models[0].inventory.normalisation
+    own = None if options.raw or not models else models[0].inventory.normalisation
     for path, model in zip(options.model, models, strict=True):
-        if model.inventory.normalisation != first:
+        if own is not None and model.inventory.normalisation != own:
             raise ConfigError(
                 f"{path}: other text rules than {options.model[0]}; expected models that read "
                 "the same words; score with one at a time, or --raw"
             )
-    return first
+    asked = options.text_rules
+    return own if asked == NO_RULES else (own or NO_RULES).and_also(asked)
 
 
 def _opened(

@@ -4,7 +4,7 @@ What is known of a sentence's start is the state behind the sentences remembered
 any it is the initial one. A score depends on the sentence and that alone, never on its company.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from torch import Tensor
@@ -76,8 +76,10 @@ class NeuralScorer:
     def score_ids(self, sentences: Sequence[Ids], *, memory: object = None) -> list[LogProbs]:
         """log-probabilities in nats of each word of each sentence of form ids, and of its end."""
         log_probs: list[LogProbs] = []
+        lengths = np.array([1 + len(ids) for ids in sentences], np.int64)
+        trees = bounded_slices(lengths, most_rows=self.at_once, most_places=PLACES_AT_ONCE)
         with autocast(self.forms.device, self.precision):
-            for part in self._trees(sentences):
+            for part in trees:
                 log_probs += self._of(sentences[part], memory=memory)
         return log_probs
 
@@ -99,10 +101,6 @@ class NeuralScorer:
             return self.walker.model.context.initial_state(1)
         state: State = memory  # type: ignore[assignment]  # ours, from `remember`
         return state
-
-    def _trees(self, sentences: Sequence[Ids]) -> Iterator[slice]:
-        lengths = np.array([1 + len(ids) for ids in sentences], np.int64)
-        return bounded_slices(lengths, most_rows=self.at_once, most_places=PLACES_AT_ONCE)
 
     def _of(self, sentences: Sequence[Ids], *, memory: object) -> list[LogProbs]:
         tree = PrefixTree(sentences)

@@ -38,13 +38,14 @@ class OpenScorer:
             ConfigError: the scorer does not know a word of the speller's vocabulary, or a sentence
                 spells one as `<unk>`.
         """
-        scores = self.scorer.score(sentences, memory=memory)
-        return [self._spelled(*pair) for pair in zip(sentences, scores, strict=True)]
-
-    def _spelled(self, words: Words, score: WordLogProbs) -> WordLogProbs:
-        added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
-        # A new array: a scorer of the caller's may keep its own.
-        return score._replace(log_probs=score.log_probs + np.append(added, 0.0))
+        results = []
+        for words, score in zip(
+            sentences, self.scorer.score(sentences, memory=memory), strict=True
+        ):
+            added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
+            # A new array: a scorer of the caller's may keep its own.
+            results.append(score._replace(log_probs=score.log_probs + np.append(added, 0.0)))
+        return results
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """What the scorer remembers."""

@@ -13,10 +13,10 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import arpa_blocks, require_arpa_words
 from charlm.ngram.backoff import BackoffModel
 from charlm.text.io.files import atomic_write, scratch_file
+from charlm.text.io.packing import unpacked_name
 from charlm.text.io.paths import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")
-PACKED = (".gz", ".bz2", ".xz")
 TOOL = "build_binary"
 
 
@@ -26,13 +26,14 @@ def wants_binary(path: str | Path) -> bool:
     Raises:
         ConfigError: for a packed one, which KenLM could not map into memory.
     """
-    path = Path(path)
-    if path.suffix in PACKED and Path(path.stem).suffix in SUFFIXES:
+    path, unpacked = Path(path), unpacked_name(path)
+    is_binary = unpacked.suffix in SUFFIXES
+    if is_binary and unpacked != path:
         raise ConfigError(
             f"{path}: KenLM's binary is never packed; expected a name that ends with "
-            f"{Path(path.stem).suffix}, or .arpa{path.suffix}"
+            f"{unpacked.suffix}, or .arpa{path.suffix}"
         )
-    return path.suffix in SUFFIXES
+    return is_binary
 
 
 def find_build_binary(*, beside: Path | None = None) -> Path:

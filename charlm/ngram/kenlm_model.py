@@ -26,7 +26,7 @@ HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and
 BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
 LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
-PACKED = 1100  # the most that gzip packs into a byte, and a little more
+MOST_PACKED = 1100  # the most that gzip packs into a byte, and a little more
 MAGIC_BYTES = 6
 ROUNDING = 1e-5  # log10; its sums are in fp32
 # `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
@@ -130,7 +130,7 @@ def _check_claims(path: Path, sizes: Sequence[int]) -> None:
         raise DataError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
     with open(path, "rb") as file:
         is_packed = any(map(file.read(MAGIC_BYTES).startswith, COMPRESSED))
-    n_bytes = path.stat().st_size * (PACKED if is_packed else 1)
+    n_bytes = path.stat().st_size * (MOST_PACKED if is_packed else 1)
     if sum(sizes) * LINE_BYTES > n_bytes:
         raise DataError(
             f"{path}: the header claims {sum(sizes)} n-grams; expected at most "

@@ -27,10 +27,10 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
 from charlm.nbest.policies import number, only, plain_words, refuse_twice, score_text
 from charlm.nbest.repairs import filled
+from charlm.text.io.packing import unpacked_name
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
 TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several
-PACKED = re.compile(r"\.(gz|bz2|xz)\Z")
 # What the files of Kaldi's rescoring scripts are called, and what stands in them.
 COSTS = {
     "acwt": "am",
@@ -154,7 +154,7 @@ def _costs(item: Rescored) -> str:
 
 def _files_in(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Files of texts, the one to take first, and files of costs by the features that they hold."""
-    plain = {PACKED.sub("", name): name for name in names if "/" not in name}
+    plain = {str(unpacked_name(name)): name for name in names if "/" not in name}
     costs: dict[str, str] = {}
     for name, file in plain.items():
         feature = COSTS.get(name) or (name[5:] if name.startswith("lmwt.") else "")

@@ -20,8 +20,9 @@ from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
 from charlm.nbest.policies import LN10, number, only, safe_name, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
 from charlm.text.io.files import display_name
+from charlm.text.io.packing import PACKED
 
-ENDINGS = (".gz", ".Z", ".bz2", ".xz", ".score", ".nbest")  # no part of an utterance's id
+ENDINGS = (*PACKED, ".Z", ".score", ".nbest")  # no part of an utterance's id
 
 
 class ScoreFileFormat(TemplateFormat):

@@ -22,6 +22,7 @@ from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
 from charlm.nbest.list_lines import Line, Lines
 from charlm.text.io.lines import split_words
+from charlm.text.io.packing import PACKED
 
 E = 2.718281828459045
 NULL = "!NULL"
@@ -44,7 +45,7 @@ DECODER_SCALES = {"lmscale": 1.0, "acscale": 1.0, "prscale": 1.0, "wdpenalty": 0
 # What counts of durations and further scores, SRILM's, is in the language scores.
 UNUSED = dict.fromkeys(("duscale", *(f"{name}scale" for name in FURTHER)), 0.0)
 SUB_LATTICE = "a sub-lattice; expected none; expand it with HTK first"
-SUFFIXES = (".gz", ".bz2", ".xz", ".lat", ".slf", ".htk")
+SUFFIXES = (*PACKED, ".lat", ".slf", ".htk")
 
 Changes = dict[str, str]  # of fields by their short names
 
@@ -83,7 +84,7 @@ def read(lines: Lines, *, file: str = "") -> Iterator[Lattice]:
             raise DataError(f"{lines.name}: no lattice; expected a header such as VERSION=1.0")
         number += 1
         stem = Path(file or lines.name.replace(" ", "-")).name
-        while (suffix := Path(stem).suffix) in SUFFIXES and suffix:
+        while (suffix := Path(stem).suffix) in SUFFIXES:
             stem = stem.removesuffix(suffix)
         yield _lattice(block, file, stem if number == 1 else f"{stem}-{number}")
 

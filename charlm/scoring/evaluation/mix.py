@@ -26,11 +26,11 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.lines import TEXT
 from charlm.text.io.overwrite import keeps_inputs
-from charlm.text.io.packing import packed_write
+from charlm.text.io.packing import packed_write, unpacked_name
 from charlm.text.io.paths import require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
-from charlm.text.perplexity.probability_files import SUFFIXES, probability_lines
+from charlm.text.perplexity.probability_files import SUFFIX, probability_lines
 from charlm.text.perplexity.score_streams import WordScores
 from charlm.text.vocabulary.counts import count_text
 
@@ -38,7 +38,6 @@ SAME_TEXT = "the same text"
 MIXTURE = "mixture"
 WITHOUT = "mixture without what is new"
 DRAWS, SEED = 1000, 1  # of sentences, as compare-kn draws them
-JSON_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz")
 
 
 @dataclass(frozen=True)
@@ -262,8 +261,8 @@ def _bands(
 
 def _write(mixture: Mixture, path: str | Path) -> None:
     """The mixture's scores as SRILM prints them or as the suffix says, by which they are packed."""
-    name = Path(path).name
-    as_json, as_probabilities = name.endswith(JSON_SUFFIXES), name.endswith(SUFFIXES)
+    suffix = unpacked_name(path).suffix
+    as_json, as_probabilities = suffix == ".jsonl", suffix == SUFFIX
     counts, sums = Counts(), Log10Sums()
     with packed_write(path, through_links=True) as file:
         for number, sentence in enumerate(_sentences(mixture)):

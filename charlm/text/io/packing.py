@@ -1,4 +1,4 @@
-"""Writing packed files: gz, bz2 or xz, as the name asks; reading them is `files.open_bytes`'s.
+"""Packed files by their names: gz, bz2 or xz; what is read tells itself, in `files.open_bytes`.
 
 gzip's header gets no time, so that equal content makes equal files.
 """
@@ -13,9 +13,16 @@ from typing import BinaryIO, cast
 
 from charlm.text.io.files import atomic_write
 
+PACKED = (".gz", ".bz2", ".xz")
 GZIP_LEVEL = 6  # the default of the program gzip
 
 _File = AbstractContextManager[BinaryIO]
+
+
+def unpacked_name(path: str | Path) -> Path:
+    """The path without the suffix of a packed file."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix in PACKED else path
 
 
 @contextmanager

@@ -17,11 +17,11 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.packing import PACKED
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.perplexity.score_streams import ROUNDING, WordScores, number_in
 
-PACKED = ("", ".gz", ".bz2", ".xz")
-SUFFIXES = tuple(f".prob{packed}" for packed in PACKED)  # of files written in this layout
+SUFFIX = ".prob"  # of files written in this layout, packed or not
 # A number, alone or with a word; SRILM prints the text of a sentence bare, and its scores follow.
 START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?=[.\d])\d*\.?\d*(?:[eE][-+]?\d+)?(?:[ \t]+\S+)?[ \t\r]*(?:\n|\Z)"
@@ -104,7 +104,7 @@ def _log10(value: str, *, where: str) -> float:
 def _words_beside(path: str | Path, *, n_lines: int, rules: LineRules) -> list[str]:
     folder = Path(path).parent
     name = folder.parent / f"words_{folder.name}.txt"
-    found = [place for suffix in PACKED if (place := Path(f"{name}{suffix}")).is_file()]
+    found = [place for suffix in ("", *PACKED) if (place := Path(f"{name}{suffix}")).is_file()]
     if not found:
         raise DataError(
             f"{path}: probabilities without words; expected the word behind each, or {name} with "

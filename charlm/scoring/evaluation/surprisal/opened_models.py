@@ -11,10 +11,10 @@ from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
 from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
-from charlm.scoring.evaluation.surprisal.table_items import PACKED
 from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
+from charlm.text.io.packing import unpacked_name
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _names(runs: Sequence[Path], lms: Sequence[Path]) -> list[str]:
     """The last folder of each run, and the file's name of each n-gram model without its suffix."""
     names = [path.resolve().name for path in runs]
     for path in lms:
-        bare = path.with_suffix("") if path.suffix in PACKED else path
+        bare = unpacked_name(path)
         names.append(bare.stem if bare.suffix in (".arpa", ".bin", ".lm") else bare.name)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

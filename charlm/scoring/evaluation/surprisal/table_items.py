@@ -15,9 +15,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
+from charlm.text.io.packing import unpacked_name
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
-PACKED = (".gz", ".bz2", ".xz")
 SENTENCE_COLUMNS = ("sentence", "text")
 
 
@@ -112,10 +112,7 @@ def read_items(
 
 
 def _format_of(path: str | Path) -> TableFormat:
-    name = Path(path)
-    if name.suffix in PACKED:
-        name = name.with_suffix("")
-    return SUFFIXES.get(name.suffix, "text")
+    return SUFFIXES.get(unpacked_name(path).suffix, "text")
 
 
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:

@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -213,7 +213,7 @@ def add_speller() -> Callable[..., Path]:
         for parameter in speller.parameters():
             fill(parameter)
         about = SpellerInfo(settings, "train.txt", 1, "abc")
-        replace(load_info(run), speller=about.to_dict()).save(run)
+        replace(load_info(run), speller=asdict(about)).save(run)
         mass = known_mass(speller, inventory)
         save_speller(run, speller, about=about, known_mass=mass, bits_per_character=1.0)
         return run

@@ -40,10 +40,13 @@ def load(
         ConfigError: no run is found, or no such device; no speller; one of other words.
         DataError: a run or a file that is not what was expected.
     """
-    path = which_run(model)
-    speller = None if isinstance(open_vocabulary, bool) else _speller_at(open_vocabulary)
+    path, speller = which_run(model), None
+    if not isinstance(open_vocabulary, bool):
+        from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+
+        speller = OpenVocabulary.at(open_vocabulary)
     if not path.is_file() and not is_exported(path):
-        found, speller = _loaded_run(path, device, speller=speller or open_vocabulary is True)
+        found = _loaded_run(path, device, speller=speller, has_own=open_vocabulary is True)
     elif open_vocabulary is True:
         raise ConfigError(
             f"open_vocabulary: {path} has no speller of its own; expected the run whose speller"
@@ -64,24 +67,16 @@ def load(
     return found
 
 
-def _speller_at(path: str | Path) -> "OpenVocabulary":
-    from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-
-    return OpenVocabulary.at(path)
-
-
 def _loaded_run(
-    path: Path, device: str, *, speller: "OpenVocabulary | bool"
-) -> tuple[LoadedModel, "OpenVocabulary | None"]:
-    """A run, and its speller: the one given, its own (True), or none."""
+    path: Path, device: str, *, speller: "OpenVocabulary | None", has_own: bool
+) -> LoadedModel:
     from charlm.api.trained_model import Model
     from charlm.run.stored_weights import load_run
     from charlm.runtime import pick_device
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
     run = load_run(path, device=pick_device(device))
-    own = OpenVocabulary.of_run(run) if speller is True else speller or None
-    return Model(run, speller=own), own
+    return Model(run, speller=OpenVocabulary.of_run(run) if has_own else speller)
 
 
 def _arpa(path: Path) -> BackoffModel:

@@ -64,10 +64,7 @@ class SentenceScore(ShortRepr, ColouredWords):
 class LoadedModel(StatefulModel):
     """What runs and n-gram models share: sentences in, scores out, and states."""
 
-    @property
-    @abstractmethod
-    def _normalisation(self) -> Normalisation | None:
-        """The text rules of the sentences that come in."""
+    _normalisation: Normalisation | None = None  # the text rules of the sentences that come in
 
     @abstractmethod
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
@@ -152,10 +149,6 @@ class NgramLanguageModel(LoadedModel):
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         return NgramScorer(self._model).score(sentences)
 
-    @property
-    def _normalisation(self) -> Normalisation | None:
-        return None
-
 
 class ExportedModel(LoadedModel):
     """A model that `charlm export --onnx` wrote; `charlm.load` makes it, without torch."""
@@ -164,6 +157,7 @@ class ExportedModel(LoadedModel):
         steps = OnnxSteps(model)
         super().__init__(steps, speller=speller)
         self._exported, self._onnx_steps = model, steps
+        self._normalisation = model.inventory.normalisation
 
     def __repr__(self) -> str:
         return f"<charlm exported model {str(self.path)!r}, {len(self.words)} words>"
@@ -183,11 +177,10 @@ class ExportedModel(LoadedModel):
         return self._exported.info.settings
 
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
+        found = sentence_log_probs(self._onnx_steps, sentences)
         return [
             WordLogProbs(log_probs, self._onnx_steps.ids(words) != UNK)
-            for log_probs, words in zip(
-                sentence_log_probs(self._onnx_steps, sentences), sentences, strict=True
-            )
+            for log_probs, words in zip(found, sentences, strict=True)
         ]
 
     @checked_call
@@ -202,7 +195,3 @@ class ExportedModel(LoadedModel):
         return exported_neighbours(self._exported, options)[0]
 
     neighbors = neighbours  # as it is spelled in America
-
-    @property
-    def _normalisation(self) -> Normalisation:
-        return self._exported.inventory.normalisation

@@ -23,13 +23,8 @@ from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.likelihood.sample_rows import SentencePlan
-from charlm.scoring.likelihood.sampling import (
-    SampledSentence,
-    prefix_words,
-    sampled_sentences,
-)
+from charlm.scoring.likelihood.sampling import SampledSentence, prefix_words, sampled_sentences
 from charlm.settings import Settings
-from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 
@@ -45,6 +40,7 @@ class Model(LoadedModel):
         steps = RunSteps(run.model, run.inventory, oov_input=run.oov_input, source=run.path)
         super().__init__(steps, speller=speller)
         self._run = run
+        self._normalisation = run.inventory.normalisation
 
     def __repr__(self) -> str:
         return f"<charlm model {str(self.path)!r}, {len(self.words)} words>"
@@ -156,7 +152,3 @@ class Model(LoadedModel):
     def _vectors(self) -> FormVectors:
         run = self._run
         return FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-
-    @property
-    def _normalisation(self) -> Normalisation:
-        return self._run.inventory.normalisation

@@ -1,13 +1,11 @@
 """Which device each process of a command has, and its share of the cores."""
 
 import os
-from typing import TYPE_CHECKING
+
+import torch
 
 from charlm.errors import ConfigError
 from charlm.runtime import pick_device, place_of_process, set_threads
-
-if TYPE_CHECKING:
-    import torch
 
 MOST_PER_CORE = 8  # processes; more do little but start
 
@@ -39,8 +37,6 @@ def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> li
 
 
 def _gpus(gpus: str, *, device: str) -> list[str]:
-    import torch
-
     numbers = gpus.split(",")
     if not all(n.isascii() and n.isdecimal() for n in numbers) or len({*numbers}) < len(numbers):
         raise ConfigError(
@@ -65,14 +61,12 @@ def threads_of_each(threads: int | None, n_processes: int) -> int | None:
     return max(1, set_threads(None) // n_processes)
 
 
-def own_device(name: str) -> "torch.device":
+def own_device(name: str) -> torch.device:
     """The device that `name` means to a process beside others, which holds memory of no other GPU.
 
     Raises:
         ConfigError: no such device on this machine.
     """
-    import torch
-
     device = pick_device(place_of_process().device_name(name))
     if device.index is not None:
         torch.cuda.set_device(device)

@@ -29,11 +29,14 @@ def save_card(
         if temperature != 1.0:
             before = f"{shown_ppl(best['valid_ppl'])} without"
             said = f", with a softmax temperature of {temperature:.2f} set on it ({before})"
+    is_by_sentence = recipe.get("batching", {}).get("type") == "sentences"  # as in training
+    carried = f"state carried over {recipe['batch_size']} streams"
+    reading = "sentence by sentence" if is_by_sentence else carried
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",
         f"Validation perplexity {shown_ppl(ppl)} after epoch {best['epoch']} "
-        f"({len(history)} of {recipe['epochs']} trained){said}, {_reading(recipe)}, fp32. "
+        f"({len(history)} of {recipe['epochs']} trained){said}, {reading}, fp32. "
         "For test figures run `charlm eval`.",
         "",
         "| what | value |",
@@ -58,13 +61,6 @@ def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
     return found
 
 
-def _reading(recipe: dict[str, Any]) -> str:
-    """How the validation text was read: as the training's."""
-    if recipe.get("batching", {}).get("type") == "sentences":
-        return "sentence by sentence"
-    return f"state carried over {recipe['batch_size']} streams"
-
-
 def _rows(
     info: RunInfo,
     history: Sequence[dict[str, Any]],
@@ -74,8 +70,11 @@ def _rows(
     total = sum(parameters.values())
     by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
     rules = ", ".join(f"{key} {value}" for key, value in inventory.normalisation.in_short().items())
+    versions = {"charlm": info.charlm, **info.versions}
     command = shlex.join(info.command).replace("|", "\\|")  # one that can be pasted
-    rows = [
+    init, speller = info.init or {}, info.speller or {}
+    begun = f"{init.get('run')}, its model {str(init.get('sha256'))[:12]}"
+    return [
         ("parameters", f"{total:,} ({by_part})"),
         ("words", f"{inventory.n_words:,}"),
         ("characters", f"{len(inventory.characters)}, and 6 markers"),
@@ -86,27 +85,16 @@ def _rows(
         ("recipe", ", ".join(f"{k} {_plain(v)}" for k, v in info.settings["recipe"].items())),
         ("seed, threads", f"{info.seed}, {info.threads}"),
         ("precision, device", f"{info.precision}, {info.device}"),
-        *([("begun from", _begun(info.init))] if info.init else []),
-        *_speller(info),
+        *([("begun from", begun)] if init else []),
+        *([("speller", _speller(speller))] if speller else []),
         ("time", f"{total_seconds(history):,.0f} s"),
-        (
-            "versions",
-            ", ".join(f"{k} {v}" for k, v in {"charlm": info.charlm, **info.versions}.items()),
-        ),
+        ("versions", ", ".join(f"{k} {v}" for k, v in versions.items())),
         ("command", f"`{command}`"),
     ]
-    return rows
 
 
-def _begun(init: dict[str, Any]) -> str:
-    return f"{init.get('run')}, its model {str(init.get('sha256'))[:12]}"
-
-
-def _speller(info: RunInfo) -> list[tuple[str, str]]:
-    if info.speller is None:
-        return []
-    n_types, text = info.speller.get("n_types"), info.speller.get("text")
-    return [("speller", f"of {n_types:,} words of {text} outside the vocabulary")]
+def _speller(speller: dict[str, Any]) -> str:
+    return f"of {speller['n_types']:,} words of {speller['text']} outside the vocabulary"
 
 
 def shown_text(text: Mapping[str, Any], *, max_tokens: int | None = None) -> str:

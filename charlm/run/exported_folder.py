@@ -4,14 +4,15 @@ A folder of fixed names: two networks, the vocabulary, and a description with th
 that a folder put together of two models is refused and not believed.
 """
 
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from charlm.errors import DataError
-from charlm.run.folder import EXPORT, VOCABULARY, wrong_field
+from charlm.run.folder import EXPORT, VOCABULARY, read_description, wrong_field
 from charlm.settings import Settings
-from charlm.text.io.files import read_json, sha256_of, write_json
+from charlm.text.io.files import sha256_of, write_json
 from charlm.text.vocabulary.encoding import OOV_INPUTS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
@@ -69,7 +70,7 @@ def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
     folder = Path(path)
     if not is_exported(folder):
         raise DataError(f"{folder}: not an exported model ({EXPORT} is missing); {EXPECTED}")
-    info = _parsed(read_json(folder / EXPORT), folder / EXPORT)
+    info = _info(folder / EXPORT)
     for name in HASHED:
         if not (folder / name).is_file():
             raise DataError(f"{folder / name}: no such file; {EXPECTED}; export the model again")
@@ -87,14 +88,10 @@ def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
     return info, inventory
 
 
-def _parsed(value: Any, path: Path) -> ExportedInfo:
-    if not isinstance(value, dict) or type(value.get("format")) is not int:
+def _info(path: Path) -> ExportedInfo:
+    value = read_description(path, known_format=FORMAT)
+    if value is None:
         raise DataError(f"{path}: not the description of an exported model; {EXPECTED}")
-    if value["format"] != FORMAT:
-        raise DataError(
-            f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
-            "use the charlm that wrote it, or a newer one"
-        )
     if name := wrong_field(ExportedInfo, value):
         raise DataError(f"{path}: {name!r} is missing or of a wrong type; {EXPECTED}")
     if value["oov_input"] not in OOV_INPUTS or value["precision"] not in ("fp32", "int8"):
@@ -116,9 +113,7 @@ def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
             or not all(type(n) is int and n >= 0 for n in shape)
         ):
             raise DataError(f"{path}: 'state' is no list of shapes and numbers; {EXPECTED}")
-        size = 1
-        for length in shape:
-            size *= length
+        size = math.prod(shape)
         is_filled = len(initial) in (0, size) and all(type(n) in (int, float) for n in initial)
         if size > MOST_NUMBERS or not is_filled:
             raise DataError(f"{path}: a shape and numbers in 'state' do not agree; {EXPECTED}")

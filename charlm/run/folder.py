@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
-from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -75,6 +74,23 @@ def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
     return None
 
 
+def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
+    """The object in run.json or export.json; None where there is none.
+
+    Raises:
+        DataError: no JSON, or of another format.
+    """
+    value = read_json(path)
+    if not isinstance(value, dict) or type(value.get("format")) is not int:
+        return None
+    if value["format"] != known_format:
+        raise DataError(
+            f"{path}: format {value['format']}; this charlm reads format {known_format}; "
+            "use the charlm that wrote it, or a newer one"
+        )
+    return value
+
+
 def load_info(folder: str | Path) -> RunInfo:
     """What run.json says; it may come from a stranger.
 
@@ -98,14 +114,9 @@ def load_info(folder: str | Path) -> RunInfo:
         raise DataError(
             f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"
         )
-    value = read_json(path)
-    if not isinstance(value, dict) or type(value.get("format")) is not int:
+    value = read_description(path, known_format=FORMAT)
+    if value is None:
         raise DataError(f"{path}: not a run's description; expected what `charlm train` writes")
-    if value["format"] != FORMAT:
-        raise DataError(
-            f"{path}: format {value['format']}; this charlm reads format {FORMAT}; "
-            "use the charlm that wrote it, or a newer one"
-        )
     if name := wrong_field(RunInfo, value):
         found = "of a wrong type" if name in value else "missing"
         raise DataError(f"{path}: {name!r} is {found}; the run is damaged")
@@ -155,6 +166,17 @@ def locked(folder: Path) -> Iterator[Callable[[], None]]:
         TrainingError: another process trains into this run; by the check: the lock is lost.
     """
     descriptor = _opened(folder / LOCK)
+
+    def check() -> None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            there = os.stat(folder / LOCK, follow_symlinks=False)
+            if os.path.samestat(there, os.fstat(descriptor)):
+                return
+        raise TrainingError(
+            f"{folder}: its lock is gone or another's, so the folder was removed or replaced under "
+            "this training; nothing more is written to it; begin again with another --out"
+        )
+
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -163,22 +185,10 @@ def locked(folder: Path) -> Iterator[Callable[[], None]]:
                 f"{folder}: another process trains into this run; wait for it, or choose "
                 "another --out"
             ) from None
-        check = partial(_check_lock, folder, descriptor)
         check()
         yield check
     finally:
         os.close(descriptor)
-
-
-def _check_lock(folder: Path, descriptor: int) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        there = os.stat(folder / LOCK, follow_symlinks=False)
-        if os.path.samestat(there, os.fstat(descriptor)):
-            return
-    raise TrainingError(
-        f"{folder}: its lock is gone or another's, so the folder was removed or replaced under "
-        "this training; nothing more is written to it; begin again with another --out"
-    )
 
 
 def _opened(path: Path) -> int:

@@ -181,19 +181,15 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
     options.log_severity_level = 3  # errors; its warnings are about optimisations
     if threads is not None:
         options.intra_op_num_threads = threads
+    errors = runtime.capi.onnxruntime_pybind11_state  # which have no common base
+    refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf)
     try:
         return runtime.InferenceSession(
             str(path), sess_options=options, providers=["CPUExecutionProvider"]
         )
-    except _errors(runtime) as error:
+    except refusals as error:
         found = str(error).splitlines()[0]
         raise DataError(f"{path}: no network that onnxruntime runs ({found:.200})") from None
-
-
-def _errors(runtime: Any) -> tuple[type[Exception], ...]:
-    """What onnxruntime raises for a file that it cannot run; its classes have no common base."""
-    found = runtime.capi.onnxruntime_pybind11_state
-    return (found.Fail, found.InvalidArgument, found.InvalidGraph, found.InvalidProtobuf)
 
 
 def require_onnxruntime() -> Any:

@@ -4,9 +4,8 @@ run.json holds its settings, the weights' file the share of the known words: the
 training if they name the same spellings, and a run that lacks the file has no speller yet.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import without_memory
@@ -27,9 +26,6 @@ class SpellerInfo:
     n_types: int
     types_sha256: str  # of these words
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class RunSpeller:
@@ -45,7 +41,7 @@ def speller_info(folder: Path, info: RunInfo) -> SpellerInfo | None:
     """What run.json says of the run's speller; None if there is to be none.
 
     Raises:
-        DataError: not what `SpellerInfo.to_dict` writes.
+        DataError: not what a `SpellerInfo` holds.
     """
     if info.speller is None:
         return None

@@ -20,14 +20,7 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
-from charlm.run.folder import (
-    MODEL,
-    RUN,
-    VOCABULARY,
-    RunInfo,
-    learned_single_sentences,
-    load_info,
-)
+from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, learned_single_sentences, load_info
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import parse_json, sha256_of, write_bytes
@@ -57,8 +50,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     Raises:
         DataError: missing, cut or broken, or not charlm's.
     """
-    with _opened(path) as file:
-        meta = _meta_of(file, path)
+    with _opened(path) as (file, meta):
         return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
 
 
@@ -68,8 +60,8 @@ def read_meta(path: Path) -> dict[str, Any]:
     Raises:
         DataError: as `read_tensors`.
     """
-    with _opened(path) as file:
-        return _meta_of(file, path)
+    with _opened(path) as (_, meta):
+        return meta
 
 
 def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
@@ -79,8 +71,7 @@ def load_weights(model: nn.Module, path: Path) -> dict[str, Any]:
         DataError: names or shapes that are not the model's, or a weight that is not finite.
     """
     check_header(model, path)
-    with _opened(path) as file:
-        meta = _meta_of(file, path)
+    with _opened(path) as (file, meta):
         tensors = {name: file.get_tensor(name) for name in model.state_dict()}
     check_values(model, tensors, path=path)
     model.load_state_dict(tensors, assign=True)
@@ -94,8 +85,7 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
         DataError: they differ, or this is no file of charlm's.
     """
     wanted = {prefix + name: tuple(t.shape) for name, t in model.state_dict().items()}
-    with _opened(path) as file:
-        _meta_of(file, path)
+    with _opened(path) as (file, _):
         names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 -- nor this
         found = {name: tuple(file.get_slice(name).get_shape()) for name in names}
     for name in sorted(wanted.keys() ^ found.keys()):
@@ -124,21 +114,20 @@ def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """A file, and its JSON."""
     if not path.is_file():
         raise DataError(f"{path}: no such file; the run has no checkpoint yet, or is damaged")
     try:  # the header is read here, a tensor's own type only where the tensor is
         with safe_open(path, framework="pt") as file:
-            yield file
+            meta = parse_json((file.metadata() or {}).get(META, "null"), str(path))
+            if not isinstance(meta, dict):
+                raise DataError(
+                    f"{path}: not a file of charlm's; expected what `charlm train` writes"
+                )
+            yield file, meta
     except (SafetensorError, OverflowError) as error:
         raise DataError(f"{path}: cut or damaged ({error}); expected a safetensors file") from None
-
-
-def _meta_of(file: Any, path: Path) -> dict[str, Any]:
-    value = parse_json((file.metadata() or {}).get(META, "null"), str(path))
-    if not isinstance(value, dict):
-        raise DataError(f"{path}: not a file of charlm's; expected what `charlm train` writes")
-    return value
 
 
 def shown_shape(shape: Sequence[int]) -> str:
@@ -193,18 +182,20 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     info = load_info(folder)
     inventory = load_words(folder, info)
     model = empty_model(folder, settings=info.settings, inventory=inventory)
-    meta = load_weights(model, folder / MODEL)
+    epoch = load_weights(model, folder / MODEL).get("epoch")
     try:
         model.output.check_loaded()
     except DataError as error:
         raise DataError(f"{folder / MODEL}: {error}") from None
+    if type(epoch) is not int:
+        raise DataError(f"{folder / MODEL}: says no epoch; expected what `charlm train` writes")
     model.to(device or torch.device("cpu")).eval()
     return LoadedRun(
         path=folder,
         info=info,
         inventory=inventory,
         model=model,
-        epoch=_epoch(meta, folder / MODEL),
+        epoch=epoch,
         weights_sha256=sha256_of(folder / MODEL),
     )
 
@@ -233,13 +224,6 @@ def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
             f"{path}: the words are those that {RUN} names, their counts are not; the run is "
             "damaged; put back the file that it was begun with"
         )
-
-
-def _epoch(meta: dict[str, Any], path: Path) -> int:
-    epoch = meta.get("epoch")
-    if type(epoch) is not int:
-        raise DataError(f"{path}: says no epoch; expected what `charlm train` writes")
-    return epoch
 
 
 def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> LanguageModel:

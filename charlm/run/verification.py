@@ -88,9 +88,13 @@ def verified(run: str | Path) -> Verification:
         (RESUME, files.checkpoint),
         (LOG, files.log),
         *([(SPELLER_WEIGHTS, files.speller)] if info.speller is not None else []),
-        *((name, files.drawn(name)) for name in (CARD, CURVE)),
     ]
-    return Verification(str(run), tuple(_checked(folder / name, check) for name, check in checks))
+    checked = [_checked(folder / name, check) for name, check in checks]
+    for name in (CARD, CURVE):
+        is_there = (folder / name).is_file()
+        found = "drawn from the log" if is_there else "missing; --resume draws it"
+        checked.append(FileCheck(name, None, found))
+    return Verification(str(run), tuple(checked))
 
 
 def _checked(path: Path, check: Callable[[], str]) -> FileCheck:
@@ -134,9 +138,8 @@ class _Files:
             epoch = self._best_epoch(load_run(self.folder).epoch)
             raise _UncheckedError(f"no hash, as in charlm 0.1; weights of epoch {epoch} that fit")
         if found != recorded:
-            raise DataError(
-                f"{path}: sha256 {found[:SHOWN]}; expected {recorded[:SHOWN]}{self._crash}"
-            )
+            mend = "; if the training was killed, --resume mends it" if self._is_unfinished else ""
+            raise DataError(f"{path}: sha256 {found[:SHOWN]}; expected {recorded[:SHOWN]}{mend}")
         return f"epoch {self._best_epoch(read_meta(path).get('epoch'))}, sha256 as recorded"
 
     def checkpoint(self) -> str:
@@ -176,15 +179,6 @@ class _Files:
         load_speller(self.folder, self.info, inventory=self._words())
         return f"learned the spellings that {RUN} names"
 
-    def drawn(self, name: str) -> Callable[[], str]:
-        def check() -> str:
-            is_there = (self.folder / name).is_file()
-            raise _UncheckedError(
-                "drawn from the log" if is_there else "missing; --resume draws it"
-            )
-
-        return check
-
     def _words(self) -> Inventory:
         if self.inventory is None:
             raise _UncheckedError(f"not compared, since {VOCABULARY} fits no more")
@@ -207,7 +201,3 @@ class _Files:
     @property
     def _is_unfinished(self) -> bool:
         return (self.folder / ENCODED).exists()
-
-    @property
-    def _crash(self) -> str:
-        return "; if the training was killed, --resume mends it" if self._is_unfinished else ""

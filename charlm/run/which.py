@@ -23,7 +23,9 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
         return Path(said)
     if not newest_allowed:
         raise ConfigError(f"no model was said; use --model RUN or set {VARIABLE}")
-    found = [path.parent for path in RUNS.glob(f"*/{MODEL}") if _is_finished(path.parent)]
+    weighted = [path.parent for path in RUNS.glob(f"*/{MODEL}")]
+    # Encoded text goes when a training has come to its end.
+    found = [run for run in weighted if (run / RUN).is_file() and not (run / ENCODED).exists()]
     if not found:
         raise ConfigError(
             f"no model was said and {RUNS}/ holds no finished one; train one, or use --model RUN "
@@ -36,8 +38,3 @@ def _last_written(run: Path) -> int:
     """When the last epoch was logged: the weights are as old as the best epoch."""
     log = run / LOG
     return (log if log.is_file() else run / MODEL).stat().st_mtime_ns
-
-
-def _is_finished(run: Path) -> bool:
-    """Whether a folder is a run that was trained to its end, when its encoded text goes."""
-    return (run / RUN).is_file() and not (run / ENCODED).exists()

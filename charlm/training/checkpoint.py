@@ -44,7 +44,7 @@ def save_position(trainer: Trainer, folder: Path) -> None:
 
 
 def _write_position(trainer: Trainer, folder: Path) -> None:
-    tensors = _weights(trainer)
+    tensors = trainer.objective.modules.state_dict()
     for number, leaf in enumerate(state_leaves(trainer.progress.state)):
         tensors[f"state.{number}"] = trainer.ranks.whole(leaf)
     for number, average in enumerate(trainer.averages.values):
@@ -72,22 +72,13 @@ def _numbered(name: str, rank: int) -> str:
 
 def _refuse_broken(trainer: Trainer) -> None:
     trainer.stepping.settle()
-    for name, tensor in _weights(trainer).items():
+    for name, tensor in trainer.objective.modules.state_dict().items():
         if not bool(tensor.isfinite().all()):
             position, what = trainer.position, name.removeprefix("model.")
             raise TrainingError(
                 f"{what} holds NaN or infinity after {position.epoch} epochs and {position.step} "
                 "steps; the last good checkpoint is kept; try a lower --lr"
             )
-
-
-def _weights(trainer: Trainer) -> dict[str, Tensor]:
-    """All that is trained, the model's and what only helps to train it."""
-    return {
-        f"{name}.{key}": tensor
-        for name, module in trainer.objective.modules.items()
-        for key, tensor in module.state_dict().items()
-    }
 
 
 def restore_position(trainer: Trainer, folder: Path) -> int:

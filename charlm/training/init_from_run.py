@@ -5,7 +5,7 @@ number; what is new is drawn as in a new model. Neither the optimiser nor the ra
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -22,36 +22,23 @@ WORDS, CHARACTERS = "words", "characters"
 NO_WORD, NO_CHARACTER = " ", "\n"  # which no vocabulary holds
 OUTPUT = "output."
 
-Pairs = dict[str, tuple[Tensor, Tensor]]  # of words and characters: rows here, and rows there
-
-
-@dataclass(frozen=True)
-class TakenOver:
-    """What was taken over."""
-
-    n_words: int  # of the vocabulary
-    n_known: int  # words that both know
-    is_output_new: bool  # its clusters were those of the other vocabulary
-
-    def __str__(self) -> str:
-        drawn = "; the output is drawn anew: its clusters are of the other vocabulary"
-        return (
-            f"{self.n_known:,} of {self.n_words:,} words have the weights that they had there"
-            f"{drawn if self.is_output_new else ''}"
-        )
-
 
 @torch.no_grad()
-def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> TakenOver:
-    """Set a model over this vocabulary to a run's weights, as far as the run has them.
+def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) -> str:
+    """Set a model over this vocabulary to a run's weights, as far as the run has them; as a note.
 
     Of a model on the meta device nothing is set: so it can be asked first whether they fit.
 
     Raises:
         ConfigError: parts of another kind or width, other morphs, or words without a class.
     """
-    pairs = _pairs(inventory, run.inventory)
-    is_output_new = model.output.is_by_rank and inventory.words != run.inventory.words
+    markers = [f"marker {number}" for number in range(N_MARKERS)]  # longer than a character
+    other = run.inventory
+    pairs = {  # rows here, and rows there
+        WORDS: _matched(inventory.words, other.words),
+        CHARACTERS: _matched([*markers, *inventory.characters], [*markers, *other.characters]),
+    }
+    is_output_new = model.output.is_by_rank and inventory.words != other.words
     if is_output_new and run.settings["output"].get("file"):
         raise ConfigError(
             f"--init {run.path}: a file said its words' classes, and this vocabulary has other "
@@ -62,7 +49,7 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
         own, theirs = (
             {k: v for k, v in t.items() if not k.startswith(OUTPUT)} for t in (own, theirs)
         )
-    kinds = row_kinds(run.settings, run.inventory)
+    kinds = row_kinds(run.settings, other)
     if model.output.is_by_rank:  # over the same words, if at all: then whole
         kinds = {name: kind for name, kind in kinds.items() if not name.startswith(OUTPUT)}
     _check(run, own, theirs, kinds=kinds, inventory=inventory)
@@ -75,15 +62,11 @@ def begin_from(model: LanguageModel, inventory: Inventory, *, run: LoadedRun) ->
             tensor.index_copy_(0, here.to(tensor.device), known)
         else:
             tensor.copy_(theirs[name])
-    return TakenOver(inventory.n_words, len(pairs[WORDS][0]), is_output_new)
-
-
-def _pairs(inventory: Inventory, other: Inventory) -> Pairs:
-    markers = [f"marker {number}" for number in range(N_MARKERS)]  # longer than a character
-    return {
-        WORDS: _matched(inventory.words, other.words),
-        CHARACTERS: _matched([*markers, *inventory.characters], [*markers, *other.characters]),
-    }
+    drawn = "; the output is drawn anew: its clusters are of the other vocabulary"
+    return (
+        f"{len(pairs[WORDS][0]):,} of {inventory.n_words:,} words have the weights that they had "
+        f"there{drawn if is_output_new else ''}"
+    )
 
 
 def _matched(names: Sequence[str], others: Sequence[str]) -> tuple[Tensor, Tensor]:

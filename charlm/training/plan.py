@@ -7,20 +7,13 @@ there, and what is asked for besides must agree with it.
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
-from charlm.run.folder import (
-    LOG,
-    MODEL,
-    RESUME,
-    RUN,
-    RUNS,
-    RunInfo,
-    load_info,
-    load_resumable,
-)
+from charlm.run.folder import LOG, MODEL, RESUME, RUN, RUNS, RunInfo, load_info, load_resumable
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
@@ -28,9 +21,6 @@ from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
-
-if TYPE_CHECKING:
-    import torch
 
 LEARNT = (MODEL, RESUME, LOG)  # a run that has none of them may begin again
 DEFAULT_ARCH = "char-small"
@@ -53,7 +43,7 @@ class Plan:
     max_tokens: int
     seed: int
     threads: int
-    device: "torch.device"
+    device: torch.device
     precision: str
     stored: RunInfo | None  # of the run that is gone on with
     init: Path | None = None  # the run to begin with, until this one has a checkpoint

@@ -4,8 +4,6 @@ Models are built on the meta device here, where a stranger's run that asks for a
 no memory.
 """
 
-from pathlib import Path
-
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.run.folder import MODEL, RESUME, VOCABULARY, load_info
@@ -64,18 +62,14 @@ def check_plan(plan: Plan, inventory: Inventory) -> None:
         )
     if plan.stored and (plan.folder / RESUME).is_file():
         check_header(model, plan.folder / RESUME, prefix="model.")
-        _require_best(plan.folder)
+        if not (plan.folder / MODEL).is_file() and recorded_history(plan.folder / RESUME):
+            raise DataError(
+                f"{plan.folder / MODEL}: no such file; expected the best weights of the epochs "
+                "that are done, which no other file holds; put it back, or begin again with "
+                "another --out"
+            )
     if plan.init:
         begin_from(model, inventory, run=initial_run(plan))
-
-
-def _require_best(folder: Path) -> None:
-    """Raises DataError if epochs are done and the best one's weights, written before, are gone."""
-    if not (folder / MODEL).is_file() and recorded_history(folder / RESUME):
-        raise DataError(
-            f"{folder / MODEL}: no such file; expected the best weights of the epochs that are "
-            "done, which no other file holds; put it back, or begin again with another --out"
-        )
 
 
 def initial_run(plan: Plan) -> LoadedRun:

@@ -95,7 +95,6 @@ def _option(name: str, value: Any, annotation: Any) -> DescribedSetting:
 
 
 def _values(kind: Any, bounds: Range | None) -> str:
-    """What an option may be."""
     if get_origin(kind) is Literal:
         return ", ".join(get_args(kind))
     if isinstance(kind, UnionType):

@@ -55,7 +55,10 @@ class Ranks(Group):
         """
         if not tables:
             return set()
-        kinds = torch.tensor([_kind(table) for table in tables])
+        gradients = [table.grad for table in tables]
+        kinds = torch.tensor(
+            [NONE if g is None else SPARSE if g.is_sparse else DENSE for g in gradients]
+        )
         with self._together():
             distributed.all_reduce(kinds, op=distributed.ReduceOp.MAX)
         done = set()
@@ -105,12 +108,6 @@ def check_batch_size(batch_size: int, n_processes: int) -> None:
             f"option 'batch_size' of recipe is {batch_size} for {n_processes} processes; expected "
             f"a multiple, so that all have the same share; use --batch-size {sizes}"
         )
-
-
-def _kind(parameter: nn.Parameter) -> int:
-    if parameter.grad is None:
-        return NONE
-    return SPARSE if parameter.grad.is_sparse else DENSE
 
 
 def _no_rows(table: Tensor) -> Tensor:

@@ -166,9 +166,7 @@ def train_on(
             save_log(trainer.position, folder)
             if trainer.position.history:  # a crash after the last checkpoint leaves these behind
                 _save_card_and_curve(trainer, begun)
-    ranks.spread(
-        t for module in trainer.objective.modules.values() for t in module.state_dict().values()
-    )
+    ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
         _note_schedule(trainer, watcher)
@@ -259,6 +257,7 @@ def _info(
         split: {"sha256": t.sha256, "n_sentences": t.n_sentences, "n_tokens": len(t.ids)}
         for split, t in texts.items()
     }
+    program = Path(sys.argv[0]).name
     return RunInfo(
         arch=plan.arch,
         settings=settings,
@@ -269,16 +268,10 @@ def _info(
         device=plan.device.type,
         precision=plan.precision,
         versions=versions(),
-        command=[_program(), *sys.argv[1:]],
+        command=["charlm" if program == "__main__.py" else program, *sys.argv[1:]],
         charlm=__version__,
         counts_sha256=inventory.counts_sha256,
     )
-
-
-def _program() -> str:
-    """What was called; `python -m charlm` as what it is short for."""
-    name = Path(sys.argv[0]).name
-    return "charlm" if name == "__main__.py" else name
 
 
 def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
@@ -368,7 +361,6 @@ def _note_end(trainer: Trainer, watcher: Watcher) -> None:
 
 
 def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:
-    """The curve and the card of all epochs so far."""
     folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
     assert info is not None
     save_curve(history, folder / CURVE, title=f"{info.arch} on {info.corpus['name']}")

@@ -5,7 +5,6 @@ This is the command as a function; `plan` says what is to be done and `session` 
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,20 +62,16 @@ def train(options: TrainOptions) -> TrainResult:
     max_seconds = parse_time(options.max_time) if options.max_time else math.inf
     deadline = time.monotonic() + max_seconds
 
-    def is_over() -> bool:
-        return _is_stopped(options) or time.monotonic() > deadline
-
     def lead(first: First[Ranks]) -> TrainResult:
-        return _trained(replace(options, device=first.device), first=first, is_over=is_over)
+        return _trained(replace(options, device=first.device), first=first, deadline=deadline)
 
     # How many threads a run that is gone on with has is not known yet.
     machine = Machine(options.device, options.gpus, options.processes, threads=None)
     return run_command(ALONE, machine=machine, lead=lead, follow=follow)
 
 
-def _trained(
-    options: TrainOptions, *, first: First[Ranks], is_over: Callable[[], bool]
-) -> TrainResult:
+def _trained(options: TrainOptions, *, first: First[Ranks], deadline: float) -> TrainResult:
+    is_stopped = options.stop or (lambda: False)
     for split in ("train", "valid"):
         split_path(options.data, split)
     plan = make_plan(options)
@@ -98,16 +93,12 @@ def _trained(
             inventory,
             check_lock=check_lock,
             to_spell=to_spell,
-            is_over=is_over,
-            is_stopped=lambda: _is_stopped(options),
+            is_over=lambda: is_stopped() or time.monotonic() > deadline,
+            is_stopped=is_stopped,
             watcher=watcher,
             ranks=first.start_others(),
         )
     return _result(trainer, plan.folder)
-
-
-def _is_stopped(options: TrainOptions) -> bool:
-    return options.stop is not None and options.stop()
 
 
 def _result(trainer: Trainer, folder: Path) -> TrainResult:

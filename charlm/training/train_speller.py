@@ -8,7 +8,7 @@ import copy
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -116,7 +116,7 @@ def with_speller(
     with without_memory():  # else it would draw from the model's generator
         _, settings = empty_speller(SETTINGS, inventory)
     about = SpellerInfo(settings, spellings.text, len(spellings.types), spellings.sha256)
-    info = replace(info, speller=about.to_dict())
+    info = replace(info, speller=asdict(about))
     info.save(folder)
     left_out = f"; {spellings.n_too_long:,} of more than {LONGEST} characters left out"
     note(

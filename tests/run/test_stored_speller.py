@@ -1,7 +1,7 @@
 """A speller on the disk: whole, of this run and of the right shape, or one line."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def spelled_run(copied_run: Path) -> Path:
     inventory = load_inventory(copied_run / "vocab.json")
     torch.manual_seed(2)
     speller, _ = empty_speller(SETTINGS, inventory)
-    replace(load_info(copied_run), speller=ABOUT.to_dict()).save(copied_run)
+    replace(load_info(copied_run), speller=asdict(ABOUT)).save(copied_run)
     save_speller(copied_run, speller, about=ABOUT, known_mass=0.25, bits_per_character=2.5)
     return copied_run
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def with_speller(run: Path) -> None:
     """Lets the run tell of a speller, as before one is trained."""
     _, settings = empty_speller(SETTINGS, load_inventory(run / VOCABULARY))
     about = SpellerInfo(settings, "train.txt", 1, "0")
-    changed(RUN, lambda value: value.update(speller=about.to_dict()))(run)
+    changed(RUN, lambda value: value.update(speller=asdict(about)))(run)
 
 
 def found_in(run: Path) -> dict[str, tuple[bool | None, str]]:

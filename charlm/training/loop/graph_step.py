@@ -71,23 +71,11 @@ def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
     )
 
 
-class Recorder:
-    """Makes functions that record themselves; their scratch memory is one and the same.
-
-    So no tensor that is made in a recording may be read after it.
-    """
-
-    def __init__(self) -> None:
-        self.pool = torch.cuda.graph_pool_handle()
-
-    def __call__(self, function: Function) -> Function:
-        return Recorded(function, pool=self.pool)
-
-
 class Recorded:
     """A function that is called as it is at first, then recorded, and replayed from then on.
 
-    All calls count: the first ones are steps like any other.
+    All calls count: the first ones are steps like any other. Functions of one pool have their
+    scratch memory in common, so no tensor that is made in a recording may be read after it.
     """
 
     def __init__(self, function: Function, *, pool: "_POOL_HANDLE") -> None:
@@ -130,11 +118,6 @@ class Recorded:
         return graph
 
 
-def as_it_is(function: Function) -> Function:
-    """For the CPU: nothing is recorded."""
-    return function
-
-
 class GraphStep:
     """Steps as functions of no argument, one a shape; all share the carried state, rate and sums.
 
@@ -150,7 +133,7 @@ class GraphStep:
         optimiser: Optimizer,
         *,
         progress: Progress,
-        record: Callable[[Function], Function] = as_it_is,
+        record: Callable[[Function], Function] = lambda function: function,  # for the CPU
         max_shapes: int = MAX_SHAPES,
     ) -> None:
         self.objective = objective
@@ -234,8 +217,6 @@ class GraphStep:
 
 
 class _StepOfShape:
-    """The step of one shape."""
-
     def __init__(self, steps: GraphStep, batch: Batch, *, state: State, sums: Tensor) -> None:
         self.objective = steps.objective
         self.optimiser = steps.optimiser

@@ -38,12 +38,12 @@ class Objective:
         self.unigrams_V = unigrams(inventory).to(device)
         self.nll_every = NLL_EVERY * max(1, inventory.n_words // MANY_WORDS)
         self.past_decoder: PastDecoder | None = None
-        self.modules: dict[str, nn.Module] = {"model": self.model}
+        self.modules = nn.ModuleDict({"model": self.model})
         if recipe.past_decode_penalty:
             self.past_decoder = PastDecoder(model.output.vector_dim, inventory.n_words)
             recipe.initialisation.apply(self.past_decoder)
             self.modules["past_decode"] = self.past_decoder.to(device)
-        self.parameters = [p for module in self.modules.values() for p in module.parameters()]
+        self.parameters = list(self.modules.parameters())
 
     def loss(self, batch: Batch, state: State, *, step: int) -> tuple[Tensor, Tensor | None, State]:
         """As `loss_of` what the context gives for a batch on the device; and the state after it."""

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ from charlm.runtime import is_fast_gpu_wanted, keep_freed_memory, return_freed_m
 from charlm.scoring.likelihood.nll import Nlls, nll_sums, perplexity_of
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
-from charlm.training.loop.graph_step import GraphStep, Recorder, is_capturable
+from charlm.training.loop.graph_step import GraphStep, Recorded, is_capturable
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Position, Progress
 from charlm.training.loop.step import EagerStep, Step
@@ -189,7 +190,8 @@ def step_of(
     """How steps are made: recorded where that is wanted and can be, on one GPU alone."""
     is_wanted = objective.device.type == "cuda" and is_fast_gpu_wanted() and ranks.size == 1
     if is_wanted and is_capturable(objective, optimiser):
-        return GraphStep(objective, optimiser, progress=progress, record=Recorder())
+        record = partial(Recorded, pool=torch.cuda.graph_pool_handle())
+        return GraphStep(objective, optimiser, progress=progress, record=record)
     return EagerStep(objective, optimiser, progress=progress, ranks=ranks)
 
 

@@ -32,19 +32,14 @@ def validation_chunks(
     """
     vectors = FormVectors(model, inventory, oov_input=recipe.oov_input)
     if not recipe.batching.by_sentence:
-        return streams_nll(
+        yield from streams_nll(
             vectors,
             text.ids,
             spellings=text.spellings,
             n_streams=recipe.batch_size,
             columns=columns,
         )
-    return _sentence_chunks(vectors, text, columns)
-
-
-def _sentence_chunks(
-    vectors: FormVectors, text: EncodedText, columns: slice
-) -> Iterator[tuple[Nlls, Ids]]:
+        return
     ends = np.flatnonzero(text.ids == END) + 1
     sentences = np.split(text.ids, ends[:-1])[columns]
     for first in range(0, len(sentences), SENTENCES_AT_ONCE):

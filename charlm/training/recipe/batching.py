@@ -107,7 +107,13 @@ class BatchSource:
 
 
 class Batches(ABC):
-    """The batches of an epoch, in order."""
+    """The batches of an epoch, in order: a text's form ids as tensors."""
+
+    def __init__(self, source: BatchSource) -> None:
+        self.source = source
+        self.by_spelling = source.oov_input == "spelling"
+        further = source.text.spellings if self.by_spelling else ()
+        self.table = FormTable(source.inventory, (*source.inventory.words, *further))
 
     @abstractmethod
     def __len__(self) -> int:
@@ -125,39 +131,26 @@ class Batches(ABC):
         """The batches from this one on."""
         return map(self.batch, range(step, len(self)))
 
-
-class FormBatches:
-    """Form ids of a text to tensors: the distinct forms of a batch and where each stands."""
-
-    def __init__(self, source: BatchSource) -> None:
-        self.n_words = source.inventory.n_words
-        self.columns = source.ranks.columns
-        self.by_spelling = source.oov_input == "spelling"
-        further = source.text.spellings if self.by_spelling else ()
-        self.table = FormTable(source.inventory, (*source.inventory.words, *further))
-
-    def batch(self, inputs: Ids, targets: Ids) -> Batch:
+    def _batch_of(self, inputs: Ids, targets: Ids) -> Batch:
         """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
+        n_words, columns = self.source.inventory.n_words, self.source.ranks.columns
         whole = BatchCounts.of(targets)
-        inputs, targets = self._share(inputs, targets)
+        if inputs[:, columns].size:
+            inputs, targets = inputs[:, columns], targets[:, columns]
+        else:  # of several processes one may have nothing to predict
+            inputs, targets = inputs[:, :1], np.full_like(targets[:, :1], -1)
         own = BatchCounts.of(targets)
         if not self.by_spelling:
-            inputs = np.where(inputs < self.n_words, inputs, UNK).astype(np.int32)
+            inputs = np.where(inputs < n_words, inputs, UNK).astype(np.int32)
         distinct, where = np.unique(inputs, return_inverse=True)
         return Batch(
             forms=self.table.forms(distinct),
             where_TB=torch.from_numpy(where.reshape(inputs.shape).astype(np.int64)),
-            words_TB=torch.from_numpy(as_words(targets, self.n_words)),
+            words_TB=torch.from_numpy(as_words(targets, n_words)),
             n_tokens=own.tokens,
             n_pairs=own.pairs,
             whole=whole,
         )
-
-    def _share(self, inputs: Ids, targets: Ids) -> tuple[Ids, Ids]:
-        """This process's columns; one without anything to predict where it has none."""
-        if inputs[:, self.columns].size:
-            return inputs[:, self.columns], targets[:, self.columns]
-        return inputs[:, :1], np.full_like(targets[:, :1], -1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,9 +179,8 @@ class StreamBatches(Batches):
     """Chunks of streams."""
 
     def __init__(self, source: BatchSource, batching: StreamBatching) -> None:
-        self.source = source
+        super().__init__(source)
         self.batching = batching
-        self.forms = FormBatches(source)
         self.streams = Streams(source.text.ids, n_streams=source.batch_size)
         self.drawn = np.empty(0, np.float32)  # one number a token, where resets are drawn
 
@@ -199,8 +191,7 @@ class StreamBatches(Batches):
         """Rotate the streams and draw the resets."""
         generator, ids = self.source.generator(epoch), self.source.text.ids
         if self.batching.shuffle == "partial":
-            firsts = Streams(ids, n_streams=self.source.batch_size).starts
-            pieces = [piece for piece in np.split(ids, firsts[1:]) if len(piece)]
+            pieces = [piece for piece in np.split(ids, self.streams.starts[1:]) if len(piece)]
             rotated = [np.roll(piece, -int(generator.integers(len(piece)))) for piece in pieces]
             self.streams = Streams(np.concatenate(rotated), n_streams=self.source.batch_size)
         if self.batching.reset:
@@ -209,7 +200,7 @@ class StreamBatches(Batches):
     def batch(self, step: int) -> Batch:
         first, last = step * self.source.bptt, (step + 1) * self.source.bptt
         inputs, targets = self.streams.chunk(first, last)
-        batch = self.forms.batch(inputs, targets)
+        batch = self._batch_of(inputs, targets)
         if not self.batching.reset:
             return batch
         resets = self._resets(inputs, first=first)
@@ -249,9 +240,8 @@ class SentenceBatches(Batches):
     """Some sentences at a time, padded to the longest."""
 
     def __init__(self, source: BatchSource, batching: SentenceBatching) -> None:
-        self.source = source
+        super().__init__(source)
         self.pool, max_words = max(1, batching.pool), batching.max_words
-        self.forms = FormBatches(source)
         ends = np.flatnonzero(source.text.ids == END)
         starts = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - starts + 1  # `</s>` counted
@@ -287,7 +277,7 @@ class SentenceBatches(Batches):
         targets = np.where(exists, self.source.text.ids[places], -1).astype(np.int32)
         inputs = np.concatenate([np.full((1, len(rows)), END), targets[:-1]])
         inputs = np.where(exists, inputs, END).astype(np.int32)
-        return self.forms.batch(inputs, targets)._replace(is_fresh=True)
+        return self._batch_of(inputs, targets)._replace(is_fresh=True)
 
 
 BATCHINGS = {"streams": StreamBatching, "sentences": SentenceBatching}

@@ -32,8 +32,8 @@ class Losses(NamedTuple):
 class Criterion(ABC):
     """A loss of context vectors and the words to predict."""
 
-    needs_scores: bool  # whether the output must offer unnormalised scores
-    is_self_normalised: bool  # whether scores are meant to be read without normalising them
+    needs_scores = False  # whether the output must offer unnormalised scores
+    is_self_normalised = False  # whether scores are meant to be read without normalising them
 
     @abstractmethod
     def losses(
@@ -53,9 +53,6 @@ class Criterion(ABC):
 
 class CrossEntropy(Criterion):
     """−log P(w | h), by whatever way the output computes it."""
-
-    needs_scores = False
-    is_self_normalised = False
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor
@@ -132,7 +129,6 @@ class SampledSoftmax(Sampled):
     A noise word that is the word itself counts for nothing there.
     """
 
-    is_self_normalised = False
     noise: NoiseWords = 1000
 
     def loss(self, true_N: Tensor, false_NK: Tensor, *, is_own_NK: Tensor) -> Tensor:

@@ -174,7 +174,6 @@ class RowAdagrad(torch.optim.Adagrad):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """One step."""
         moved = []
         for group in self.param_groups:
             for parameter in group["params"]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from charlm.training.loop.graph_step import (
     Function,
     GraphStep,
     Recorded,
-    Recorder,
     is_capturable,
 )
 from charlm.training.loop.step import EagerStep
@@ -354,7 +354,8 @@ def on_gpu(train_toy: TrainToy, *more: str, tiny: tuple[str, ...]) -> Trainer:
 @pytest.mark.usefixtures("wanted")
 def test_masks_differ_at_every_replay(train_toy: TrainToy, tiny: tuple[str, ...]) -> None:
     trainer = on_gpu(train_toy, tiny=tiny)
-    step = graph_step_of(trainer, record=Recorder())
+    record = partial(Recorded, pool=torch.cuda.graph_pool_handle())
+    step = graph_step_of(trainer, record=record)
     gradients = []
     for probe in step.probes(trainer.batches.from_step(1), n=3):
         probe()

@@ -22,13 +22,14 @@ from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.options import keywords
 from charlm.presets import preset
-from charlm.run.stored_weights import load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.encoding import EncodedText, Ids, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.loop.trainer import Trainer
 
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once
 
@@ -124,27 +125,19 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
 
 def _subject(folder: Path, stem: Path, *, options: EvalBenchOptions) -> _Subject:
     device = pick_device(options.device)
+    source: Trainer | LoadedRun
     if options.model is None:
-        trainer = trainer_on(
-            folder,
-            settings=preset(options.arch),
-            device=device,
-            precision="fp32",
-            seed=options.seed,
+        settings = preset(options.arch)
+        source = trainer_on(
+            folder, settings=settings, device=device, precision="fp32", seed=options.seed
         )
-        built, inventory, oov_input = (
-            trainer.model,
-            trainer.inventory,
-            str(trainer.recipe.oov_input),
-        )
-        name = f"{options.arch}, untrained"
+        oov_input, name = str(source.recipe.oov_input), f"{options.arch}, untrained"
     else:
-        run = load_run(options.model, device=device)
-        built, inventory, oov_input = run.model, run.inventory, run.oov_input
-        name = str(run.path)
-    path = split_path(folder, "test")
+        source = load_run(options.model, device=device)
+        oov_input, name = source.oov_input, str(source.path)
+    path, inventory = split_path(folder, "test"), source.inventory
     text = encode_text(path, inventory, stem=stem / "test", oov_input=oov_input)
-    return _Subject(built, inventory, oov_input, name, text)
+    return _Subject(source.model, inventory, oov_input, name, text)
 
 
 def _ours(subject: _Subject, ids: Ids) -> float:

@@ -17,7 +17,7 @@ from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
 from charlm.nbest.hypotheses import NbestList
 from charlm.options import as_names, keywords
-from charlm.run.stored_weights import LoadedRun, load_run
+from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.form_cache import FormCache
@@ -55,10 +55,6 @@ class ScoreBench(Measured):
         """Of the tree over batches that share nothing."""
         return self.timings[APART].median / self.timings[SHARED].median
 
-    def tokens_per_second(self, path: str) -> float:
-        """Of the list's tokens, shared or not."""
-        return self.n_tokens / self.timings[path].median
-
     def paths(self) -> dict[str, dict[str, object]]:
         return {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
 
@@ -79,56 +75,36 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
         lists = _lists(found.lists, text, forms=forms, most=options.max_hypotheses)
     if not any(lists):
         raise DataError(f"{options.path}: no hypothesis; expected a list of some")
-    race = _Race(run, forms, [each for one in lists for each in one])
-    timings = in_turns(race.paths, repetitions=options.repetitions)
-    exact, rough, apart = race.totals()
-    sharing = race.scorer.n_tokens / race.scorer.n_prefixes
-    n_tokens = sum(map(len, race.closed))
+    ids = [each for one in lists for each in one]
+    closed = [np.append(each, END).astype(np.int32) for each in ids]
+    vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+    spellings = forms.form_ids.spellings
+    forms.vectors(np.unique(np.concatenate([*ids, [END]])))
+    tree = NeuralScorer(Walker(forms))
+    coarse = NeuralScorer(Walker(forms), precision=pick_precision("auto", forms.device))
+    paths: dict[str, Callable[[], Sequence[npt.NDArray[np.floating]]]] = {
+        SHARED: lambda: tree.score_ids(ids),
+        APART: lambda: sentence_nlls(vectors, closed, spellings=spellings),
+        BF16: lambda: coarse.score_ids(ids),
+    }
+    timings = in_turns(paths, repetitions=options.repetitions)
+    exact, rough, nlls = (_totals(paths[name]()) for name in (SHARED, BF16, APART))
+    sharing = tree.n_tokens / tree.n_prefixes
+    n_tokens = sum(map(len, closed))
     return ScoreBench(
         source=str(options.path),
         model=str(run.path),
         n_lists=len(lists),
-        n_hypotheses=len(race.ids),
+        n_hypotheses=len(ids),
         n_tokens=n_tokens,
         sharing=sharing,
         sharing_of_distinct=sharing * _n_distinct_tokens(lists) / n_tokens,
         threads=n_threads,
         timings=timings,
-        largest_difference=float(np.abs(exact - apart).max()),
+        largest_difference=float(np.abs(exact + nlls).max()),
         bf16_deviation=float(np.abs(rough - exact).max()),
         bf16_mean_deviation=float(np.abs(rough - exact).mean()),
     )
-
-
-class _Race:
-    """The ways to score some hypotheses, ready to run: all form vectors are there."""
-
-    def __init__(self, run: LoadedRun, forms: FormCache, ids: Sequence[Ids]) -> None:
-        self.ids = ids
-        self.closed = [np.append(each, END).astype(np.int32) for each in ids]
-        self.vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        self.spellings = forms.form_ids.spellings
-        forms.vectors(np.unique(np.concatenate([*ids, [END]])))
-        self.scorer = NeuralScorer(Walker(forms))
-        precision = pick_precision("auto", forms.device)
-        self.coarse = NeuralScorer(Walker(forms), precision=precision)
-
-    @property
-    def paths(self) -> dict[str, Callable[[], object]]:
-        """By the names that a result has."""
-        return {
-            SHARED: lambda: self.scorer.score_ids(self.ids),
-            APART: self._apart,
-            BF16: lambda: self.coarse.score_ids(self.ids),
-        }
-
-    def totals(self) -> tuple[Floats, Floats, Floats]:
-        """Of the sentences: through the tree, in bf16, and without sharing."""
-        exact, rough = (_totals(each.score_ids(self.ids)) for each in (self.scorer, self.coarse))
-        return exact, rough, -_totals(self._apart())
-
-    def _apart(self) -> Sequence[npt.NDArray[np.floating]]:
-        return sentence_nlls(self.vectors, self.closed, spellings=self.spellings)
 
 
 def _lists(

@@ -36,8 +36,6 @@ NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory
 
 @dataclass(frozen=True, kw_only=True)
 class EvalBench(Measured):
-    """What was measured of one text."""
-
     model: str
     data: str  # `made` if none was given
     machine: str
@@ -106,6 +104,8 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
             },
             repetitions=options.repetitions,
         )
+        words = subject.inventory.words
+        vocabulary = FormTable(subject.inventory, words).forms(np.arange(len(words)))
         difference = np.log(_ours(subject, some)) * len(some)
         difference -= _naive(subject, naive, n_tokens=len(some))
         return EvalBench(
@@ -118,7 +118,7 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
             n_naive_tokens=len(some),
             ppl=_ours(subject, subject.text.ids),
             log10_prob_difference=float(difference / np.log(10) / len(some)),
-            flops=_flops(subject),
+            flops=forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids)),
             timings=timings,
         )
 
@@ -161,10 +161,3 @@ def _naive(subject: _Subject, model: NaiveModel, *, n_tokens: int) -> float:
         total += float(nll)
     finished(device)
     return total
-
-
-def _flops(subject: _Subject) -> int:
-    """The vocabulary once, then all positions."""
-    words = np.arange(subject.inventory.n_words)
-    vocabulary = FormTable(subject.inventory, subject.inventory.words).forms(words)
-    return forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids))

@@ -27,8 +27,6 @@ QUERY, KENLM = "query", "query, kenlm"
 
 @dataclass(frozen=True, kw_only=True)
 class KnBench(Measured):
-    """What was measured of one text."""
-
     data: str  # `made` if none was given
     order: int
     n_tokens: int  # of the training text, </s> counted

@@ -119,9 +119,6 @@ def _convolution(filters: nn.Linear, letters: nn.Embedding) -> nn.Conv1d:
     dim = letters.embedding_dim
     width = filters.in_features // dim
     convolution = nn.Conv1d(dim, filters.out_features, width)
-    with torch.no_grad():
-        weight = filters.weight.view(-1, width, dim).transpose(1, 2)
-        convolution.weight.copy_(weight)
-        assert convolution.bias is not None
-        convolution.bias.copy_(filters.bias)
+    weight = filters.weight.view(-1, width, dim).transpose(1, 2)
+    convolution.load_state_dict({"weight": weight, "bias": filters.bias})
     return convolution

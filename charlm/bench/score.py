@@ -4,7 +4,7 @@ Form vectors are made beforehand for both, so that what is compared is the model
 tree can save at best is the list's sharing: tokens over distinct prefixes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ from charlm.bench.timing import Measured, in_turns
 from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
-from charlm.nbest.hypotheses import NbestList
 from charlm.options import as_names, keywords
 from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
@@ -28,15 +27,11 @@ from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
-Floats = npt.NDArray[np.float64]
-
 SHARED, APART, BF16 = "prefix tree", "batches by length", "prefix tree, bf16"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreBench(Measured):
-    """What was measured of one list."""
-
     source: str
     model: str
     n_lists: int
@@ -69,12 +64,7 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     n_threads = set_threads(options.threads)
     run = load_run(which_run(options.model), device=pick_device(options.device))
     forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
-    source = Source(options.path, columns=as_names(options.columns))
-    text = HypothesisText(run.inventory.normalisation)
-    with open_lists(source, name="" if options.format == "auto" else options.format) as found:
-        lists = _lists(found.lists, text, forms=forms, most=options.max_hypotheses)
-    if not any(lists):
-        raise DataError(f"{options.path}: no hypothesis; expected a list of some")
+    lists = _lists(options, HypothesisText(run.inventory.normalisation), forms=forms)
     ids = [each for one in lists for each in one]
     closed = [np.append(each, END).astype(np.int32) for each in ids]
     vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
@@ -88,7 +78,10 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
         BF16: lambda: coarse.score_ids(ids),
     }
     timings = in_turns(paths, repetitions=options.repetitions)
-    exact, rough, nlls = (_totals(paths[name]()) for name in (SHARED, BF16, APART))
+    exact, rough, nlls = (
+        np.array([each.sum(dtype=np.float64) for each in paths[name]()])
+        for name in (SHARED, BF16, APART)
+    )
     sharing = tree.n_tokens / tree.n_prefixes
     n_tokens = sum(map(len, closed))
     return ScoreBench(
@@ -108,23 +101,23 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
 
 
 def _lists(
-    lists: Iterable[NbestList], text: HypothesisText, *, forms: FormCache, most: int
+    options: ScoreBenchOptions, text: HypothesisText, *, forms: FormCache
 ) -> list[list[Ids]]:
-    """The form ids of the hypotheses of whole lists, until there are `most`; 0: of all."""
+    """The form ids of the hypotheses of whole lists, until there are as many as asked for."""
+    source, most = Source(options.path, columns=as_names(options.columns)), options.max_hypotheses
     found: list[list[Ids]] = []
     n_hypotheses = 0
-    for nbest in lists:
-        found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
-        n_hypotheses += len(nbest.hypotheses)
-        if most and n_hypotheses >= most:
-            break
+    with open_lists(source, name="" if options.format == "auto" else options.format) as opened:
+        for nbest in opened.lists:
+            found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
+            n_hypotheses += len(nbest.hypotheses)
+            if most and n_hypotheses >= most:
+                break
+    if not n_hypotheses:
+        raise DataError(f"{options.path}: no hypothesis; expected a list of some")
     return found
 
 
 def _n_distinct_tokens(lists: Sequence[Sequence[Ids]]) -> int:
     """Tokens, ends of sentences included, of each list's different texts."""
     return sum(len(text) + 1 for one in lists for text in {tuple(each.tolist()) for each in one})
-
-
-def _totals(scores: Sequence[npt.NDArray[np.floating]]) -> Floats:
-    return np.array([each.sum(dtype=np.float64) for each in scores])

@@ -36,8 +36,6 @@ MAX_TOKENS = 400_000  # of a text that is given: more chunks than a benchmark ma
 
 @dataclass(frozen=True, kw_only=True)
 class TrainBench(Measured):
-    """What was measured of one preset."""
-
     arch: str
     data: str  # `made` if none was given
     machine: str

@@ -139,16 +139,10 @@ def step(options: StepBenchOptions, *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     output.write(f"{result.arch}, untrained; {result.n_words:,} words; {result.machine}")
-    rows = [
-        (
-            name,
-            *(
-                f"{seconds / result.n_steps * 1e3:.2f}"
-                for seconds in (timing.median, timing.fastest, timing.median_processor)
-            ),
-        )
-        for name, timing in result.timings.items()
-    ]
+    rows = []
+    for name, timing in result.timings.items():
+        seconds = (timing.median, timing.fastest, timing.median_processor)
+        rows.append((name, *(f"{each / result.n_steps * 1e3:.2f}" for each in seconds)))
     output.table(rows, header=STEP_HEADER)
     output.write(
         f"{result.n_rows} rows: {result.ratio:.2f} times their matrix products, "

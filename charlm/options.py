@@ -101,7 +101,10 @@ def keywords(
     the TypeError that Python would raise.
     """
     kind = cast(type, options)
-    signature = _plain_signature(kind)
+    fields = fields_of(kind)
+    said = zip(inspect.signature(kind).parameters.values(), fields, strict=True)
+    # The constructor's, without what is said of each option.
+    signature = inspect.Signature([each.replace(annotation=field.type) for each, field in said])
 
     def decorate(function: Callable[[Options], Result]) -> Function[P, Options, Result]:
         @wraps(function)
@@ -112,13 +115,13 @@ def keywords(
                 try:
                     signature.bind(*args, **kwargs)
                 except TypeError as error:
-                    said = f"{function.__name__}(): {error}{_hint(kwargs, signature)}"
-                    raise TypeError(said) from None
+                    message = f"{function.__name__}(): {error}{_hint(kwargs, signature)}"
+                    raise TypeError(message) from None
                 chosen = options(*args, **kwargs)
             check_ranges(chosen)
             return function(chosen)
 
-        listed = "\n".join(f"    {field.name}: {field.opt.help}" for field in fields_of(kind))
+        listed = "\n".join(f"    {field.name}: {field.opt.help}" for field in fields)
         call.__doc__ = f"{inspect.getdoc(function) or ''}\n\nOptions:\n{listed}\n"
         returns = inspect.signature(function).return_annotation
         vars(call)["__signature__"] = signature.replace(return_annotation=returns)
@@ -133,13 +136,6 @@ def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
     wrong = next((name for name in given if name not in names), "")
     near = get_close_matches(wrong, names, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _plain_signature(options: type) -> inspect.Signature:
-    """The constructor's, without what is said of each option."""
-    types = {field.name: field.type for field in fields_of(options)}
-    given = inspect.signature(options).parameters.values()
-    return inspect.Signature([each.replace(annotation=types[each.name]) for each in given])
 
 
 def check_ranges(options: object) -> None:

@@ -21,7 +21,6 @@ from charlm.errors import ConfigError
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["auto", "fp32", "bf16"]
 PRECISIONS = ("auto", "fp32", "bf16")
 # A step of char-small on two cores took 140 ms alone with this count, as with ten times more, and
 # 210 ms with a passive wait; beside a busy process 330 ms, passive 190 ms, unlimited over 2 s.

@@ -103,11 +103,10 @@ def build_part(
     for option, (annotation, default) in schema.items():
         where = f"option {option!r} of {family.noun} {name!r}"
         value = settings.get(option, default)
-        if value is inspect.Parameter.empty:
-            takes_part = inner_family(annotation, family)[0] is not None
-            hint = f"expected a part; add its {option}.type" if takes_part else "it has no default"
-            raise ConfigError(f"{where} is missing; {hint}")
         inner, is_optional = inner_family(annotation, family)
+        if value is inspect.Parameter.empty:
+            hint = f"expected a part; add its {option}.type" if inner else "it has no default"
+            raise ConfigError(f"{where} is missing; {hint}")
         if is_optional and value is None:
             arguments[option] = resolved[option] = None
         elif inner is not None:
@@ -119,8 +118,9 @@ def build_part(
                 depth=depth + 1,
             )
         else:
-            arguments[option] = checked(value, annotation, where=where, default=default)
-            resolved[option] = _as_json(arguments[option])
+            fitted = checked(value, annotation, where=where, default=default)
+            arguments[option] = fitted
+            resolved[option] = list(fitted) if isinstance(fitted, tuple) else fitted
             if STORED in get_args(annotation):
                 _check_file(value, may_read=may_read, where=where)
     built = part(*leading, **arguments)
@@ -230,11 +230,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _as_json(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def merged(base: Settings, changes: Settings) -> Settings:
+def merged(base: Settings, changes: Settings, *, depth: int = 0) -> Settings:
     """`base` with `changes` laid over it, objects merged key by key; neither is altered.
 
     Where a change names another `type`, the options of the old one go with it; those that stand
@@ -243,16 +239,12 @@ def merged(base: Settings, changes: Settings) -> Settings:
     Raises:
         ConfigError: nested too deep.
     """
-    return _merged(base, changes, 0)
-
-
-def _merged(base: Settings, changes: Settings, depth: int) -> Settings:
     old_type = base.get("type", changes.get("type"))
     result: Settings = _copied(base, depth) if changes.get("type", old_type) == old_type else {}
     for key, value in changes.items():
         old = result.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
-            result[key] = _merged(old, value, depth + 1)
+            result[key] = merged(old, value, depth=depth + 1)
         else:
             result[key] = _copied(value, depth + 1)
     return result

@@ -22,8 +22,6 @@ Tokens = Annotated[int, Opt("Tokens of the text that is made for training.", lea
 
 @dataclass(frozen=True, kw_only=True)
 class TrainBenchOptions:
-    """Of `charlm bench train`."""
-
     arch: Arch = "char-small"
     data: BenchData = None
     steps: Annotated[int, Opt("Training steps of a repetition.", least=1)] = 20
@@ -36,8 +34,6 @@ class TrainBenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalBenchOptions:
-    """Of `charlm bench eval`."""
-
     model: Annotated[
         str | Path | None,
         Opt("Run directory of the model; an untrained one without it.", metavar="RUN"),
@@ -55,8 +51,6 @@ class EvalBenchOptions:
 
 @dataclass(frozen=True)
 class ScoreBenchOptions:
-    """Of `charlm bench score`."""
-
     path: Annotated[
         str | Path, Opt("N-best list in any format of score.", metavar="LIST", is_argument=True)
     ]
@@ -75,8 +69,6 @@ class ScoreBenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StepBenchOptions:
-    """Of `charlm bench step`."""
-
     arch: Annotated[str, Opt("Preset of LSTM and softmax, untrained.", metavar="NAME")] = (
         "char-small"
     )
@@ -90,8 +82,6 @@ class StepBenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class KnBenchOptions:
-    """Of `charlm bench kn`."""
-
     data: BenchData = None
     order: Order = 5
     prune: Prune = "0"
@@ -106,8 +96,6 @@ class KnBenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PrepBenchOptions:
-    """Of `charlm bench prep`."""
-
     data: BenchData = None
     tokens: Tokens = 1_000_000
     repetitions: Repetitions = 3
@@ -116,8 +104,6 @@ class PrepBenchOptions:
 
 @dataclass(frozen=True)
 class CostBenchOptions:
-    """Of `charlm bench cost`."""
-
     over: Annotated[
         str,
         Opt(

@@ -5,8 +5,7 @@ of its vocabulary, `letters` (times as many in a word) or `tokens`.
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
@@ -77,8 +76,8 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
         made = {**MADE, quantity: int(value)} if quantity in MADE else MADE
         varied = () if quantity in MADE else (f"{quantity}={value}",)
         settings = _settings(options.arch, (*options.overrides, *varied))
-        with _trainer(settings, made, options=options) as trainer:
-            costs.append(_cost(trainer, value, steps=options.steps))
+        trainer = _trainer(settings, made, options=options)
+        costs.append(_cost(trainer, value, steps=options.steps))
     return CostBench(
         arch=options.arch,
         quantity=quantity,
@@ -97,15 +96,12 @@ def _quantity(over: str) -> tuple[str, list[str]]:
             f"bench cost: {over!r} is no quantity with its values; expected words=10000,100000, "
             f"one of {', '.join(MADE)} or a setting, as context.dim=100,300"
         )
-    if name in MADE and not all(_is_in_range(name, value) for value in listed):
+    if name in MADE:
         low, high = RANGES[name]
-        raise ConfigError(f"bench cost: {over!r}: expected whole numbers from {low} to {high}")
+        numbers = [int(value) if value.isascii() and value.isdecimal() else -1 for value in listed]
+        if not all(low <= number <= high for number in numbers):
+            raise ConfigError(f"bench cost: {over!r}: expected whole numbers from {low} to {high}")
     return name, listed
-
-
-def _is_in_range(name: str, value: str) -> bool:
-    low, high = RANGES[name]
-    return value.isascii() and value.isdecimal() and low <= int(value) <= high
 
 
 def _settings(arch: str, overrides: Sequence[str]) -> Settings:
@@ -116,21 +112,15 @@ def _settings(arch: str, overrides: Sequence[str]) -> Settings:
     return merged(preset(arch), changes)
 
 
-@contextmanager
-def _trainer(
-    settings: Settings, made: dict[str, int], *, options: CostBenchOptions
-) -> Iterator[Trainer]:
+def _trainer(settings: Settings, made: dict[str, int], *, options: CostBenchOptions) -> Trainer:
     recipe, _ = build_recipe(settings.get("recipe"))
     device, seed = pick_device(options.device), options.seed
     # One batch too many, and sentences that are a little longer than they are on average.
-    needed = (
-        (options.steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
-    )
-    n_tokens = max(made["tokens"], needed)
-    with corpus(
-        None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed
-    ) as folder:
-        yield trainer_on(
+    longest = max(recipe.bptt, WORDS_PER_SENTENCE + 4)
+    n_tokens = max(made["tokens"], (options.steps + WARM_UP + 1) * recipe.batch_size * longest)
+    text = corpus(None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed)
+    with text as folder:
+        return trainer_on(
             folder,
             settings=settings,
             device=device,

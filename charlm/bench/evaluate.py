@@ -22,21 +22,20 @@ from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.options import keywords
 from charlm.presets import preset
-from charlm.run.stored_weights import load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.likelihood.nll import FormVectors, streams_nll, validation_perplexity
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.corpus.sentences import split_path
 from charlm.text.vocabulary.encoding import EncodedText, Ids, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.loop.trainer import Trainer
 
 NAIVE_STEPS = 35  # a chunk, as in training: every token's letters are in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvalBench(Measured):
-    """What was measured of one text."""
-
     model: str
     data: str  # `made` if none was given
     machine: str
@@ -105,6 +104,8 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
             },
             repetitions=options.repetitions,
         )
+        words = subject.inventory.words
+        vocabulary = FormTable(subject.inventory, words).forms(np.arange(len(words)))
         difference = np.log(_ours(subject, some)) * len(some)
         difference -= _naive(subject, naive, n_tokens=len(some))
         return EvalBench(
@@ -117,34 +118,26 @@ def bench_eval(options: EvalBenchOptions) -> EvalBench:
             n_naive_tokens=len(some),
             ppl=_ours(subject, subject.text.ids),
             log10_prob_difference=float(difference / np.log(10) / len(some)),
-            flops=_flops(subject),
+            flops=forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids)),
             timings=timings,
         )
 
 
 def _subject(folder: Path, stem: Path, *, options: EvalBenchOptions) -> _Subject:
     device = pick_device(options.device)
+    source: Trainer | LoadedRun
     if options.model is None:
-        trainer = trainer_on(
-            folder,
-            settings=preset(options.arch),
-            device=device,
-            precision="fp32",
-            seed=options.seed,
+        settings = preset(options.arch)
+        source = trainer_on(
+            folder, settings=settings, device=device, precision="fp32", seed=options.seed
         )
-        built, inventory, oov_input = (
-            trainer.model,
-            trainer.inventory,
-            str(trainer.recipe.oov_input),
-        )
-        name = f"{options.arch}, untrained"
+        oov_input, name = str(source.recipe.oov_input), f"{options.arch}, untrained"
     else:
-        run = load_run(options.model, device=device)
-        built, inventory, oov_input = run.model, run.inventory, run.oov_input
-        name = str(run.path)
-    path = split_path(folder, "test")
+        source = load_run(options.model, device=device)
+        oov_input, name = source.oov_input, str(source.path)
+    path, inventory = split_path(folder, "test"), source.inventory
     text = encode_text(path, inventory, stem=stem / "test", oov_input=oov_input)
-    return _Subject(built, inventory, oov_input, name, text)
+    return _Subject(source.model, inventory, oov_input, name, text)
 
 
 def _ours(subject: _Subject, ids: Ids) -> float:
@@ -168,10 +161,3 @@ def _naive(subject: _Subject, model: NaiveModel, *, n_tokens: int) -> float:
         total += float(nll)
     finished(device)
     return total
-
-
-def _flops(subject: _Subject) -> int:
-    """The vocabulary once, then all positions."""
-    words = np.arange(subject.inventory.n_words)
-    vocabulary = FormTable(subject.inventory, subject.inventory.words).forms(words)
-    return forward_flops(subject.model, vocabulary, n_positions=len(subject.text.ids))

@@ -4,7 +4,6 @@ Both estimates go from a text file to an ARPA file. lmplz is a program of its ow
 in the figures of this process.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.kenlm_model import has_kenlm
 from charlm.ngram.lmplz import estimate_with_lmplz, find_lmplz
-from charlm.ngram.load import NgramModel, load_ngram
+from charlm.ngram.load import load_ngram
 from charlm.ngram.source import EstimationPlan, estimated, parse_pruning
 from charlm.options import keywords
 from charlm.text.corpus.sentences import read_sentences, split_path
@@ -28,18 +27,12 @@ QUERY, KENLM = "query", "query, kenlm"
 
 @dataclass(frozen=True, kw_only=True)
 class KnBench(Measured):
-    """What was measured of one text."""
-
     data: str  # `made` if none was given
     order: int
     n_tokens: int  # of the training text, </s> counted
     n_queries: int  # tokens of the test text
     n_ngrams: int
     followings = ("ratio_to_lmplz",)
-
-    def n_tokens_of(self, path: str) -> int:
-        """How many a path went over."""
-        return self.n_tokens if path in (ESTIMATE, LMPLZ) else self.n_queries
 
     @property
     def ratio_to_lmplz(self) -> float | None:
@@ -49,7 +42,8 @@ class KnBench(Measured):
         return self.timings[ESTIMATE].median / self.timings[LMPLZ].median
 
     def paths(self) -> dict[str, dict[str, object]]:
-        return {k: v.to_dict(self.n_tokens_of(k)) for k, v in self.timings.items()}
+        sizes = {ESTIMATE: self.n_tokens, LMPLZ: self.n_tokens}
+        return {k: v.to_dict(sizes.get(k, self.n_queries)) for k, v in self.timings.items()}
 
 
 @keywords(KnBenchOptions)
@@ -74,10 +68,11 @@ def bench_kn(options: KnBenchOptions) -> KnBench:
         timings = in_turns(paths, repetitions=options.repetitions, warm_up=False)
         model, _, _ = estimated(train, plan)
         sentences = list(read_sentences(split_path(folder, "test")))
-        queries = {QUERY: _asking(model, sentences)}
+        queries = {QUERY: lambda: model.score(sentences)}
         if has_kenlm():
             with suppress(DataError):  # it takes no unigrams
-                queries[KENLM] = _asking(load_ngram(arpa, engine="kenlm"), sentences)
+                kenlm = load_ngram(arpa, engine="kenlm")
+                queries[KENLM] = lambda: kenlm.score(sentences)
         timings |= in_turns(queries, repetitions=options.repetitions)
         return KnBench(
             data="made" if options.data is None else str(options.data),
@@ -98,7 +93,3 @@ def _estimate_by_lmplz(text: Path, out: Path, *, plan: EstimationPlan, program: 
     estimate_with_lmplz(
         read_sentences(text), out, program=program, order=plan.order, prune=plan.prune
     )
-
-
-def _asking(model: NgramModel, sentences: list[list[str]]) -> Callable[[], object]:
-    return lambda: model.score(sentences)

@@ -4,6 +4,8 @@ All is fp32 and eager: a convolution a width over every token of a chunk, as oft
 clipping and update in a Python loop. Its losses are ours to the last digits that fp32 has.
 """
 
+from copy import deepcopy
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -31,16 +33,23 @@ class NaiveModel(nn.Module):
         encoder, context, output = model.encoder, model.context, model.output
         highway = [p for p in getattr(encoder, "layers", ()) if isinstance(p, HighwayLayer)]
         cnn = encoder.encoder if isinstance(encoder, HighwayEncoder) else encoder
-        if not isinstance(cnn, CharCNN) or not isinstance(output, Softmax) or output.projection:
-            raise _other_model()
-        if not isinstance(context, LSTM) or not _is_plain(context):
-            raise _other_model()
+        if (
+            not isinstance(cnn, CharCNN)
+            or not (isinstance(context, LSTM) and _is_plain(context))
+            or not isinstance(output, Softmax)
+            or output.projection
+        ):
+            raise ConfigError(
+                "bench: there is a naive path for char-cnn, highway, lstm and softmax alone, as "
+                "Kim et al. put them together; expected such a model; take --arch char-small or "
+                "char-large"
+            )
         self.widest = cnn.widest
-        self.letters = nn.Embedding.from_pretrained(cnn.letters.weight.clone(), freeze=False)
+        self.letters = deepcopy(cnn.letters)
         parts = [part for part in cnn.filters if isinstance(part, nn.Linear)]
         self.convolutions = nn.ModuleList(_convolution(part, cnn.letters) for part in parts)
-        self.transforms = nn.ModuleList(_copy(layer.transform) for layer in highway)
-        self.gates = nn.ModuleList(_copy(layer.gate) for layer in highway)
+        self.transforms = nn.ModuleList(deepcopy(layer.transform) for layer in highway)
+        self.gates = nn.ModuleList(deepcopy(layer.gate) for layer in highway)
         self.dropout = context.rates[-1]
         layers = [layer for layer in context.layers if isinstance(layer, nn.LSTM)]
         self.lstm = nn.LSTM(cnn.dim, context.dim, len(layers), dropout=self.dropout)
@@ -48,7 +57,7 @@ class NaiveModel(nn.Module):
             for number, layer in enumerate(layers):
                 for name, weight in layer.named_parameters():
                     self.lstm.get_parameter(name[:-1] + str(number)).copy_(weight)
-        self.words = _copy(output.words)
+        self.words = deepcopy(output.words)
         self.to(cnn.letters.weight.device)
 
     def forward(self, letters_TBL: Tensor, state: States) -> tuple[Tensor, States]:
@@ -106,26 +115,10 @@ def _is_plain(context: LSTM) -> bool:
     )
 
 
-def _copy(layer: nn.Linear) -> nn.Linear:
-    copy = nn.Linear(layer.in_features, layer.out_features, bias=layer.bias is not None)
-    copy.load_state_dict(layer.state_dict())
-    return copy
-
-
 def _convolution(filters: nn.Linear, letters: nn.Embedding) -> nn.Conv1d:
     dim = letters.embedding_dim
     width = filters.in_features // dim
     convolution = nn.Conv1d(dim, filters.out_features, width)
-    with torch.no_grad():
-        weight = filters.weight.view(-1, width, dim).transpose(1, 2)
-        convolution.weight.copy_(weight)
-        assert convolution.bias is not None
-        convolution.bias.copy_(filters.bias)
+    weight = filters.weight.view(-1, width, dim).transpose(1, 2)
+    convolution.load_state_dict({"weight": weight, "bias": filters.bias})
     return convolution
-
-
-def _other_model() -> ConfigError:
-    return ConfigError(
-        "bench: there is a naive path for char-cnn, highway, lstm and softmax alone, as Kim et al. "
-        "put them together; expected such a model; take --arch char-small or char-large"
-    )

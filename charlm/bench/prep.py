@@ -24,8 +24,6 @@ PREP, VOCAB, ENCODE, READ = "prep", "vocabulary", "encode", "read and split"
 
 @dataclass(frozen=True, kw_only=True)
 class PrepBench(Measured):
-    """What was measured of one text."""
-
     data: str  # `made` if none was given
     n_tokens: int  # of train.txt, </s> counted
     n_words: int

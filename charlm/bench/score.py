@@ -4,7 +4,7 @@ Form vectors are made beforehand for both, so that what is compared is the model
 tree can save at best is the list's sharing: tokens over distinct prefixes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,8 @@ from charlm.bench.timing import Measured, in_turns
 from charlm.errors import DataError
 from charlm.nbest.format import Source
 from charlm.nbest.formats import open_lists
-from charlm.nbest.hypotheses import NbestList
 from charlm.options import as_names, keywords
-from charlm.run.stored_weights import LoadedRun, load_run
+from charlm.run.stored_weights import load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.scoring.likelihood.form_cache import FormCache
@@ -28,15 +27,11 @@ from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 
-Floats = npt.NDArray[np.float64]
-
 SHARED, APART, BF16 = "prefix tree", "batches by length", "prefix tree, bf16"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreBench(Measured):
-    """What was measured of one list."""
-
     source: str
     model: str
     n_lists: int
@@ -55,10 +50,6 @@ class ScoreBench(Measured):
         """Of the tree over batches that share nothing."""
         return self.timings[APART].median / self.timings[SHARED].median
 
-    def tokens_per_second(self, path: str) -> float:
-        """Of the list's tokens, shared or not."""
-        return self.n_tokens / self.timings[path].median
-
     def paths(self) -> dict[str, dict[str, object]]:
         return {name: timing.to_dict(self.n_tokens) for name, timing in self.timings.items()}
 
@@ -73,82 +64,60 @@ def bench_score(options: ScoreBenchOptions) -> ScoreBench:
     n_threads = set_threads(options.threads)
     run = load_run(which_run(options.model), device=pick_device(options.device))
     forms = FormCache(run.model, run.inventory, oov_input=run.oov_input)
-    source = Source(options.path, columns=as_names(options.columns))
-    text = HypothesisText(run.inventory.normalisation)
-    with open_lists(source, name="" if options.format == "auto" else options.format) as found:
-        lists = _lists(found.lists, text, forms=forms, most=options.max_hypotheses)
-    if not any(lists):
-        raise DataError(f"{options.path}: no hypothesis; expected a list of some")
-    race = _Race(run, forms, [each for one in lists for each in one])
-    timings = in_turns(race.paths, repetitions=options.repetitions)
-    exact, rough, apart = race.totals()
-    sharing = race.scorer.n_tokens / race.scorer.n_prefixes
-    n_tokens = sum(map(len, race.closed))
+    lists = _lists(options, HypothesisText(run.inventory.normalisation), forms=forms)
+    ids = [each for one in lists for each in one]
+    closed = [np.append(each, END).astype(np.int32) for each in ids]
+    vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
+    spellings = forms.form_ids.spellings
+    forms.vectors(np.unique(np.concatenate([*ids, [END]])))
+    tree = NeuralScorer(Walker(forms))
+    coarse = NeuralScorer(Walker(forms), precision=pick_precision("auto", forms.device))
+    paths: dict[str, Callable[[], Sequence[npt.NDArray[np.floating]]]] = {
+        SHARED: lambda: tree.score_ids(ids),
+        APART: lambda: sentence_nlls(vectors, closed, spellings=spellings),
+        BF16: lambda: coarse.score_ids(ids),
+    }
+    timings = in_turns(paths, repetitions=options.repetitions)
+    exact, rough, nlls = (
+        np.array([each.sum(dtype=np.float64) for each in paths[name]()])
+        for name in (SHARED, BF16, APART)
+    )
+    sharing = tree.n_tokens / tree.n_prefixes
+    n_tokens = sum(map(len, closed))
     return ScoreBench(
         source=str(options.path),
         model=str(run.path),
         n_lists=len(lists),
-        n_hypotheses=len(race.ids),
+        n_hypotheses=len(ids),
         n_tokens=n_tokens,
         sharing=sharing,
         sharing_of_distinct=sharing * _n_distinct_tokens(lists) / n_tokens,
         threads=n_threads,
         timings=timings,
-        largest_difference=float(np.abs(exact - apart).max()),
+        largest_difference=float(np.abs(exact + nlls).max()),
         bf16_deviation=float(np.abs(rough - exact).max()),
         bf16_mean_deviation=float(np.abs(rough - exact).mean()),
     )
 
 
-class _Race:
-    """The ways to score some hypotheses, ready to run: all form vectors are there."""
-
-    def __init__(self, run: LoadedRun, forms: FormCache, ids: Sequence[Ids]) -> None:
-        self.ids = ids
-        self.closed = [np.append(each, END).astype(np.int32) for each in ids]
-        self.vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-        self.spellings = forms.form_ids.spellings
-        forms.vectors(np.unique(np.concatenate([*ids, [END]])))
-        self.scorer = NeuralScorer(Walker(forms))
-        precision = pick_precision("auto", forms.device)
-        self.coarse = NeuralScorer(Walker(forms), precision=precision)
-
-    @property
-    def paths(self) -> dict[str, Callable[[], object]]:
-        """By the names that a result has."""
-        return {
-            SHARED: lambda: self.scorer.score_ids(self.ids),
-            APART: self._apart,
-            BF16: lambda: self.coarse.score_ids(self.ids),
-        }
-
-    def totals(self) -> tuple[Floats, Floats, Floats]:
-        """Of the sentences: through the tree, in bf16, and without sharing."""
-        exact, rough = (_totals(each.score_ids(self.ids)) for each in (self.scorer, self.coarse))
-        return exact, rough, -_totals(self._apart())
-
-    def _apart(self) -> Sequence[npt.NDArray[np.floating]]:
-        return sentence_nlls(self.vectors, self.closed, spellings=self.spellings)
-
-
 def _lists(
-    lists: Iterable[NbestList], text: HypothesisText, *, forms: FormCache, most: int
+    options: ScoreBenchOptions, text: HypothesisText, *, forms: FormCache
 ) -> list[list[Ids]]:
-    """The form ids of the hypotheses of whole lists, until there are `most`; 0: of all."""
+    """The form ids of the hypotheses of whole lists, until there are as many as asked for."""
+    source, most = Source(options.path, columns=as_names(options.columns)), options.max_hypotheses
     found: list[list[Ids]] = []
     n_hypotheses = 0
-    for nbest in lists:
-        found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
-        n_hypotheses += len(nbest.hypotheses)
-        if most and n_hypotheses >= most:
-            break
+    with open_lists(source, name="" if options.format == "auto" else options.format) as opened:
+        for nbest in opened.lists:
+            found.append([forms.ids(text.read(each.words)) for each in nbest.hypotheses])
+            n_hypotheses += len(nbest.hypotheses)
+            if most and n_hypotheses >= most:
+                break
+    if not n_hypotheses:
+        raise DataError(f"{options.path}: no hypothesis; expected a list of some")
     return found
 
 
 def _n_distinct_tokens(lists: Sequence[Sequence[Ids]]) -> int:
     """Tokens, ends of sentences included, of each list's different texts."""
     return sum(len(text) + 1 for one in lists for text in {tuple(each.tolist()) for each in one})
-
-
-def _totals(scores: Sequence[npt.NDArray[np.floating]]) -> Floats:
-    return np.array([each.sum(dtype=np.float64) for each in scores])

@@ -37,8 +37,6 @@ WORDS_AT_ONCE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class StepBench(Measured):
-    """What was measured."""
-
     arch: str
     n_words: int
     n_rows: int

@@ -4,6 +4,7 @@ All paths make the same number of steps on the same chunks; both models go on le
 that dropout, clipping and update are part of what is measured. Memory is that of the whole process.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,6 @@ from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, s
 from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
 
 OURS, NAIVE = "charlm", "naive"
@@ -36,8 +36,6 @@ MAX_TOKENS = 400_000  # of a text that is given: more chunks than a benchmark ma
 
 @dataclass(frozen=True, kw_only=True)
 class TrainBench(Measured):
-    """What was measured of one preset."""
-
     arch: str
     data: str  # `made` if none was given
     machine: str
@@ -92,11 +90,10 @@ def bench_train(options: TrainBenchOptions) -> TrainBench:
     n_threads, steps = set_threads(options.threads), options.steps
     trainer = _trainer(options)
     batches = [trainer.batches.batch(step) for step in range(steps)]
-    naive = _NaiveTraining(trainer)
     timings = in_turns(
         {
             OURS: lambda: _train(trainer, steps=steps),
-            NAIVE: lambda: naive.train(steps=steps),
+            NAIVE: _naive_training(trainer, steps=steps),
             LIMIT: product(trainer.device, trainer.precision),
         },
         repetitions=options.repetitions,
@@ -188,19 +185,17 @@ def _train(trainer: Trainer, *, steps: int) -> None:
     finished(trainer.device)
 
 
-class _NaiveTraining:
-    """The naive model, beginning where the trainer stands."""
+def _naive_training(trainer: Trainer, *, steps: int) -> Callable[[], None]:
+    """So many steps of the naive model, which begins where the trainer stands."""
+    recipe, model = trainer.recipe, NaiveModel(trainer.model).train()
+    state: States | None = None
 
-    def __init__(self, trainer: Trainer) -> None:
-        self.trainer = trainer
-        self.model = NaiveModel(trainer.model).train()
-        self.state: States | None = None
-
-    def train(self, *, steps: int) -> None:
-        recipe = self.trainer.recipe
+    def train() -> None:
+        nonlocal state
         for step in range(steps):
-            batch: Batch = self.trainer.batches.batch(step).to(self.trainer.device)
-            state = self.state or self.model.start(batch.words_TB.shape[1])
-            rate = recipe.optimiser.lr
-            self.state = self.model.step(batch, state, clip=recipe.clip, rate=rate)
-        finished(self.trainer.device)
+            batch = trainer.batches.batch(step).to(trainer.device)
+            before = state or model.start(batch.words_TB.shape[1])
+            state = model.step(batch, before, clip=recipe.clip, rate=recipe.optimiser.lr)
+        finished(trainer.device)
+
+    return train

@@ -4,8 +4,8 @@ A group of commands, one a kind of work. Paths are run in turns; what is printed
 machine that does other work meanwhile gives other figures, less so of the fastest repetition.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,7 +22,7 @@ from charlm.cli import boundary, output
 from charlm.cli.command import command
 
 if TYPE_CHECKING:
-    from charlm.bench.timing import Timing
+    from charlm.bench.timing import Measured
 
 HEADER = ("path", "tokens/s", "median s", "fastest s", "processor s", "peak MB")
 STEP_HEADER = ("path", "ms a step", "fastest ms", "processor ms")
@@ -52,7 +52,7 @@ def train(options: TrainBenchOptions, *, as_json: bool) -> None:
         f"{result.n_steps} steps of {result.n_tokens // result.n_steps} tokens, "
         f"{result.forms_per_step:.0f} distinct forms each; text: {result.data}"
     )
-    _table({name: (result.timings[name], result.n_tokens) for name in (OURS, NAIVE)})
+    _table(result)
     fastest = f"{result.undisturbed_speed_up:.2f} by the fastest of each"
     output.write(f"{result.speed_up:.2f} times the naive path, {fastest}")
     output.write(
@@ -72,7 +72,7 @@ def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
     charlm bench eval --model exp/first --data ptb
     """
     from charlm.bench.evaluate import bench_eval
-    from charlm.bench.train import NAIVE, OURS
+    from charlm.bench.train import OURS
     from charlm.run.history import shown_ppl
 
     result = bench_eval(options)
@@ -80,11 +80,10 @@ def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     output.write(f"{result.model}; fp32; {result.machine}; text: {result.data}")
-    timings = result.timings
-    sizes = {OURS: result.n_tokens, NAIVE: result.n_naive_tokens}
-    _table({name: (timings[name], size) for name, size in sizes.items()})
+    _table(result)
+    seconds = result.timings[OURS].median
     output.write(
-        f"{result.n_tokens} tokens in {timings[OURS].median:.2f} s, ppl {shown_ppl(result.ppl)}; "
+        f"{result.n_tokens} tokens in {seconds:.2f} s, ppl {shown_ppl(result.ppl)}; "
         f"{result.speed_up:.2f} times the naive path, "
         f"{abs(result.log10_prob_difference):.1e} off it a token (log10)\n"
         f"{result.share_of_peak:.1%} of a matrix product's {result.peak_flops / 1e9:,.0f} GFLOP/s"
@@ -110,7 +109,7 @@ def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
         f"{result.n_lists} lists, {result.n_hypotheses} hypotheses, {result.n_tokens} tokens; "
         f"{result.threads} threads; {result.model}"
     )
-    _table({name: (timing, result.n_tokens) for name, timing in result.timings.items()})
+    _table(result)
     output.write(
         f"sharing {result.sharing:.2f}, {result.sharing_of_distinct:.2f} without duplicates"
     )
@@ -140,16 +139,10 @@ def step(options: StepBenchOptions, *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     output.write(f"{result.arch}, untrained; {result.n_words:,} words; {result.machine}")
-    rows = [
-        (
-            name,
-            *(
-                f"{seconds / result.n_steps * 1e3:.2f}"
-                for seconds in (timing.median, timing.fastest, timing.median_processor)
-            ),
-        )
-        for name, timing in result.timings.items()
-    ]
+    rows = []
+    for name, timing in result.timings.items():
+        seconds = (timing.median, timing.fastest, timing.median_processor)
+        rows.append((name, *(f"{each / result.n_steps * 1e3:.2f}" for each in seconds)))
     output.table(rows, header=STEP_HEADER)
     output.write(
         f"{result.n_rows} rows: {result.ratio:.2f} times their matrix products, "
@@ -171,7 +164,7 @@ def kn(options: KnBenchOptions, *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     output.write(f"order {result.order}, {result.n_ngrams:,} n-grams; text: {result.data}")
-    _table({name: (timing, result.n_tokens_of(name)) for name, timing in result.timings.items()})
+    _table(result)
     if result.ratio_to_lmplz is not None:
         output.write(f"{result.ratio_to_lmplz:.2f} times lmplz's time")
 
@@ -190,7 +183,7 @@ def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
         output.write_json(result.to_dict())
         return
     output.write(f"{result.n_tokens:,} tokens, V {result.n_words:,}; text: {result.data}")
-    _table({name: (timing, result.n_tokens) for name, timing in result.timings.items()})
+    _table(result)
 
 
 @command(CostBenchOptions)
@@ -225,24 +218,17 @@ def cost(options: CostBenchOptions, *, as_json: bool) -> None:
     output.table(rows, header=(result.quantity, *COST_HEADER, *PARTS))
 
 
-def _table(paths: Mapping[str, tuple["Timing", int]]) -> None:
-    rows = [
-        (
-            name,
-            f"{n_tokens / timing.median:,.0f}",
-            f"{timing.median:.2f}",
-            f"{timing.fastest:.2f}",
-            f"{timing.median_processor:.2f}",
-            f"{timing.peak_bytes / 1e6:,.0f}",
-        )
-        for name, (timing, n_tokens) in paths.items()
-    ]
+def _table(result: "Measured") -> None:
+    rows = []
+    for name, path in result.paths().items():
+        timing = result.timings[name]
+        speed, memory = f"{path['tokens_per_second']:,.0f}", f"{timing.peak_bytes / 1e6:,.0f}"
+        seconds = (timing.median, timing.fastest, timing.median_processor)
+        rows.append((name, speed, *(f"{each:.2f}" for each in seconds), memory))
     output.table(rows, header=HEADER)
 
 
-BENCHES: dict[
-    Literal["train", "eval", "score", "step", "kn", "prep", "cost"], Callable[..., None]
-] = {
+BENCHES: dict[str, Callable[..., None]] = {
     "train": train,
     "eval": eval_command,
     "score": score,

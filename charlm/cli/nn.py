@@ -6,6 +6,7 @@ a log hold the same table. What is measured over files is in `nn_measures.py`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,7 +18,9 @@ from charlm.options import check_ranges
 
 if TYPE_CHECKING:
     from charlm.insight.vectors.analogies import Analogy
-    from charlm.insight.vectors.neighbourhood import Neighbour, Neighbourhood
+    from charlm.insight.vectors.neighbourhood import Neighbourhood
+
+Column = list[tuple[str, str]]  # a word, then those nearest to it with their similarity
 
 WIDTH = 80  # of a table, the same in a terminal and a pipe
 GAP = 2
@@ -128,14 +131,16 @@ def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:
     """A block a tap, one below the other in the same columns; the tap is named if there are two."""
     labels = [block[0].tap for block in taps] if len(taps) > 1 else []
     free = WIDTH - (max(map(len, labels)) + GAP if labels else 0)
-    columns = [list(column) for column in zip(*taps, strict=True)]
+    columns = [[_column(each) for each in of_word] for of_word in zip(*taps, strict=True)]
     for number, band in enumerate(_bands(columns, width=free)):
         if number:
             output.write("")
-        header = [cell for column in band for cell in (_head(column[0]), "")]
+        header = [cell for column in band for cell in column[0][0]]
         rows = []
         for block in range(len(taps)):
-            lines = _lines([column[block] for column in band])
+            nearest = (column[block][1:] for column in band)
+            pairs = zip_longest(*nearest, fillvalue=("", ""))
+            lines = [list(chain.from_iterable(line)) for line in pairs]
             if labels:
                 shown = [labels[block], *[""] * (len(lines) - 1)]
                 lines = [[label, *line] for label, line in zip(shown, lines, strict=True)]
@@ -145,11 +150,19 @@ def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:
         output.table(rows, header=["", *header] if labels else header)
 
 
-def _bands(
-    columns: Iterable[list["Neighbourhood | Analogy"]], *, width: int
-) -> Iterable[list[list["Neighbourhood | Analogy"]]]:
+def _column(each: "Neighbourhood | Analogy") -> Column:
+    from charlm.insight.vectors.neighbourhood import Neighbourhood
+
+    head = each.form if isinstance(each, Neighbourhood) else each.expression
+    if isinstance(each, Neighbourhood) and not each.is_known:
+        head += UNKNOWN
+    nearest = [(near.word, f"{near.similarity:.3f}") for near in each.nearest]
+    return [(head, ""), *(nearest or [(NOTHING, "")])]
+
+
+def _bands(columns: Iterable[list[Column]], *, width: int) -> Iterable[list[list[Column]]]:
     """As many words side by side as fit into the width, at least one."""
-    band: list[list[Neighbourhood | Analogy]] = []
+    band: list[list[Column]] = []
     used = 0
     for column in columns:
         wanted = max(map(_width, column))
@@ -161,33 +174,9 @@ def _bands(
     yield band
 
 
-def _width(each: "Neighbourhood | Analogy") -> int:
+def _width(column: Column) -> int:
     """Columns of the terminal that a word and its neighbours take, a gap behind them included."""
     from rich.cells import cell_len
 
-    longest = max(map(cell_len, [_head(each), *(near.word for near in each.nearest)]))
-    similarity = max([0, *(len(_shown(near)) for near in each.nearest)])
-    return longest + GAP + similarity + GAP
-
-
-def _lines(block: Sequence["Neighbourhood | Analogy"]) -> list[list[str]]:
-    n_lines = max(1, *(len(each.nearest) for each in block))
-    return [[cell for each in block for cell in _cells(each, row)] for row in range(n_lines)]
-
-
-def _head(each: "Neighbourhood | Analogy") -> str:
-    from charlm.insight.vectors.neighbourhood import Neighbourhood
-
-    if not isinstance(each, Neighbourhood):
-        return each.expression
-    return each.form if each.is_known else each.form + UNKNOWN
-
-
-def _cells(each: "Neighbourhood | Analogy", row: int) -> tuple[str, str]:
-    if row >= len(each.nearest):
-        return (NOTHING if row == 0 else "", "")
-    return each.nearest[row].word, _shown(each.nearest[row])
-
-
-def _shown(near: "Neighbour") -> str:
-    return f"{near.similarity:.3f}"
+    words, similarities = zip(*column, strict=True)
+    return max(map(cell_len, words)) + GAP + max(map(len, similarities)) + GAP

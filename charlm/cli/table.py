@@ -10,7 +10,7 @@ from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
 
 if TYPE_CHECKING:
-    from charlm.scoring.evaluation.comparison.across import Cell, Column, Table
+    from charlm.scoring.evaluation.comparison.across import Cell, Table
 
 NOTHING = "-"
 
@@ -108,7 +108,8 @@ def _baselines(found: "Table") -> str:
 
 
 def _tsv_lines(found: "Table") -> Iterator[str]:
-    yield _tabbed(["model", *(name for column in found.columns for name in _tsv_header(column))])
+    kinds = ("", ":percent", ":from", ":to")
+    yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
     for name, sizes in _sizes(found):
         yield _tabbed([name, *(cell for size in sizes for cell in (size, "", "", ""))])
     for name, cells in _rows(found):
@@ -117,10 +118,6 @@ def _tsv_lines(found: "Table") -> Iterator[str]:
 
 def _tabbed(cells: Sequence[str]) -> str:
     return "\t".join(output.escape(cell) for cell in cells)
-
-
-def _tsv_header(column: "Column") -> list[str]:
-    return [column.name, *(f"{column.name}:{what}" for what in ("percent", "from", "to"))]
 
 
 def _tsv_cells(cell: "Cell | None") -> list[str]:

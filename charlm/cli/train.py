@@ -92,11 +92,6 @@ def _stopped(result: "TrainResult", *, by: str) -> str:
     return f"{result.run}: stopped by {by} after {_made(result)}"
 
 
-def _epochs_left(trainer: "Trainer") -> str:
-    first, last = trainer.position.epoch + 1, trainer.recipe.epochs
-    return f"epoch {last}" if first == last else f"epochs {first} to {last}"
-
-
 def _made(result: "TrainResult") -> str:
     """`1 epoch and 5 steps, 30 s`."""
     epochs = "1 epoch" if result.epochs == 1 else f"{result.epochs:,} epochs"
@@ -137,15 +132,16 @@ class ProgressBar:
             self.progress.stop()
 
     def note(self, text: str) -> None:
-        """Say it."""
         output.say_or_fail(f"note: {text}")
 
     def started(self, trainer: "Trainer", *, parameters: dict[str, int], cost: "Estimate") -> None:
         """Say what will be trained and what it will take."""
         by_part = ", ".join(f"{name} {count:,}" for name, count in parameters.items())
         output.say_or_fail(f"{sum(parameters.values()):,} parameters: {by_part}")
+        first, last = trainer.position.epoch + 1, trainer.recipe.epochs
+        epochs = f"epoch {last}" if first == last else f"epochs {first} to {last}"
         output.say_or_fail(
-            f"about {_time(cost.seconds)} for {_epochs_left(trainer)}, "
+            f"about {_time(cost.seconds)} for {epochs}, "
             f"{cost.memory_bytes / 1e9:.1f} GB of memory; {trainer.device}, {trainer.precision}"
             + (f"; {trainer.ranks.size} processes" if trainer.ranks.size > 1 else "")
         )
@@ -153,7 +149,6 @@ class ProgressBar:
         self.told_at = self.clock()
 
     def stepped(self, trainer: "Trainer") -> None:
-        """Move the bar on."""
         position = trainer.position
         described = f"epoch {position.epoch + 1}/{trainer.recipe.epochs}"
         speed = f"{position.n_tokens / position.seconds:,.0f}" if position.seconds else "–"
@@ -168,7 +163,6 @@ class ProgressBar:
         self.progress.update(self.task, completed=position.step, description=described, speed=speed)
 
     def epoch_done(self, record: dict[str, Any], *, is_best: bool) -> None:
-        """One line."""
         from charlm.run.history import shown_ppl, total_seconds
 
         speed = record["n_tokens"] / record["seconds"] if record["seconds"] else math.nan

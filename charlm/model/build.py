@@ -66,21 +66,14 @@ def build_model(
             raise ConfigError(
                 f"unknown part {shown(place)}; expected one of {', '.join(PLACES)}, or recipe"
             )
-    encoder, encoder_settings = build_part(
-        ENCODER, settings.get("encoder"), leading=[inventory], may_read=may_read
-    )
-    context, context_settings = build_part(
-        CONTEXT, settings.get("context"), leading=[encoder.dim], may_read=may_read
-    )
-    output, output_settings = build_part(
-        OUTPUT,
-        settings.get("output"),
-        leading=[context.dim, inventory, encoder],
-        may_read=may_read,
-    )
-    resolved = {
-        "encoder": encoder_settings,
-        "context": context_settings,
-        "output": output_settings,
-    }
+    resolved: Settings = {}
+
+    def built(family: Family, *leading: Any) -> Any:
+        own = settings.get(family.noun)
+        part, resolved[family.noun] = build_part(family, own, leading=leading, may_read=may_read)
+        return part
+
+    encoder = built(ENCODER, inventory)
+    context = built(CONTEXT, encoder.dim)
+    output = built(OUTPUT, context.dim, inventory, encoder)
     return LanguageModel(encoder, context, output), resolved

@@ -5,7 +5,7 @@ its length says nothing: a form's vector is the same whatever else is in the bat
 set: their order says nothing, either.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -107,3 +107,17 @@ class _Lists:
         places = np.minimum(self.starts[rows][:, None] + offsets, len(self.ids) - 1)
         ids = np.where(offsets < lengths, self.ids[places], 0)
         return torch.from_numpy(ids.astype(np.int64))
+
+
+def bounded_slices(
+    lengths: npt.NDArray[np.int64], *, most_rows: int, most_places: int
+) -> Iterator[slice]:
+    """Rows to go together, in order: bounded in number and in places, padding included."""
+    start = longest = 0
+    for row, length in enumerate(lengths.tolist()):
+        n_rows, longest = row - start + 1, max(longest, length)
+        if row > start and (n_rows > most_rows or n_rows * longest > most_places):
+            yield slice(start, row)
+            start, longest = row, length
+    if start < len(lengths):
+        yield slice(start, len(lengths))

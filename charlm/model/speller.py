@@ -6,12 +6,13 @@ symbols are not the encoder's letters, and it reads a spelling to its end, howev
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from charlm.model.forms import bounded_slices
 from charlm.settings import Dim, Family
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -84,7 +85,12 @@ class Speller(nn.Module):
         What is not whole is how words may begin: of all words that begin so, the sum.
         """
         log_probs_N = torch.zeros(len(spellings), dtype=torch.float64)
-        for rows in _batches([len(each) + 1 for each in spellings]):
+        lengths = np.array([len(each) + 1 for each in spellings], np.int64)
+        order = lengths.argsort(kind="stable")
+        for part in bounded_slices(
+            lengths[order], most_rows=SPELLINGS_AT_ONCE, most_places=SYMBOLS_AT_ONCE
+        ):
+            rows = order[part].tolist()
             symbols_LN = self.encoded([spellings[row] for row in rows])
             if not are_whole:
                 symbols_LN[symbols_LN == MARK] = BEYOND
@@ -123,16 +129,3 @@ class Speller(nn.Module):
 
 
 SPELLER = Family("speller", nn.Module, {"lstm": Speller})
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of like length to read at once: bounded in number and in symbols, padding included."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda each: lengths[each]):
-        n_rows = len(batch) + 1
-        if batch and (n_rows > SPELLINGS_AT_ONCE or n_rows * lengths[row] > SYMBOLS_AT_ONCE):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

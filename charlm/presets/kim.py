@@ -49,11 +49,9 @@ CHAR_LARGE = merged(
         "context": {"dim": 650},
     },
 )
-# Table 3: word vectors as wide as the LSTM. Tables 4 and 5: morphs added to them, eq. 11.
+# Table 3: word vectors as wide as the LSTM.
 WORD_SMALL = merged(CHAR_SMALL, {"encoder": {"type": "word", "dim": 200}, "context": {"dim": 200}})
 WORD_LARGE = merged(WORD_SMALL, {"encoder": {"dim": 650}, "context": {"dim": 650}})
-MORPH_SMALL = merged(WORD_SMALL, {"encoder": {"type": "morph", "dim": 200}})
-MORPH_LARGE = merged(WORD_LARGE, {"encoder": {"type": "morph", "dim": 650}})
 
 
 def without_highway(parent: Settings) -> Settings:
@@ -73,43 +71,37 @@ def with_words(mixture: Settings) -> Settings:
 
 _WORDS = WORD_LARGE["encoder"]
 _LETTERS = CHAR_LARGE["encoder"]
-_PROJECTED = {"type": "project", "dim": 650, "encoder": _LETTERS}
-_SIDES = {"word": _WORDS, "char": _PROJECTED}
-
-# Further observations: the highway stands over the concatenation of 1,100 and 650 numbers.
-WORD_CHAR_CONCAT = with_words(
-    {
-        "type": "highway",
-        "layers": 2,
-        "encoder": {"type": "concat", "word": _WORDS, "char": _LETTERS["encoder"]},
-    }
-)
-# Footnote 14 names the others and gives no equations: equal widths by a linear map.
-WORD_CHAR_ADD = with_words({"type": "add", **_SIDES})
-WORD_CHAR_AVERAGE = with_words({"type": "average", **_SIDES})
-WORD_CHAR_CONVEX = with_words({"type": "convex", **_SIDES})
-# Products of three drawn numbers: at ±0.05 they hardly move, at ±0.2 and rate 1 they diverge.
-WORD_CHAR_TENSOR = merged(
-    with_words({"type": "tensor", "dim": 650, "rank": 650, "word": _WORDS, "char": _LETTERS}),
-    {"recipe": {"initialisation": {"range": 0.1}, "optimiser": {"lr": 0.5}}},
-)
+_SIDES = {"word": _WORDS, "char": {"type": "project", "dim": 650, "encoder": _LETTERS}}
 
 KIM: dict[str, Settings] = {
     "char-small": CHAR_SMALL,
     "char-large": CHAR_LARGE,
     "word-small": WORD_SMALL,
     "word-large": WORD_LARGE,
-    "morph-small": MORPH_SMALL,
-    "morph-large": MORPH_LARGE,
+    # Tables 4 and 5: morphs added to the word vectors, eq. 11.
+    "morph-small": merged(WORD_SMALL, {"encoder": {"type": "morph", "dim": 200}}),
+    "morph-large": merged(WORD_LARGE, {"encoder": {"type": "morph", "dim": 650}}),
     "char-small-highway0": without_highway(CHAR_SMALL),
     "char-small-highway2": merged(CHAR_SMALL, {"encoder": {"layers": 2}}),
     "char-small-mlp": with_mlp(CHAR_SMALL),
     "char-large-highway0": without_highway(CHAR_LARGE),
     "char-large-highway1": merged(CHAR_LARGE, {"encoder": {"layers": 1}}),
     "char-large-mlp": with_mlp(CHAR_LARGE),
-    "word-char-concat": WORD_CHAR_CONCAT,
-    "word-char-add": WORD_CHAR_ADD,
-    "word-char-average": WORD_CHAR_AVERAGE,
-    "word-char-convex": WORD_CHAR_CONVEX,
-    "word-char-tensor": WORD_CHAR_TENSOR,
+    # Further observations: the highway stands over the concatenation of 1,100 and 650 numbers.
+    "word-char-concat": with_words(
+        {
+            "type": "highway",
+            "layers": 2,
+            "encoder": {"type": "concat", "word": _WORDS, "char": _LETTERS["encoder"]},
+        }
+    ),
+    # Footnote 14 names the others and gives no equations: equal widths by a linear map.
+    "word-char-add": with_words({"type": "add", **_SIDES}),
+    "word-char-average": with_words({"type": "average", **_SIDES}),
+    "word-char-convex": with_words({"type": "convex", **_SIDES}),
+    # Products of three drawn numbers: at ±0.05 they hardly move, at ±0.2 and rate 1 they diverge.
+    "word-char-tensor": merged(
+        with_words({"type": "tensor", "dim": 650, "rank": 650, "word": _WORDS, "char": _LETTERS}),
+        {"recipe": {"initialisation": {"range": 0.1}, "optimiser": {"lr": 0.5}}},
+    ),
 }

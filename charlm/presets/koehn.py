@@ -29,46 +29,41 @@ RNN: Settings = merged(
         "recipe": {"optimiser": {"lr": 0.5}},
     },
 )
-# 4.6, reset before the product, as published; its bias is the candidate's, as Straka has it.
-GRU: Settings = merged(
-    WORD_SMALL,
-    {
-        "context": {"type": "gru", "dim": 200, "layers": 2, "reset": "before", "dropout": 0.5},
-        "recipe": {"optimiser": {"lr": 0.5}},
-    },
-)
-# 4.17: stacked layers; 4.18: layers between input and state.
-DEEP_RNN = merged(
-    RNN,
-    {"context": {"layers": 3, "activation": "tanh"}, "recipe": {"optimiser": {"lr": 0.3}}},
-)
-DEEP_TRANSITION: Settings = merged(
-    WORD_SMALL,
-    {
-        "context": {
-            "type": "deep-transition",
-            "dim": 200,
-            "depth": 3,
-            "layers": 1,
-            "activation": "tanh",
-            "dropout": 0.25,
-        },
-        "recipe": {"optimiser": {"lr": 0.3}},
-    },
-)
-# 4.3.1 and 4.3.2: training that makes normalising the scores unnecessary.
-SELF_NORMALISED = merged(
-    WORD_SMALL, {"recipe": {"criterion": {"type": "self-normalised", "alpha": 0.1}}}
-)
-NCE = merged(WORD_SMALL, {"recipe": {"criterion": {"type": "nce", "noise": 500}}})
 
 KOEHN: dict[str, Settings] = {
     "nnlm-5gram": NNLM,
     "nnlm-5gram-direct": merged(NNLM, {"context": {"direct": True}}),
     "rnn": RNN,
-    "gru": GRU,
-    "deep-rnn": DEEP_RNN,
-    "deep-transition": DEEP_TRANSITION,
-    "word-small-selfnorm": SELF_NORMALISED,
-    "word-small-nce": NCE,
+    # 4.6, reset before the product, as published; its bias is the candidate's, as Straka has it.
+    "gru": merged(
+        WORD_SMALL,
+        {
+            "context": {"type": "gru", "dim": 200, "layers": 2, "reset": "before", "dropout": 0.5},
+            "recipe": {"optimiser": {"lr": 0.5}},
+        },
+    ),
+    # 4.17: stacked layers; 4.18: layers between input and state.
+    "deep-rnn": merged(
+        RNN,
+        {"context": {"layers": 3, "activation": "tanh"}, "recipe": {"optimiser": {"lr": 0.3}}},
+    ),
+    "deep-transition": merged(
+        WORD_SMALL,
+        {
+            "context": {
+                "type": "deep-transition",
+                "dim": 200,
+                "depth": 3,
+                "layers": 1,
+                "activation": "tanh",
+                "dropout": 0.25,
+            },
+            "recipe": {"optimiser": {"lr": 0.3}},
+        },
+    ),
+    # 4.3.1 and 4.3.2: training that makes normalising the scores unnecessary.
+    "word-small-selfnorm": merged(
+        WORD_SMALL, {"recipe": {"criterion": {"type": "self-normalised", "alpha": 0.1}}}
+    ),
+    "word-small-nce": merged(WORD_SMALL, {"recipe": {"criterion": {"type": "nce", "noise": 500}}}),
 }

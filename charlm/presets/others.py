@@ -19,29 +19,34 @@ ZAREMBA_MEDIUM = merged(
         },
     },
 )
-ZAREMBA_LARGE = merged(
-    ZAREMBA_MEDIUM,
-    {
-        "encoder": {"dim": 1500},
-        "context": {"dim": 1500, "dropout": 0.65, "input_dropout": 0.65},
-        "recipe": {
-            "epochs": 55,
-            "clip": 10.0,
-            "initialisation": {"range": 0.04},
-            "schedule": {"divisor": 1.15, "first_epoch": 15},
+ZAREMBA: dict[str, Settings] = {
+    "zaremba-medium": ZAREMBA_MEDIUM,
+    "zaremba-large": merged(
+        ZAREMBA_MEDIUM,
+        {
+            "encoder": {"dim": 1500},
+            "context": {"dim": 1500, "dropout": 0.65, "input_dropout": 0.65},
+            "recipe": {
+                "epochs": 55,
+                "clip": 10.0,
+                "initialisation": {"range": 0.04},
+                "schedule": {"divisor": 1.15, "first_epoch": 15},
+            },
         },
-    },
-)
+    ),
+}
 
-# Botha & Blunsom: four words before, a matrix each; morphs at the input and at the output.
-MLBL: Settings = merged(
-    WORD_SMALL,
-    {
-        "encoder": {"type": "morph", "dim": 200},
-        "context": {"type": "log-bilinear", "order": 5, "matrices": "diagonal"},
-        "output": {"type": "composed", "encoder": {"type": "morph", "dim": 200}},
-    },
-)
+BOTHA: dict[str, Settings] = {
+    # Four words before, a matrix each; morphs at the input and at the output.
+    "mlbl": merged(
+        WORD_SMALL,
+        {
+            "encoder": {"type": "morph", "dim": 200},
+            "context": {"type": "log-bilinear", "order": 5, "matrices": "diagonal"},
+            "output": {"type": "composed", "encoder": {"type": "morph", "dim": 200}},
+        },
+    ),
+}
 
 # char-small's letters and highway, mapped to the width of the words' vectors.
 _MODERN_LETTERS: Settings = {"type": "project", "dim": 268, "encoder": CHAR_SMALL["encoder"]}
@@ -75,20 +80,19 @@ CHAR_MODERN: Settings = {
         "batching": {"type": "streams", "shuffle": "partial"},
     },
 }
-# A word goes in as the sum of its own vector and that of its letters. Its own is tied to the
-# output, where the letters of the whole vocabulary would be read at every step.
-WORD_CHAR_MODERN = merged(
-    CHAR_MODERN,
-    {
-        "encoder": {
-            "type": "add",
-            "word": {"type": "type-dropout", "p": 0.1, "encoder": {"type": "word", "dim": 268}},
-            "char": _MODERN_LETTERS,
+MODERN: dict[str, Settings] = {
+    "char-modern": CHAR_MODERN,
+    # A word goes in as the sum of its own vector and that of its letters. Its own is tied to the
+    # output, where the letters of the whole vocabulary would be read at every step.
+    "word-char-modern": merged(
+        CHAR_MODERN,
+        {
+            "encoder": {
+                "type": "add",
+                "word": {"type": "type-dropout", "p": 0.1, "encoder": {"type": "word", "dim": 268}},
+                "char": _MODERN_LETTERS,
+            },
+            "output": {"side": "word"},
         },
-        "output": {"side": "word"},
-    },
-)
-
-ZAREMBA: dict[str, Settings] = {"zaremba-medium": ZAREMBA_MEDIUM, "zaremba-large": ZAREMBA_LARGE}
-BOTHA: dict[str, Settings] = {"mlbl": MLBL}
-MODERN: dict[str, Settings] = {"char-modern": CHAR_MODERN, "word-char-modern": WORD_CHAR_MODERN}
+    ),
+}

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from charlm.bench.flops import encoder_flops, forward_flops
-from charlm.errors import ConfigError
+from charlm.bench.flops import forward_flops
 from charlm.model.build import build_model
 from charlm.model.forms import FormTable
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
@@ -34,22 +33,4 @@ def test_the_operations_of_a_toy_are_those_of_a_hand_calculation(inventory: Inve
     highway = 2 * 2 * (2 * 9 * 9) * 2  # forms, layers, matrices, a product and a sum
     lstm = 10 * 2 * 4 * 6 * ((9 + 6) + (6 + 6))
     softmax = 10 * 2 * 6 * inventory.n_words
-    assert encoder_flops(model.encoder, forms) == cnn + highway
     assert forward_flops(model, forms, n_positions=10) == cnn + highway + lstm + softmax
-
-
-@pytest.mark.parametrize(
-    ("place", "settings", "named"),
-    [
-        ("encoder", {"type": "char-lstm"}, "CharLSTM"),
-        ("context", {"type": "gru"}, "GRU"),
-        ("output", {"type": "hierarchical"}, "Hierarchical"),
-    ],
-)
-def test_a_part_that_is_not_counted_is_named(
-    inventory: Inventory, place: str, settings: dict[str, str], named: str
-) -> None:
-    model, _ = build_model({**SETTINGS, place: settings}, inventory)
-    forms = FormTable(inventory, inventory.words).forms(torch.tensor([0]).numpy())
-    with pytest.raises(ConfigError, match=f"bench: the operations of {named}.* are not counted"):
-        forward_flops(model, forms, n_positions=1)

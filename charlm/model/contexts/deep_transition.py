@@ -38,7 +38,7 @@ class TransitionCell(Cell):
         for number in range(depth):
             self.register_parameter(f"weight_hh_l{number}", drawn(dim, dim, dim=dim))
             self.register_parameter(f"bias_ih_l{number}", drawn(dim, dim=dim))
-        self.set_norms(layer_norm, on_input=dim, on_state=[dim] * depth)
+        self.set_norms(layer_norm)
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x + b₁, shape (T, B, H)."""

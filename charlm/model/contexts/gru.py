@@ -41,7 +41,7 @@ class GRUCell(Cell):
         self.weight_hh_l0 = drawn(3 * dim, dim, dim=dim)
         self.bias_ih_l0 = drawn(3 * dim, dim=dim)
         self.bias_hh_l0 = drawn(3 * dim, dim=dim) if reset == "after" else None
-        self.set_norms(layer_norm, on_input=3 * dim, on_state=[2 * dim, dim])
+        self.set_norms(layer_norm)
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x with every bias that stands outside a product with the state, shape (T, B, 3 H)."""

@@ -53,12 +53,9 @@ class LogBilinear(Context):
         """h_TBE, and the last n − 2 vectors, in the parameters' precision."""
         whole_TBE, after = self.history.extended(x_TBE, state)
         vectors = self.history.read(self._dropped(whole_TBE, self.input_dropout))
-        parts = [self._times(part, x) for part, x in zip(self.weight, vectors, strict=True)]
+        pairs = zip(self.weight, vectors, strict=True)
+        parts = [functional.linear(x, w) if w.ndim == 2 else w * x for w, x in pairs]
         return self._dropped(torch.stack(parts).sum(dim=0), self.dropout), after
-
-    @staticmethod
-    def _times(matrix: Tensor, x_TBE: Tensor) -> Tensor:
-        return functional.linear(x_TBE, matrix) if matrix.ndim == 2 else matrix * x_TBE
 
     def _dropped(self, x_TBE: Tensor, rate: float) -> Tensor:
         return dropped(x_TBE, rate, training=self.training, variational=self.variational)

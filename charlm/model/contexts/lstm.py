@@ -54,7 +54,7 @@ class LSTMCell(Cell):
         self.weight_ch_l0 = drawn(len(gates) * dim, dim, dim=dim) if peepholes else None
         self.bias_ih_l0 = None if peepholes else drawn(n_rows, dim=dim)
         self.bias_hh_l0 = None if peepholes else drawn(n_rows, dim=dim)
-        self.set_norms(layer_norm, on_input=n_rows, on_state=[len(m) for m in self.matrices()])
+        self.set_norms(layer_norm)
         self.norm_c = LayerNorm(dim) if layer_norm else nn.Identity()
 
     def project(self, x_TBE: Tensor) -> Tensor:
@@ -88,26 +88,6 @@ class LSTMCell(Cell):
         if self.weight_ch_l0 is not None:
             return torch.tanh(o_BH * out_BH), c_BH
         return o_BH * torch.tanh(out_BH), c_BH
-
-
-@torch.no_grad()
-def descend_layer(
-    x_NG: Tensor, state: Leaves, *, parents: Sequence[Tensor], weight_GH: Tensor
-) -> tuple[Tensor, Leaves]:
-    """`Context.descend` for one of torch's LSTMs, from all products with the input and the biases.
-
-    oneDNN packs a layer's weights at every call: for one level it took three times as long.
-    """
-    h_BH, c_BH = state
-    times = _times(weight_GH, n_products=len(parents))
-    blocks = []
-    for x_BG, rows_B in zip(
-        x_NG.split([rows_B.shape[0] for rows_B in parents]), parents, strict=True
-    ):
-        gates_BG = (x_BG + times(h_BH.index_select(0, rows_B))).to(c_BH.dtype)
-        h_BH, c_BH = _gated(gates_BG, c_BH.index_select(0, rows_B))
-        blocks.append(h_BH)
-    return torch.cat(blocks), (h_BH, c_BH)
 
 
 def _times(weight_GH: Tensor, *, n_products: int) -> Callable[[Tensor], Tensor]:
@@ -196,13 +176,26 @@ class LSTM(StackedContext):
         run = partial(self._descend, parents=parents)
         return self.through_layers(x_NG, state, run=run)
 
+    @torch.no_grad()
     def _descend(
         self, layer: nn.Module, x_NE: Tensor, *, state: Leaves, parents: Sequence[Tensor]
     ) -> tuple[Tensor, Leaves]:
+        """`descend` for one layer, by products with its weight.
+
+        oneDNN packs a layer's weights at every call: for one level it took three times as long.
+        """
         assert isinstance(layer, nn.LSTM)
         x_NG = x_NE if layer is self.layers[0] else self._products(layer, x_NE)
-        weight_GH = layer.get_parameter("weight_hh_l0")
-        return descend_layer(x_NG, state, parents=parents, weight_GH=weight_GH)
+        h_BH, c_BH = state
+        times = _times(layer.get_parameter("weight_hh_l0"), n_products=len(parents))
+        blocks = []
+        for x_BG, rows_B in zip(
+            x_NG.split([rows_B.shape[0] for rows_B in parents]), parents, strict=True
+        ):
+            gates_BG = (x_BG + times(h_BH.index_select(0, rows_B))).to(c_BH.dtype)
+            h_BH, c_BH = _gated(gates_BG, c_BH.index_select(0, rows_B))
+            blocks.append(h_BH)
+        return torch.cat(blocks), (h_BH, c_BH)
 
     def _products(self, layer: nn.LSTM, x_NE: Tensor) -> Tensor:
         bias_G = layer.get_parameter("bias_ih_l0") + layer.get_parameter("bias_hh_l0")

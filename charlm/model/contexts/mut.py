@@ -34,7 +34,7 @@ class MUTCell(Cell):
         self.bias_ih_l0 = drawn(3 * dim, dim=dim)
         is_projected = self.reads_input and input_dim != dim
         self.projection_l0 = drawn(dim, input_dim, dim=dim) if is_projected else None
-        self.set_norms(layer_norm, on_input=self.n_input * dim, on_state=self.products)
+        self.set_norms(layer_norm)
 
     def input_itself(self, x_TBE: Tensor) -> Tensor:
         """The input as wide as the state, shape (T, B, H)."""

@@ -24,7 +24,6 @@ Drop = Callable[[Tensor], Tensor]
 Activation = Annotated[Literal["tanh", "sigmoid", "relu"], Meaning("of a layer")]
 Normalised = Annotated[bool, Meaning("sums within a step are normalised")]
 Start = Annotated[Literal["zero", "learned"], Meaning("the state before the first word")]
-LayerResult = tuple[Tensor, Leaves]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
@@ -77,10 +76,10 @@ class Cell(nn.Module, ABC):
     norms: nn.ModuleList  # one for each of `matrices`, or none
     norm_x: nn.Module  # of the product with the input, or nothing
 
-    def set_norms(self, layer_norm: bool, *, on_input: int, on_state: Sequence[int]) -> None:
-        """Set a layer norm for each product, of these widths, or none."""
-        self.norms = nn.ModuleList(LayerNorm(width) for width in on_state if layer_norm)
-        self.norm_x = LayerNorm(on_input) if layer_norm else nn.Identity()
+    def set_norms(self, layer_norm: bool) -> None:
+        """Set a layer norm for each product, or none; the weights are there already."""
+        self.norms = nn.ModuleList(LayerNorm(len(m)) for m in self.matrices() if layer_norm)
+        self.norm_x = LayerNorm(len(self.weight_ih_l0)) if layer_norm else nn.Identity()
 
     def on_input(self, x_TBE: Tensor) -> Tensor:
         """W x, normalised if asked for, shape (T, B, G)."""
@@ -148,14 +147,6 @@ def _zoned_out(new: Leaves, old: Leaves, *, rates: tuple[float, ...], training: 
     return tuple(mixed)
 
 
-_CALLS: dict[str, Callable[..., tuple[Tensor, ...]]] = {
-    "LSTM": torch._VF.lstm,
-    "GRU": torch._VF.gru,
-    "RNN_TANH": torch._VF.rnn_tanh,
-    "RNN_RELU": torch._VF.rnn_relu,
-}
-
-
 def run_fused(
     layer: nn.RNNBase,
     x_TBE: Tensor,
@@ -189,9 +180,8 @@ def run_fused(
             after = list(last) if len(start) > 1 else [last]
         else:
             weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
-            h_TBH, *after = _CALLS[layer.mode](
-                x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False
-            )
+            call = getattr(torch._VF, layer.mode.lower())  # as torch's own layer
+            h_TBH, *after = call(x_TBE, hx, weights, True, 1, 0.0, layer.training, False, False)
     return h_TBH, tuple(leaf[0].to(before.dtype) for leaf, before in zip(after, state, strict=True))
 
 

@@ -30,7 +30,7 @@ class RNNCell(Cell):
         self.weight_hh_l0 = drawn(dim, dim, dim=dim)
         self.bias_ih_l0 = drawn(dim, dim=dim)
         self.bias_hh_l0 = drawn(dim, dim=dim)
-        self.set_norms(layer_norm, on_input=dim, on_state=[dim])
+        self.set_norms(layer_norm)
 
     def project(self, x_TBE: Tensor) -> Tensor:
         """W x with both biases, shape (T, B, H)."""

@@ -9,7 +9,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError
 from charlm.model.contexts.recurrence import (
     Cell,
-    LayerResult,
     Leaves,
     Noise,
     Start,
@@ -25,19 +24,13 @@ from charlm.model.contexts.recurrence import (
     run_cell,
     run_fused,
 )
-from charlm.model.contract import Context, State
+from charlm.model.contract import Context, State, state_leaves
 from charlm.settings import Dim, Layers, Meaning, Probability, Range
 
 LastDim = Annotated[int, Range(0, 65_536), Meaning("dim of the last layer; 0: as the others")]
 OutputDropout = Annotated[
     float, Range(-1.0, 0.999), Meaning("the same of the last layer; below 0: as dropout")
 ]
-
-
-class Run(Protocol):
-    """h_TBH of one layer from what goes in, and its state."""
-
-    def __call__(self, layer: nn.Module, x_TBE: Tensor, /, *, state: Leaves) -> LayerResult: ...
 
 
 class StackedContext(Context):
@@ -148,7 +141,7 @@ class StackedContext(Context):
         """h_TBH, and a tuple of leaves a layer, in the parameters' precision."""
         return self.through_layers(x_TBE, state, run=self.run_layer)
 
-    def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> LayerResult:
+    def run_layer(self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves) -> tuple[Tensor, Leaves]:
         """h_TBH of one layer alone, and its state."""
         if isinstance(layer, Cell):
             return run_cell(layer, x_TBE, state=state, noise=self.noise)
@@ -165,14 +158,15 @@ class StackedContext(Context):
         """What is added to the bias on the state of one of torch's layers."""
         return None
 
-    def through_layers(self, x_TBE: Tensor, state: State, *, run: Run) -> tuple[Tensor, State]:
-        """h_TBH of the whole stack, and each layer's state; `run` runs one layer."""
+    def through_layers(
+        self, x_TBE: Tensor, state: State, *, run: Callable[..., tuple[Tensor, Leaves]]
+    ) -> tuple[Tensor, State]:
+        """h_TBH of the whole stack, and each layer's state; `run` is as `run_layer`."""
         after: list[State] = []
         outputs = []
         x_TBE = self._dropped(x_TBE, self.input_dropout)
-        for number, (layer, leaves) in enumerate(zip(self.layers, state, strict=True)):
-            assert isinstance(leaves, tuple)
-            h_TBH, left = run(layer, x_TBE, state=tuple(map(as_tensor, leaves)))
+        for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
+            h_TBH, left = run(layer, x_TBE, state=tuple(state_leaves(before)))
             after.append(left)
             outputs.append(h_TBH)
             if self.sum_layers and number == len(self.layers) - 1:
@@ -188,12 +182,6 @@ class StackedContext(Context):
 def _keyword_options(function: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = inspect.signature(function).parameters.values()
     return [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-
-
-def as_tensor(leaf: State) -> Tensor:
-    """A leaf of a state whose shape is known."""
-    assert isinstance(leaf, Tensor)
-    return leaf
 
 
 class InitialState(nn.Module):

@@ -9,12 +9,7 @@ from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.encoders.mlp import MLPEncoder
 from charlm.model.encoders.morph import MorphEncoder
 from charlm.model.encoders.project import ProjectEncoder
-from charlm.model.encoders.sides import (
-    AddEncoder,
-    AverageEncoder,
-    ConcatEncoder,
-    ConvexEncoder,
-)
+from charlm.model.encoders.sides import AddEncoder, AverageEncoder, ConcatEncoder, ConvexEncoder
 from charlm.model.encoders.tensor import TensorEncoder
 from charlm.model.encoders.type_dropout import TypeDropout
 from charlm.model.encoders.word import WordLookup

@@ -62,7 +62,8 @@ class CharLSTM(Encoder):
     def _states(self, forms: Forms) -> Tensor:
         """Both directions' last states, (N, 2H)."""
         letters_NL, lengths_N = self._spelled(forms)
-        turned_NL = letters_NL.gather(1, _turning(lengths_N, letters_NL.shape[1]))
+        places_L = torch.arange(letters_NL.shape[1], device=lengths_N.device)
+        turned_NL = letters_NL.gather(1, (lengths_N[:, None] - 1 - places_L).clamp(min=0))
         if torch.compiler.is_exporting():  # to ONNX: lengths are no numbers yet
             return self._last_states(letters_NL, turned_NL, lengths_N)
         order_N = torch.argsort(lengths_N, stable=True)
@@ -97,9 +98,3 @@ class CharLSTM(Encoder):
         forward_NH, backward_NH = states_NE.chunk(2, dim=1)
         vectors_NE = self.combination(states_NE)
         return {"forward": forward_NH, "backward": backward_NH, "char-lstm": vectors_NE}
-
-
-def _turning(lengths_N: Tensor, width: int) -> Tensor:
-    """Where to take letters from so that each form is turned round in its place, (N, L)."""
-    places_L = torch.arange(width, device=lengths_N.device)
-    return (lengths_N[:, None] - 1 - places_L).clamp(min=0)

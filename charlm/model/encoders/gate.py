@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
-from charlm.model.encoders.sides import Mixture, equal_width
+from charlm.model.encoders.sides import EqualSides
 from charlm.settings import Meaning, Range
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Share = Annotated[float, Range(0.0, 1.0)]
 
 
-class GateEncoder(Mixture):
+class GateEncoder(EqualSides):
     """x = (1 − g)·x_word + g·x_char; `adaptive`: g = σ(v·x_word + b), eq. 3; `fixed`: g = `value`.
 
     `value` (eq. 7: 0.25, 0.5 or 0.75) counts for `fixed` alone, which has no parameters of its own.
@@ -27,6 +27,8 @@ class GateEncoder(Mixture):
         ConfigError: sides of unequal width, or a word side that reads spelling: the gate would
             weigh a spelling against itself, and could not tell a rare word from a frequent one.
     """
+
+    name = "gate"
 
     def __init__(
         self,
@@ -45,8 +47,7 @@ class GateEncoder(Mixture):
                 "encoder 'gate': its word side reads spelling; expected an encoder that does not; "
                 "use --set encoder.word.type=word"
             )
-        dim = equal_width("gate", word, char=char)
-        super().__init__(word, char, dim=dim, absent="same")
+        super().__init__(inventory, word=word, char=char)
         self.gate = nn.Linear(self.dim, 1) if kind == "adaptive" else None
         self.value = value
 

@@ -37,7 +37,8 @@ class Mixture(Encoder):
 
     def vectors_of_sides(self, forms: Forms) -> tuple[Tensor, Tensor]:
         """The vectors of both sides in one number format, (N, E) each."""
-        return self._filled({name: self.sides[name](forms) for name in self._computed()})
+        computed = [name for name in self.sides if self.used in ("both", name)]
+        return self._filled({name: self.sides[name](forms) for name in computed})
 
     def forward(self, forms: Forms) -> Tensor:
         return list(self.mix(*self.vectors_of_sides(forms)).values())[-1]
@@ -51,9 +52,6 @@ class Mixture(Encoder):
             of_word = {f"word.{name}": vectors for name, vectors in of_word.items()}
             of_char = {f"char.{name}": vectors for name, vectors in of_char.items()}
         return with_taps({**of_word, **of_char}, own)
-
-    def _computed(self) -> list[str]:
-        return [name for name in self.sides if self.used in ("both", name)]
 
     def _filled(self, computed: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         if self.used == "both":
@@ -107,8 +105,12 @@ class EqualSides(Mixture):
     in_place: ClassVar[Absent] = "same"
 
     def __init__(self, inventory: Inventory, *, word: Encoder, char: Encoder) -> None:
-        dim = equal_width(self.name, word, char=char)
-        super().__init__(word, char, dim=dim, absent=self.in_place)
+        if word.dim != char.dim:
+            raise ConfigError(
+                f"encoder {self.name!r}: its word side is {word.dim} wide and its char side "
+                f"{char.dim}; expected equal widths; wrap one side in the encoder 'project'"
+            )
+        super().__init__(word, char, dim=word.dim, absent=self.in_place)
 
 
 class AddEncoder(EqualSides):
@@ -150,17 +152,3 @@ class ConvexEncoder(EqualSides):
     def mix(self, word_NE: Tensor, char_NE: Tensor) -> dict[str, Tensor]:
         weight = torch.sigmoid(self.weight).to(word_NE.dtype)
         return {"convex": torch.lerp(word_NE, char_NE, weight)}
-
-
-def equal_width(mixture: str, word: Encoder, *, char: Encoder) -> int:
-    """The width of both sides.
-
-    Raises:
-        ConfigError: they differ.
-    """
-    if word.dim != char.dim:
-        raise ConfigError(
-            f"encoder {mixture!r}: its word side is {word.dim} wide and its char side {char.dim}; "
-            "expected equal widths; wrap one side in the encoder 'project'"
-        )
-    return word.dim

@@ -62,10 +62,8 @@ class Bf16CrossEntropy(torch.autograd.Function):
         grad_h = (expected_NH - weight[words_N, : ctx.dim].float()) * grad_N[:, None]
         shared_MH = h * functional.pad(share_N, (0, n_more))[:, None]
         grads_VH = summed_over_rows(p_MV, shared_MH)
-        grad_weight, grad_bias = (
-            _scaled(grads_VH[:, : ctx.dim], scale),
-            grads_VH[:, ctx.dim].float() * scale,
-        )
+        grad_weight = _scaled(grads_VH[:, : ctx.dim], scale)
+        grad_bias = grads_VH[:, ctx.dim].float() * scale
         own_NH = shared_MH[:n_positions, : ctx.dim].float()
         grad_weight.index_add_(0, words_N, own_NH, alpha=-float(scale))
         grad_bias.index_add_(0, words_N, share_N.float(), alpha=-float(scale))

@@ -166,19 +166,9 @@ def _through_time(
 
 
 def _tiled(weight_GK: Tensor, *, last_G: Tensor | None = None) -> Tensor:
-    """As bf16, with the `last` column; a gate's rows and the columns padded to tiles with zeros.
-
-    What goes into g is doubled.
-    """
-    rows_4HK: Tensor = weight_GK.unflatten(0, (4, -1))
-    _, n_rows, width = rows_4HK.shape
-    n_columns = width if last_G is None else width + 1
-    tiled = rows_4HK.new_empty(4, rounded_up(n_rows), rounded_up(n_columns), dtype=torch.bfloat16)
-    tiled[:, n_rows:] = 0
-    tiled[:, :n_rows, n_columns:] = 0
-    tiled[:, :n_rows, :width] = rows_4HK
-    if last_G is not None:
-        tiled[:, :n_rows, width] = last_G.view(4, n_rows)
+    """As bf16 with the `last` column, a gate filled up to tiles; what goes into g is doubled."""
+    last = None if last_G is None else last_G.view(4, -1)
+    tiled = tiled_bf16(weight_GK.unflatten(0, (4, -1)), last, are_rows_tiled=True)
     tiled[G].mul_(2)
     return tiled.flatten(0, 1)
 

@@ -27,15 +27,22 @@ def rounded_up(number: int, step: int = TILE) -> int:
     return -(-number // step) * step
 
 
-def tiled_bf16(rows_NH: Tensor, last: Tensor | float | None = None) -> Tensor:
-    """The rows as bf16, each with its `last` number behind it if any, and zeros up to a tile."""
-    dim = rows_NH.shape[-1]
-    width = dim if last is None else dim + 1
-    padded = rows_NH.new_empty(*rows_NH.shape[:-1], rounded_up(width), dtype=torch.bfloat16)
-    padded[..., :dim] = rows_NH
-    padded[..., dim:] = 0
+def tiled_bf16(
+    rows_NH: Tensor, last: Tensor | float | None = None, *, are_rows_tiled: bool = False
+) -> Tensor:
+    """The rows as bf16, each with its `last` number behind it if any, and zeros up to a tile.
+
+    With `are_rows_tiled` rows of zeros follow up to a tile, too.
+    """
+    n_rows, dim = rows_NH.shape[-2:]
+    height = rounded_up(n_rows) if are_rows_tiled else n_rows
+    width = rounded_up(dim if last is None else dim + 1)
+    padded = rows_NH.new_empty(*rows_NH.shape[:-2], height, width, dtype=torch.bfloat16)
+    padded[..., n_rows:, :] = 0
+    padded[..., :n_rows, :dim] = rows_NH
+    padded[..., :n_rows, dim:] = 0
     if last is not None:
-        padded[..., dim] = last
+        padded[..., :n_rows, dim] = last
     return padded
 
 

@@ -61,14 +61,16 @@ class WithinClusters(torch.autograd.Function):
         values_KH = h_NH.new_empty(sum(counts), h_NH.shape[1])
         biases_K = h_NH.new_empty(len(values_KH))
         places = (ctx.blocks, ctx.p_by_block, values_KH.split(counts), biases_K.split(counts))
-        for block, p_GKM, values, biases in zip(*places, strict=True):
-            grad_GK1 = grad_N[block.positions_GK].where(block.is_position_GK, 0.0)[..., None]
-            d_GKM = p_GKM * grad_GK1
-            d_GKM.scatter_add_(2, places_N[block.positions_GK][..., None], -grad_GK1)
-            grad_GKH = torch.bmm(d_GKM, functional.embedding(block.words_GM, weight_VH))
-            grad_h.index_add_(0, block.positions_GK.flatten(), grad_GKH.flatten(0, 1))
-            _set_values(values, block, d_GKM, h_NH[block.positions_GK])
-            biases[:] = d_GKM.sum(dim=1)[block.is_word_GM]
+        # Dynamic evaluation takes its gradients within autocast.
+        with torch.autocast(h_NH.device.type, enabled=False):
+            for block, p_GKM, values, biases in zip(*places, strict=True):
+                grad_GK1 = grad_N[block.positions_GK].where(block.is_position_GK, 0.0)[..., None]
+                d_GKM = p_GKM * grad_GK1
+                d_GKM.scatter_add_(2, places_N[block.positions_GK][..., None], -grad_GK1)
+                grad_GKH = torch.bmm(d_GKM, functional.embedding(block.words_GM, weight_VH))
+                grad_h.index_add_(0, block.positions_GK.flatten(), grad_GKH.flatten(0, 1))
+                _set_values(values, block, d_GKM, h_NH[block.positions_GK])
+                biases[:] = d_GKM.sum(dim=1)[block.is_word_GM]
         rows_K = torch.cat([block.words_GM[block.is_word_GM] for block in ctx.blocks])
         grad_bias = torch.zeros_like(bias_V).index_copy_(0, rows_K, biases_K)
         grad_weight = row_gradient(weight_VH, rows_K, values_KH=values_KH)

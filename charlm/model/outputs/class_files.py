@@ -52,7 +52,7 @@ def read_classes(path: str) -> dict[str, str]:
     for number, line in read_lines(path):
         if not split_words(line):
             continue
-        kind = kind or _kind(line)
+        kind = kind or {1: "pairs", 2: "brown"}.get(line.count("\t"), "srilm")
         pair = READERS[kind](line)
         if pair is None:
             raise DataError(
@@ -65,10 +65,6 @@ def read_classes(path: str) -> dict[str, str]:
                 "expected one class a word"
             )
     return names
-
-
-def _kind(line: str) -> str:
-    return {1: "pairs", 2: "brown"}.get(line.count("\t"), "srilm")
 
 
 def _pair(line: str) -> Pair | None:

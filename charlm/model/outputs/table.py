@@ -57,10 +57,6 @@ class WordTable(NamedTuple):
         most_N1 = scores_NV.amax(dim=-1, keepdim=True)  # in place: logsumexp makes two copies
         return scores_NV.sub_(most_N1).exp_().sum(dim=-1).log_().add_(most_N1[:, 0])
 
-    def expected_vector(self, h_NH: Tensor) -> Tensor:
-        """Σ_w P(w | h)·v_w over all rows, shape (N, H)."""
-        return self.log_probs(h_NH).exp() @ self.vectors_VH
-
     def rows(self, rows_K: Tensor) -> "WordTable":
         """The table of these rows, in this order, with repetition."""
         bias = None if self.bias_V is None else self.bias_V[rows_K]
@@ -108,4 +104,4 @@ class TableOutput(Output):
 
     def expected_vectors(self, h_NH: Tensor) -> tuple[Tensor, Tensor]:
         table = self.table()
-        return table.vectors_VH, table.expected_vector(self._projected(h_NH))
+        return table.vectors_VH, table.log_probs(self._projected(h_NH)).exp() @ table.vectors_VH

@@ -5,7 +5,6 @@ are counted, saved, moved and trained once, as the input's.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ class _Kept(NamedTuple):
     """Vectors, and the weights that they were computed from, as these then were."""
 
     vectors_VE: Tensor
-    weights: list[Tensor]
-    marks: list[tuple[int, int]]
+    weights: list[Tensor]  # held, so that no other tensor gets the id of one
+    marks: list[tuple[int, ...]]
 
 
 class VocabularyVectors:
@@ -61,7 +60,7 @@ class VocabularyVectors:
                 self._kept = None  # its memory is for the activations now
             return self._with_free(self._all_encoded())
         marks = self._marks()
-        if self._kept is None or not self._is_current(self._kept, marks):
+        if self._kept is None or self._kept.marks != marks:
             encoded = torch.cat([self.encoder(forms) for forms in self._in_slices()])
             self._kept = _Kept(self._with_free(encoded), self._weights(), marks)
         return self._kept.vectors_VE
@@ -85,8 +84,16 @@ class VocabularyVectors:
         return self._encoded(self._forms)
 
     def _encoded(self, forms: Forms) -> Tensor:
-        with _no_type_dropout(self.encoder):
+        """The encoder's vectors, of which no word type is dropped."""
+        parts = [part for part in self.encoder.modules() if isinstance(part, TypeDropout)]
+        active = [part for part in parts if part.training]
+        for part in active:
+            part.training = False
+        try:
             vectors_NE: Tensor = self.encoder(forms)
+        finally:
+            for part in active:
+                part.training = True
         return vectors_NE
 
     def _in_slices(self) -> Iterator[Forms]:
@@ -107,24 +114,8 @@ class VocabularyVectors:
         free = [] if self.free is None else [self.free.weight]
         return [*self.encoder.parameters(), *self.encoder.buffers(), *free]
 
-    def _marks(self) -> list[tuple[int, int]]:
+    def _marks(self) -> list[tuple[int, ...]]:
         # The version counts changes in place, the address changes with `.to` and `.data`.
         weights = self._weights()
         is_autocast = torch.is_autocast_enabled(weights[0].device.type)
-        return [(w._version, w.data_ptr()) for w in weights] + [(is_autocast, 0)]
-
-    def _is_current(self, kept: _Kept, marks: list[tuple[int, int]]) -> bool:
-        same = all(a is b for a, b in zip(kept.weights, self._weights(), strict=True))
-        return same and kept.marks == marks
-
-
-@contextmanager
-def _no_type_dropout(encoder: Encoder) -> Iterator[None]:
-    active = [part for part in encoder.modules() if isinstance(part, TypeDropout) and part.training]
-    for part in active:
-        part.training = False
-    try:
-        yield
-    finally:
-        for part in active:
-            part.training = True
+        return [(is_autocast,), *((id(w), w._version, w.data_ptr()) for w in weights)]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from charlm.model.contract import State, gather_state
-from charlm.model.forms import FormTable
+from charlm.model.forms import FormTable, bounded_slices
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.corpus.tokens import END, UNK
@@ -117,20 +117,6 @@ class FormVectors(FormRows):
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
     """Rows to encode at once, in order."""
     return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
-
-
-def bounded_slices(
-    lengths: npt.NDArray[np.int64], *, most_rows: int, most_places: int
-) -> Iterator[slice]:
-    """Rows to go together, in order: bounded in number and in places, padding included."""
-    start = longest = 0
-    for row, length in enumerate(lengths.tolist()):
-        n_rows, longest = row - start + 1, max(longest, length)
-        if row > start and (n_rows > most_rows or n_rows * longest > most_places):
-            yield slice(start, row)
-            start, longest = row, length
-    if start < len(lengths):
-        yield slice(start, len(lengths))
 
 
 @torch.no_grad()

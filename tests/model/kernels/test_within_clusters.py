@@ -53,6 +53,17 @@ def test_gradients_are_those_of_the_sums_over_all_words(
     assert torch.equal(levels.nll(h_NH.detach(), words_N), nll_N)
 
 
+def test_gradients_that_are_asked_for_within_autocast_are_those_of_without() -> None:
+    clusters = torch.arange(len(SIZES)).repeat_interleave(torch.tensor(SIZES))
+    levels = TwoLevel(DIM, clusters, n_clusters=len(SIZES))
+    h_NH, words_N = positions(levels)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        first_N, second_N = (levels.nll(h_NH, words_N) for _ in range(2))
+        within = gradients(levels, first_N, h_NH)
+    for found, expected in zip(within, gradients(levels, second_N, h_NH), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 def test_the_gradient_of_a_large_table_holds_the_words_of_the_clusters_met_once_each(
     levels: TwoLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

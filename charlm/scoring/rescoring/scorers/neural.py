@@ -10,11 +10,11 @@ import numpy as np
 from torch import Tensor
 
 from charlm.model.contract import State
+from charlm.model.forms import bounded_slices
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import LogProbs
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.form_cache import FormCache
-from charlm.scoring.likelihood.nll import bounded_slices
 from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.neural_histories import NeuralHistories

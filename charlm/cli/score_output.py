@@ -373,7 +373,7 @@ def _decided(found: "Explanation") -> str:
         return "nothing: the totals are equal, the larger am goes first, then the list's order"
     if found.deciding is None:
         return f"the features, which bring {found.features_difference:+.3f}"
-    winner, other = (repr(word) if word else "nothing" for word in found.deciding.shown)
+    winner, other = (repr(word) if word else "no word" for word in found.deciding.shown)
     return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
 
 

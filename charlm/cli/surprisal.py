@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from charlm.scoring.evaluation.surprisal.surprisal_table import SurprisalTable
 
 MISSING = "NA"
+OF_TABLES = ("column", "context", "entropy", "previous", "adapt", "adapt_rates")
 LM_ZOO = ("sentence_id", "token_id", "token", "surprisal")
 PAIR_HEADER = ("model", "by", "name", "pairs", "right", "ties", "unknown", "accuracy", "95 %")
 
@@ -57,6 +58,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     from charlm.run.which import which_run
     from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal as measure
 
+    _refuse_idle(options, as_json=as_json)
     if not options.model and not options.lm:
         options = replace(options, model=(which_run(None),))
         output.say(f"model: {options.model[0]}")
@@ -104,17 +106,26 @@ def _field(value: object) -> str:
     return text
 
 
+def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
+    """Refuse an option that changes nothing: its user believes that it did."""
+    if options.layout == "lm-zoo" and as_json:
+        raise ConfigError("--json and --layout lm-zoo: expected one of them; drop either")
+    idle = {
+        "with --pairs": (*OF_TABLES, "layout") if options.pairs else (),
+        "without --pairs": () if options.pairs else ("pair_columns",),
+        "with --layout lm-zoo": ("entropy", "previous") if options.layout == "lm-zoo" else (),
+    }
+    given = [each.name for each in fields(options) if getattr(options, each.name) != each.default]
+    for where, names in idle.items():
+        for name in given:
+            if name in names:
+                option = f"--{name.replace('_', '-')}"
+                raise ConfigError(f"{option}: says nothing {where}; drop it")
+
+
 def _judge(options: SurprisalCommand, *, as_json: bool) -> None:
     from charlm.scoring.evaluation.surprisal.minimal_pairs import minimal_pairs
 
-    idle = [
-        f"--{field.name.replace('_', '-')}"
-        for field in fields(SurprisalOptions)
-        if field.name in ("column", "context", "entropy", "previous", "adapt", "adapt_rates")
-        and getattr(options, field.name) != field.default
-    ]
-    if idle:
-        raise ConfigError(f"{idle[0]}: says nothing with --pairs; expected one of them; drop it")
     result = minimal_pairs(options)
     if as_json:
         output.write_json(result.to_dict())

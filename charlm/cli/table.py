@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from charlm.cli import output
 from charlm.cli.command import command
+from charlm.errors import ConfigError
 from charlm.options import Opt
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
 
@@ -40,6 +41,8 @@ def table(options: TableCommand, *, as_json: bool) -> None:
     """
     from charlm.scoring.evaluation.comparison.across import table as across
 
+    if as_json and options.format != "text":
+        raise ConfigError(f"--json and --format {options.format}: expected one; drop either")
     result = across(options)
     if as_json:
         output.write_json(result.to_dict())

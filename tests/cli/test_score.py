@@ -252,6 +252,12 @@ def test_why_marks_a_word_as_unknown(at_home: Path) -> None:
     assert re.fullmatch(r"decided by .*'catz\*'.*, which brings \+[0-9.]+; .*", verdict)
 
 
+def test_why_says_where_the_other_has_a_word_more(at_home: Path) -> None:
+    Path("two.tsv").write_text("u\t0\tthe cat\nu\t0\tthe cat zat\n")
+    result = ask("two.tsv", "--model", "exp/first", "--explain", "u:1,2")
+    assert "\ndecided by no word against 'zat*', which brings +" in result.stdout
+
+
 def test_json_is_what_the_library_returns(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--write", "none", "--json")
     found, again = json.loads(result.stdout), charlm.score("lists.tsv", model="exp/first").to_dict()

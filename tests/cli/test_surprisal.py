@@ -7,6 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
@@ -91,9 +92,27 @@ def test_pairs_are_judged_in_a_table_and_as_json(run: Path) -> None:
     ]
     value = json.loads(ask("p.jsonl", "--pairs", "--json").stdout)
     assert value == charlm.minimal_pairs("p.jsonl", model=run, device="cpu").to_dict()
-    idle = ask("p.jsonl", "--pairs", "--entropy")
-    assert idle.exit_code == 1
-    assert "--entropy: says nothing with --pairs" in idle.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pairs", "--entropy"], "--entropy: says nothing with --pairs; drop it"),
+        (["--pairs", "--layout", "lm-zoo"], "--layout: says nothing with --pairs; drop it"),
+        (["--pair-columns", "a,b"], "--pair-columns: says nothing without --pairs; drop it"),
+        (
+            ["--layout", "lm-zoo", "--previous", "1"],
+            "--previous: says nothing with --layout lm-zoo",
+        ),
+        (["--layout", "lm-zoo", "--json"], "--json and --layout lm-zoo: expected one of them; dr"),
+    ],
+)
+def test_an_option_that_would_say_nothing_is_refused(
+    arguments: list[str], message: str, run: Path
+) -> None:
+    refused = ask("p.jsonl", *arguments)
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"charlm: {message}")
 
 
 def test_the_example_in_the_help_works(run: Path) -> None:

@@ -44,6 +44,12 @@ def printed(*arguments: str) -> str:
     return done.stdout
 
 
+def test_json_has_no_other_layout(files: list[str]) -> None:
+    refused = CliRunner().invoke(app, ["table", *files, "--json", "--format", "tsv"])
+    assert refused.exit_code == 1
+    assert refused.stderr == "charlm: --json and --format tsv: expected one; drop either\n"
+
+
 def test_the_table_for_the_eye(files: list[str]) -> None:
     assert printed(*files) == (
         "            cs  de|at\n"

@@ -106,7 +106,7 @@ def test_a_folder_without_run_json_is_no_run(tmp_path: Path, make: Any) -> None:
 
 def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Path) -> None:
     (tmp_path / "kn.arpa").write_text("\\data\\\n")
-    with pytest.raises(DataError, match="a file, and no run; .* n-gram models go to --lm$"):
+    with pytest.raises(DataError, match="a file, and no run; .* n-gram models go to --lm of ngram"):
         load_info(tmp_path / "kn.arpa")
 
 

@@ -26,7 +26,7 @@ from charlm.text.io.table_lines import (
 
 ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
 COUNTS = ("word", "words")  # a number where another column is the text
-SKIPPED = "-"  # the name of a column that is none of the others
+SKIPPED = "-"  # the name of a column that is none of the others; pandas leaves its index without
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # how many nats one is
 MISSING = "NA"
 MAX_RANK_DIGITS = 10
@@ -57,10 +57,11 @@ Fields = list[str]
 class TsvFormat(TemplateFormat):
     """A table; the new feature is a further column before the text, in nats, named in the header.
 
-    Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` (kept, without
-    meaning), and features. `NA` in all hypotheses of a list means that it lacks the feature; in
-    some, it is treated as NaN. Hypotheses are read in order of their ranks; re-ranked lines get the
-    ranks of the places where they go. Lines that begin with `#`, and blank ones, are comments.
+    Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` or no name (kept,
+    without meaning), and features. `NA` in all hypotheses of a list means that it lacks the
+    feature; in some, it is treated as NaN. Hypotheses are read in order of their ranks; re-ranked
+    lines get the ranks of the places where they go. Lines that begin with `#`, and blank ones, are
+    comments.
     """
 
     name = "tsv"
@@ -192,7 +193,7 @@ def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError])
     for column, name in enumerate(names):
         plain, mark, unit = name.partition(":")
         role = _role(plain, names)
-        if role == SKIPPED:
+        if name == "" or role == SKIPPED:
             continue
         if role in found or not role:
             raise error(

@@ -93,7 +93,10 @@ def _alphabet(letters: Sequence[str]) -> list[str]:
 
 
 def _checked(log_probs: object, *, n_letters: int) -> Floats:
-    found = np.array(log_probs, np.float64)
+    try:
+        found = np.array(log_probs, np.float64)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"log_probs: {error}; expected an array of numbers") from None
     if found.ndim != 2 or found.shape[1] != n_letters:
         raise ConfigError(
             f"log_probs: found the shape {found.shape}; expected (frames, {n_letters}), a column "

@@ -96,7 +96,7 @@ def is_csv(lines: Sequence[str]) -> bool:
 def is_csv_header(line: str, mark: str = SEPARATORS[0]) -> bool:
     """Whether a line names columns, an id and a text among them, with commas between."""
     names = _row(line[:MOST_CHARACTERS], mark)
-    return names_columns(names) and all(COLUMN.fullmatch(name) for name in names)
+    return names_columns(names) and all(not name or COLUMN.fullmatch(name) for name in names)
 
 
 def _has_separator(line: str) -> bool:

@@ -7,6 +7,7 @@ of, so that words are always asked for.
 """
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,12 +67,13 @@ def of_split(path: str | Path, split: str) -> Path:
         DataError: there is none.
     """
     given = Path(path)
-    if given.parent.name not in ("train", "valid", "test"):
+    folder = _folder(path)
+    if folder.name not in ("train", "valid", "test"):
         raise ConfigError(
             f"{path}: holds the probabilities of one text; expected a file of a folder test/, with "
             f"one of its name in {split}/ beside it; or leave out --data"
         )
-    other = given.parent.parent / split / given.name
+    other = folder.parent / split / given.name
     if not other.is_file():
         raise DataError(f"{other}: no such file; expected the probabilities of {split}")
     return other
@@ -101,8 +103,14 @@ def _log10(value: str, *, where: str) -> float:
     return min(math.log10(number), 0.0) if number else -math.inf
 
 
-def _words_beside(path: str | Path, *, n_lines: int, rules: LineRules) -> list[str]:
+def _folder(path: str | Path) -> Path:
+    """The folder of a file, by its name where the path is told from inside it."""
     folder = Path(path).parent
+    return folder if folder.name not in ("", "..") else Path(os.path.abspath(folder))
+
+
+def _words_beside(path: str | Path, *, n_lines: int, rules: LineRules) -> list[str]:
+    folder = _folder(path)
     name = folder.parent / f"words_{folder.name}.txt"
     found = [place for suffix in ("", *PACKED) if (place := Path(f"{name}{suffix}")).is_file()]
     if not found:

@@ -66,3 +66,11 @@ def test_csv_and_tsv_of_the_same_lists_are_ranked_alike(tmp_path: Path) -> None:
         assert result.format == name[2:]
         found[mark] = "".join(out).replace(mark, "|")
     assert found[","] == found["\t"] == "id|am|text\nu|-1|a c\nu|-2|a b\nv|-1|h\n"
+
+
+def test_a_column_without_a_name_as_pandas_writes_its_index_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",id,am,text\n0,u,-2,a b\n1,u,-1,a c\n")
+    out: list[str] = []
+    charlm.score(path, weight=["am=1"], write="ranked", out=out.append)
+    assert "".join(out) == ",id,am,text\n1,u,-1,a c\n0,u,-2,a b\n"

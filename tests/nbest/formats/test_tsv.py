@@ -186,7 +186,7 @@ def test_references_and_recordings_are_columns(read) -> None:
         ("id\tam:km\ttext\n", {}, DataError, "a.list:1: found the column 'am:km'; expected a unit"),
         ("id\ttext:ln\ttext\n", {}, DataError, "a.list:1: found the column 'text:ln'; expected a"),
         ("id\tam\tam:ln\ttext\n", {}, DataError, "a.list:1: found the column 'am:ln' twice"),
-        ("id\t\ttext\n", {}, DataError, "a.list:1: found the column '' twice or without a name"),
+        ("id\t:ln\ttext\n", {}, DataError, "a.list:1: found the column ':ln' twice or without a"),
         ("id\ttext\n# end\n", {}, DataError, "a.list: found no hypothesis; expected at least one"),
         (
             "u\ta\n",

@@ -128,6 +128,7 @@ def test_no_frames_are_no_words(load: Load) -> None:
         (frames(2, 1), {"alphabet": ["", "a"]}, ConfigError, r"found the shape \(2, 4\); expected"),
         (np.zeros((2, 4)) + 1, {}, DataError, "found NaN, or more than 0; expected natural logar"),
         (np.full((2, 4), np.nan), {}, DataError, "found NaN, or more than 0"),
+        ([[0.0] * 4, [0.0]], {}, ConfigError, "log_probs: .*; expected an array of numbers"),
         (frames(2, 1), {"model": "exp/a"}, ConfigError, "model: found str; expected what charlm.l"),
         (frames(2, 1), {"beam_width": 0}, ConfigError, "--beam-width 0: expected 1 or more"),
     ],

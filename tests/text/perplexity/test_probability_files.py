@@ -93,6 +93,17 @@ def test_another_split_is_a_file_of_the_same_name_beside() -> None:
         assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("path", ["m.txt", "./m.txt", "../test/m.txt"])
+def test_a_release_is_found_from_inside_its_folder(
+    path: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("valid").mkdir()
+    Path("valid/m.txt").touch()
+    monkeypatch.chdir("test")
+    assert read_probabilities(path).words == ("b", "</s>")
+    assert of_split(path, "valid").samefile(here / "valid/m.txt")
+
+
 @pytest.mark.parametrize(
     ("content", "is_release"),
     [

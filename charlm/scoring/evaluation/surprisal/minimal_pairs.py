@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.scoring.evaluation.surprisal.opened_models import opened_models
 from charlm.scoring.evaluation.surprisal.surprisal_options import PAIR_COLUMNS, PairOptions
-from charlm.scoring.evaluation.surprisal.table_items import Items, read_items
+from charlm.scoring.evaluation.surprisal.table_items import Item, Items, read_items
 from charlm.scoring.evaluation.surprisal.token_bits import TokenModel
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
@@ -186,8 +186,7 @@ def _judged(
 ) -> Iterable[PairSet]:
     """The sets, in the order in which they come up."""
     pairs = [
-        tuple(_tokens(item.text(column), rules, where=item.where) for column in columns)
-        for item in items.items
+        tuple(_tokens(item, column, rules=rules) for column in columns) for item in items.items
     ]
     distinct = list(dict.fromkeys(sentence for pair in pairs for sentence in pair))
     found = zip(distinct, model.bits(distinct, is_carried=False, entropy=False), strict=True)
@@ -217,9 +216,12 @@ def differing(good: Sequence[str], bad: Sequence[str]) -> list[str]:
     return [*(one - other), *(other - one)]
 
 
-def _tokens(text: str, rules: Normalisation | None, *, where: str) -> tuple[str, ...]:
+def _tokens(item: Item, column: str, *, rules: Normalisation | None) -> tuple[str, ...]:
+    text = item.text(column)
+    if not text.strip():  # a cell left out: no words would win against most sentences
+        raise DataError(f"{item.where}: nothing in column {column!r}; expected a sentence")
     found = split_words(text if rules is None else rules(text))
-    return tuple(without_marks(found, where=where))
+    return tuple(without_marks(found, where=item.where))
 
 
 def _wilson(n_right: int, n: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import charlm
-from charlm.errors import ConfigError
+from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.minimal_pairs import PairAccuracy, PairSet, differing
 
 UNIGRAMS = """\\data\\
@@ -114,3 +114,10 @@ def test_pairs_need_two_columns(arpa: Path, pairs: Path, tmp_path: Path) -> None
     text.write_text("a\n")
     with pytest.raises(ConfigError, match="--pairs: found a text; expected a table"):
         charlm.minimal_pairs(text, lm=[arpa])
+
+
+def test_a_pair_of_one_sentence_is_refused(arpa: Path, tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("sentence_good,sentence_bad\na,b\na, \n")
+    with pytest.raises(DataError, match="a.csv:3: nothing in column 'sentence_bad'; expected a se"):
+        charlm.minimal_pairs(table, lm=[arpa])

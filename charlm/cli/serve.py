@@ -17,7 +17,7 @@ def serve(options: ServeOptions, *, as_json: bool) -> None:
 
     A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,
     {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it.
-    Any other line is answered by an error.
+    Any other line is answered by an error, a blank one by nothing.
 
     \b
     charlm serve --model exp/first --write ranked

@@ -29,11 +29,10 @@ HEADER = (
     *("WER", "against kn (95 %)", "CER", "recall of unknown", "s"),
 )
 FIRST = (0.5, 1.5, -10.0)
-GRID = (
-    [0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5],
-    [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0],
-    [-16.0, -12.0, -9.0, -6.0, -4.0, -2.0, 0.0, 2.0],
-)
+ALPHAS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0]
+BETAS = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0, 8.0, 10.0, 12.0]
+OFFSETS = [-32.0, -24.0, -16.0, -12.0, -9.0, -6.0, -4.0, -2.0, 0.0, 2.0]
+Weights = tuple[float, float, float]  # alpha, beta and offset
 
 
 class Row(NamedTuple):
@@ -44,10 +43,6 @@ class Row(NamedTuple):
     lm_log_prob: float
     n_words: int
     n_unknown: int
-
-    def score(self, alpha: float, beta: float, offset: float) -> float:
-        lm = self.lm_log_prob + offset * self.n_unknown
-        return self.log_prob + alpha * lm + beta * self.n_words
 
 
 class System:
@@ -92,30 +87,28 @@ class System:
         for _ in range(rounds):
             for own, each in zip(lists, frames, strict=True):
                 own.update(self.search(each, n_best=100))
-            found = [sorted(own) for own in lists]
-            errors = [
-                [n_errors(ref, row.text) for row in rows]
-                for ref, rows in zip(refs, found, strict=True)
-            ]
-            offsets = [0.0] if self.is_spelled else GRID[2]
-            self.weights = min(
-                product(GRID[0], GRID[1], offsets),
-                key=functools.partial(total_errors, rows=found, errors=errors),
+            offsets = [0.0] if self.is_spelled else OFFSETS
+            tried = list(product(ALPHAS, BETAS, offsets))
+            counts = sum(
+                errors_of_best(sorted(own), ref, tried)
+                for own, ref in zip(lists, refs, strict=True)
             )
+            self.weights = tried[middle_of_best(counts, (len(ALPHAS), len(BETAS), len(offsets)))]
 
 
-def total_errors(
-    weights: tuple[float, float, float],
-    *,
-    rows: Sequence[Sequence[Row]],
-    errors: Sequence[Sequence[int]],
-) -> int:
-    """Of the best of each list."""
-    total = 0
-    for own, counts in zip(rows, errors, strict=True):
-        scores = [row.score(*weights) for row in own]
-        total += counts[scores.index(max(scores))]
-    return total
+def errors_of_best(rows: Sequence[Row], ref: str, weights: Sequence[Weights]) -> Any:
+    """The errors of a list's best row under each of the weights."""
+    factors = [(1.0, alpha, beta, alpha * offset) for alpha, beta, offset in weights]
+    scores = np.array([row[1:] for row in rows]) @ np.array(factors).T
+    errors = np.array([n_errors(ref, row.text) for row in rows])
+    return errors[scores.argmax(axis=0)]
+
+
+def middle_of_best(counts: Any, shape: Sequence[int]) -> int:
+    """Which of a grid's points has the fewest errors; of several the one amidst them."""
+    best = np.flatnonzero(counts == counts.min())
+    places = np.array(np.unravel_index(best, shape)).T
+    return int(best[((places - places.mean(axis=0)) ** 2).sum(axis=1).argmin()])
 
 
 def theirs(system: System) -> Callable[[Any], str]:
@@ -199,7 +192,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, nargs="+", default=[0.035, 0.08])
     parser.add_argument("--valid", type=int, default=300, help="sentences to tune on")
     parser.add_argument("--test", type=int, default=500)
-    parser.add_argument("--longest", type=int, default=100, help="letters of a sentence")
+    parser.add_argument("--longest", type=int, default=110, help="letters of a sentence")
     parser.add_argument("--systems", default="none,kn,kn-spelled,neural,neural-spelled")
     parser.add_argument("--pyctcdecode", type=int, default=0, help="test sentences for it, too")
     options = parser.parse_args()

@@ -78,3 +78,14 @@ def test_times_that_hang_on_surprisal_show_a_gain_and_noise_none(
     lows = [float(re.findall(r"\(([-+.0-9]+) to", line)[0]) for line in (true, noise)]
     assert lows[0] > 100  # thousandths of a nat
     assert lows[1] < 0
+
+
+def test_decoders_weights_are_those_of_the_fewest_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(RECIPES / "decoding")
+    decode = module("decoding/decode.py")
+    rows = [decode.Row("a b", -3.0, -2.0, 2, 0), decode.Row("a bc", -1.0, -4.0, 2, 1)]
+    weights = [(0.0, 1.0, 0.0), (0.5, 1.0, -9.0), (1.5, 1.0, 0.0)]
+    # The second leads by its letters alone, the first once the model or unknown words count.
+    assert decode.errors_of_best(rows, "a b", weights).tolist() == [1, 0, 0]
+    counts = np.array([[3, 2, 2, 2, 3], [3, 3, 3, 3, 3]])
+    assert decode.middle_of_best(counts.ravel(), counts.shape) == 2

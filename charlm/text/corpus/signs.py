@@ -1,14 +1,19 @@
-"""Signs that a text was not made ready for a model of words: marked up, or marks left on words.
+"""Signs that a text was not made ready for a model of words: marked up, marks left on words, uncut.
 
 Only what no orthography does often is one: some end words in a colon, or in an exclamation mark.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
 TEXT_LINES = "\\tx"
-ENDS_IN_MARK = re.compile(r".*\w[,;?\u060c\u061b\u061f\u0964]+[\"'\u201d\u2019)\]]*")
+MARKS = ",;?\u060c\u061b\u061f\u0964"
+CLOSERS = "\"'\u201d\u2019)]"
+# More Chinese characters and hiragana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a
+# word has.
+UNCUT = re.compile("[\u3041-\u309f\u3400-\u9fff]{12}|[\u0e00-\u109f\u1780-\u17ff]{24}")
 LEAST_SHARE = 0.01  # of all words
 N_EXAMPLES = 3
 
@@ -21,12 +26,23 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
     listed = list(types)
     n_words = sum(count for _, count in listed) or 1
     found = []
-    for pattern, advice in ((FIELD_MARKER, _on_markers), (ENDS_IN_MARK, _on_marks)):
-        matching = [(word, count) for word, count in listed if pattern.fullmatch(word)]
+    for has_sign, advice in (
+        (FIELD_MARKER.fullmatch, _on_markers),
+        (_ends_in_mark, _on_marks),
+        (UNCUT.search, _on_uncut),
+    ):
+        matching = [(word, count) for word, count in listed if has_sign(word)]
         share = sum(count for _, count in matching) / n_words
         if share >= LEAST_SHARE:
             found.append(advice(f"{share:.0%} of the words", [word for word, _ in matching]))
     return found
+
+
+def _ends_in_mark(word: str) -> bool:
+    marked = word.rstrip(CLOSERS)
+    bare = marked.rstrip(MARKS)
+    # A vowel sign of Hindi or Arabic is no letter (\w), yet ends words.
+    return len(bare) < len(marked) and unicodedata.category(bare[-1:] or " ")[0] in "LMN"
 
 
 def _on_markers(share: str, markers: list[str]) -> str:
@@ -43,4 +59,12 @@ def _on_marks(share: str, words: list[str]) -> str:
     return (
         f"{share} end in a mark ({' '.join(words[:N_EXAMPLES])}) and are others than without it; "
         "`charlm prep --tokenise simple` sets marks apart"
+    )
+
+
+def _on_uncut(share: str, words: list[str]) -> str:
+    return (
+        f"{share} are whole phrases ({words[0]:.12}\u2026), written without blanks, and words are "
+        "what stands between blanks: cut them with a tool of the language (jieba, MeCab, "
+        "PyThaiNLP), or into characters, sed 's/./& /g' FILE"
     )

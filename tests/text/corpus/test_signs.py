@@ -35,9 +35,35 @@ def test_marks_that_stand_at_words_are_told_where_they_are_many() -> None:
     assert signs("one, " + "word " * 100) == []
 
 
+@pytest.mark.parametrize("text", ["क्या हाल है?", "यह दुनिया।", "مرحباً، يا صديقي"])
+def test_a_mark_behind_a_vowel_sign_is_a_mark(text: str) -> None:
+    (sign,) = signs(text)
+    assert "end in a mark" in sign
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("我们明天早上一起去北京看天安门。 好", "我们明天早上一起去北京看"),
+        ("วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ ดี", "วันนี้อากาศด"),
+    ],
+)
+def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> None:
+    assert signs(text) == [
+        f"50% of the words are whole phrases ({shown}…), written without blanks, and words are "
+        "what stands between blanks: cut them with a tool of the language (jieba, MeCab, "
+        "PyThaiNLP), or into characters, sed 's/./& /g' FILE"
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["Hello , said she ; yes ?", "Mr. Smith of the U.S. Inc.", "ka: !ka ka! na:mi", "1,5 3;4", ""],
+    ["Hello , said she ; yes ?", "Mr. Smith of the U.S. Inc.", "ka: !ka ka! na:mi", "1,5 3;4", ""]
+    + [
+        "我们 明天 早上 一起 去 阿塞拜疆共和国",
+        "インターネットコミュニケーション",
+        "กระทรวงศึกษาธิการ ไทย",
+    ],
 )
 def test_marks_apart_abbreviations_and_letters_of_orthographies_are_no_sign(text: str) -> None:
     assert signs(text) == []

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from charlm.nbest.unknown_words import UnknownWords
     from charlm.text.vocabulary.build_vocabulary import VocabularyResult
 
-ONLY_MARKS = 2  # </s> and <unk>
-NO_WORD = "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all"
-
 
 @dataclass(frozen=True, kw_only=True)
 class VocabCommand(VocabOptions):
@@ -52,9 +49,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     from charlm.text.vocabulary.build_vocabulary import vocab as build
 
     result = build(options)
-    if result.n_words == ONLY_MARKS:
-        output.say(NO_WORD)
-    for sign in result.signs:
+    for sign in result.inventory.signs:
         output.say(f"note: {sign}")
     checked = unknown_words(result.inventory, options.against) if options.against else None
     if as_json:

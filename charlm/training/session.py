@@ -27,7 +27,6 @@ from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import set_threads, versions
 from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
-from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
@@ -183,7 +182,7 @@ def _note_text(plan: Plan, inventory: Inventory, *, watcher: Watcher) -> None:
             f"corpus was prepared with ({normalisation_name(own)}); the vocabulary's are applied"
         )
     if not plan.stored:
-        for sign in signs_of_raw_text(zip(inventory.words, inventory.counts, strict=True)):
+        for sign in inventory.signs:
             watcher.note(sign)
     longest = inventory.max_word_length
     if n_cut := inventory.n_cut_words:

@@ -99,7 +99,8 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
     result = run("--data", "corpus")
     assert result.exit_code == 0
     assert result.stderr == (
-        "warning: no word but <unk>: none occurs twice in train.txt; --min-count 1 takes all\n"
+        "note: no word but <unk>: none occurs twice in train.txt; `charlm vocab --min-count 1 "
+        "--out FILE` takes all, for `charlm train --vocab FILE`\n"
     )
     assert run("--data", "corpus", "--min-count", "1").stderr == ""
 

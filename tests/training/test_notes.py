@@ -57,6 +57,17 @@ def test_marks_that_stand_at_words_are_told_once(
     assert re.match(r"\d+% of the words end in a mark \(\w+, \w+, \w+,\) and are others ", note)
 
 
+def test_a_text_of_which_no_word_is_kept_is_told(
+    train_toy: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "once").mkdir()
+    for split in ("train", "valid"):
+        (tmp_path / "once" / f"{split}.txt").write_text("each word stands here once\n")
+    listener = Listener()
+    train_toy(data=tmp_path / "once", watcher=listener, batch_size=1)
+    assert listener.notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
+
+
 @pytest.mark.parametrize(
     ("schedule", "n_epochs", "told"),
     [

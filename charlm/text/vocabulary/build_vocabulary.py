@@ -13,7 +13,6 @@ from charlm.errors import DataError
 from charlm.options import keywords
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
-from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
 from charlm.text.io.paths import require_place, stream_of
@@ -64,11 +63,6 @@ class VocabularyResult(ShortRepr):
 
     inventory: Inventory
     splits: dict[str, Coverage]  # train first
-
-    @property
-    def signs(self) -> list[str]:
-        """That the text should be made ready in another way, in sentences."""
-        return signs_of_raw_text(zip(self.inventory.words, self.inventory.counts, strict=True))
 
     @property
     def n_words(self) -> int:

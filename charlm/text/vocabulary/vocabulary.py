@@ -17,6 +17,7 @@ from typing import Any
 from charlm.errors import ConfigError, DataError
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.signs import signs_of_raw_text
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import read_json, write_json
 from charlm.text.vocabulary.counts import CountedText, count_letters, count_text
@@ -30,6 +31,10 @@ FORMAT_WITH_MORPHS = 2  # a reader of format 1 alone would drop them, and find a
 PAD, WORD_START, WORD_END, UNK_LETTER, END_LETTER, UNKNOWN_LETTER = range(6)
 N_MARKERS = 6
 LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
+NO_WORD = (
+    "no word but <unk>: none occurs twice in train.txt; `charlm vocab --min-count 1 --out FILE` "
+    "takes all, for `charlm train --vocab FILE`"
+)
 MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
 
 
@@ -67,6 +72,13 @@ class Inventory(ShortRepr):
     def n_cut_words(self) -> int:
         """Words whose spelling is not read to its end; `</s>` and `<unk>` have none."""
         return sum(len(word) > self.max_word_length for word in self.words[UNK + 1 :])
+
+    @property
+    def signs(self) -> list[str]:
+        """That the text should be made ready in another way, in sentences."""
+        if self.n_words == UNK + 1:
+            return [NO_WORD]
+        return signs_of_raw_text(zip(self.words, self.counts, strict=True))
 
     @cached_property
     def word_ids(self) -> dict[str, int]:

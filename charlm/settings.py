@@ -132,7 +132,9 @@ def build_part(
 def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callable[..., Any]]:
     noun = family.noun
     if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
-        raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type")
+        is_name = isinstance(settings, str) and settings in family.table
+        mend = f"; say {noun}.type={settings}" if is_name else ""
+        raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type{mend}")
     if depth > MAX_DEPTH:
         raise ConfigError(f"{noun}: parts nested more than {MAX_DEPTH} deep; expected fewer")
     name = settings["type"]

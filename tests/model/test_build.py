@@ -60,7 +60,10 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
     ("changes", "message"),
     [
         ({"encoder": None}, "encoder: found None; expected an object with a type"),
-        ({"context": "lstm"}, "context: found 'lstm'; expected an object with a type"),
+        (
+            {"context": "lstm"},
+            "context: found 'lstm'; expected an object with a type; say context.type=lstm",
+        ),
         ({"output": {}}, "output: found {}; expected an object with a type"),
         (
             {"encoder": {"type": "wrod"}},

@@ -149,7 +149,10 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
         ),
         ({"overrides": ["decoder.dim=3"]}, "unknown part 'decoder'; expected one of encoder, "),
         ({"overrides": ["dim"]}, "--set 'dim': expected PART.OPTION=VALUE, as encoder.widths="),
-        ({"overrides": ["context=lstm"]}, "context: found 'lstm'; expected an object with a type"),
+        (
+            {"overrides": ["context=lstm"]},
+            "context: found 'lstm'; expected an object with a type; say context.type=lstm",
+        ),
         ({"device": "tpu"}, "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
         ({"precision": "fp16"}, "--precision 'fp16': expected one of auto, fp32, bf16"),
         ({"seed": -1}, "--seed -1: expected 0 to 4294967295"),

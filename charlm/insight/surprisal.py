@@ -65,7 +65,9 @@ class TextReading:
         first = self.members[0].name
         return (
             *remarks_on_text(self.scores[0]["carried"].counts),
-            *remarks_on_training(self.members, self.question),
+            *remarks_on_training(
+                self.members, self.question, n_tokens=self.baseline.n_train_tokens
+            ),
             *(
                 f"{name} has other words than {first}: its perplexities do not compare, and it is "
                 "left out of the pictures"

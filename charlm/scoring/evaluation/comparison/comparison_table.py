@@ -85,7 +85,7 @@ def compared_group(
         notes=(
             *remarks_on_text(contest.scores.counts),
             *(remarks_on_draws(contest.scores.counts) if members else ()),
-            *remarks_on_training(members, options),
+            *remarks_on_training(members, options, n_tokens=baseline.n_train_tokens),
         ),
     )
 

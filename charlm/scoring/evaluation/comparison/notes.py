@@ -45,19 +45,19 @@ def remarks_on_draws(counts: Counts) -> tuple[str, ...]:
 
 
 def remarks_on_training(
-    members: "Sequence[Contender]", options: CompareKnOptions
+    members: "Sequence[Contender]", options: CompareKnOptions, *, n_tokens: int
 ) -> tuple[str, ...]:
-    """On runs that did not learn from the text that the n-gram model learns from."""
+    """On runs that did not learn from the text of `n_tokens` that the n-gram model learns from."""
     path = split_path(options.data, "train")
     sha256, name = sha256_of(path), baseline_name(options.order)
     remarks = []
     for member in members:
         if member.train_sha256 not in (sha256, None):
             remarks.append(f"{member.name} was trained on another text than {name}, {path}")
-        elif member.max_tokens:
+        elif member.n_train_tokens is not None and member.n_train_tokens < n_tokens:
             remarks.append(
-                f"{member.name} was trained on at most {member.max_tokens} tokens of {path}, "
-                f"{name} on all"
+                f"{member.name} was trained on {member.n_train_tokens} of {n_tokens} tokens of "
+                f"{path}, {name} on all"
             )
     return tuple(remarks)
 

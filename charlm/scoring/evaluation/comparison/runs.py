@@ -28,7 +28,7 @@ class Contender:
     n_parameters: int
     n_bytes: int  # of its weights
     train_sha256: str | None  # of the text that it was trained on, if it says so
-    max_tokens: int  # how much of that text was read; 0 for all
+    n_train_tokens: int | None  # how many of that text's it read, each </s> counted, if it says so
     learned_single_sentences: bool  # else the state was carried from one to the next
 
 
@@ -60,8 +60,9 @@ def _names(models: Sequence[str | Path], *, taken: str) -> list[str]:
 
 def _contender(path: Path, name: str) -> Contender:
     run = load_run(path)
-    trained_on, max_tokens = run.info.corpus.get("train"), run.info.corpus.get("max_tokens")
-    sha256 = trained_on.get("sha256") if isinstance(trained_on, dict) else None
+    trained_on = run.info.corpus.get("train")
+    found = trained_on if isinstance(trained_on, dict) else {}
+    sha256, n_tokens = found.get("sha256"), found.get("n_tokens")
     return Contender(
         path=path,
         name=name,
@@ -69,7 +70,7 @@ def _contender(path: Path, name: str) -> Contender:
         n_parameters=sum(run.model.n_parameters_by_part().values()),
         n_bytes=(path / MODEL).stat().st_size,
         train_sha256=sha256 if isinstance(sha256, str) else None,
-        max_tokens=max_tokens if isinstance(max_tokens, int) else 0,
+        n_train_tokens=n_tokens if isinstance(n_tokens, int) else None,
         learned_single_sentences=run.learned_single_sentences,
     )
 

@@ -66,8 +66,11 @@ def test_a_run_that_learnt_from_other_text_is_remarked_on(
     ]
     run = shutil.copytree(tiny_run, tmp_path / "part")
     info = json.loads((run / RUN).read_text())
-    info["corpus"]["max_tokens"] = 7
+    info["corpus"]["max_tokens"] = 68  # which cuts nothing from a text of 67
+    (run / RUN).write_text(json.dumps(info))
+    assert trainings(corpus_dir, run) == []
+    info["corpus"]["train"]["n_tokens"] = 66
     (run / RUN).write_text(json.dumps(info))
     assert trainings(corpus_dir, run) == [
-        f"part was trained on at most 7 tokens of {corpus_dir}/train.txt, KN-1 on all"
+        f"part was trained on 66 of 67 tokens of {corpus_dir}/train.txt, KN-1 on all"
     ]

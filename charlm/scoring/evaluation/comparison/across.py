@@ -13,7 +13,7 @@ from typing import Any
 from charlm.errors import DataError
 from charlm.options import keywords, several
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
-from charlm.text.io.files import read_json
+from charlm.text.io.files import display_name, open_bytes, parse_json
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
 BASELINE = re.compile(r"KN-(\d+)")
@@ -82,7 +82,9 @@ def table(options: TableOptions) -> Table:
     """
     by_texts: dict[object, _Found] = {}
     for file in several(options.files):
-        texts, found = _comparison(str(file), options.state)
+        with open_bytes(file) as opened:
+            content = opened.read()
+        texts, found = _comparison(content, options.state, file=display_name(file))
         _join(by_texts.setdefault(texts, found), found, state=options.state)
     all_found = list(by_texts.values())
     names = _names([found.path for found in all_found])
@@ -93,9 +95,9 @@ def table(options: TableOptions) -> Table:
     return Table(options.state, tuple(columns))
 
 
-def _comparison(file: str, state: str) -> tuple[object, _Found]:
+def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
     """The comparison in a file, behind what tells its texts."""
-    value = read_json(file)
+    value = parse_json(content, file)
     try:
         path, groups = Path(value["data"]), value["groups"]
         group = groups[0]

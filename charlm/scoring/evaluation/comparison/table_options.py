@@ -16,7 +16,8 @@ class TableOptions:
     files: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "What `charlm compare-kn --json` printed, one or several a data set.", is_argument=True
+            "What `charlm compare-kn --json` printed, one or several a data set, or - for stdin.",
+            is_argument=True,
         ),
     ]
     state: Annotated[

@@ -49,6 +49,15 @@ def write(tmp_path: Path) -> Any:
     return write_one
 
 
+def test_a_comparison_comes_by_standard_input_too(
+    write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("cs", {"KN-5": 100.0})
+    with path.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert table("-") == table(path)
+
+
 def test_a_model_is_held_against_kneser_ney_in_per_cent_with_its_interval(write: Any) -> None:
     found = table([write("cs", {"KN-5": 100.0, "char": 80.0}), write("de", {"KN-5": 50.0})])
     assert [column.name for column in found.columns] == ["cs", "de"]

@@ -5,8 +5,9 @@ The sum goes feature by feature and not through a matrix product: rows that are 
 totals that are equal to the bit, or ties would not be seen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +37,15 @@ class FeatureTable:
         return FeatureTable(tuple(names), self.values_HF[:, [self.names.index(n) for n in names]])
 
 
-def require_known(names: Sequence[str], known: Sequence[str], *, place: str = "") -> None:
+def require_known(
+    names: Iterable[str], known: Sequence[str], *, place: str | Path = "", remedy: str = ""
+) -> None:
     """Raises ConfigError for a name that is not among those known, and lists them."""
     where = f"{place}: " if place else ""
     for name in names:
         if name not in known:
             raise ConfigError(
-                f"{where}weight {name!r}: no such feature; this list has {', '.join(known)}"
+                f"{where}weight {name!r}: no such feature; this list has {', '.join(known)}{remedy}"
             )
 
 

@@ -22,6 +22,7 @@ from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.io.files import read_json, write_json
 
 FORMAT = 1
+OF_THE_TUNING = "; expected what the weights were tuned with, models by --model or --lm"
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,15 @@ def parse_weights(
     A file's origin stays whatever is laid over it: the other weights know its lists still.
 
     Raises:
-        ConfigError: an override that is not NAME=NUMBER, or a feature not among those `known`.
+        ConfigError: an override that is not NAME=NUMBER, or a feature not among those `known`:
+            of the file's own, one of a model that is not asked, most likely.
         DataError: the file is not one of weights.
     """
     weights = load_weights(path) if path is not None else Weights(dict(base or {}))
     changes = dict(_parse_override(text) for text in overrides)
     if known is not None:
+        if path is not None:
+            require_known(weights.values, known, place=path, remedy=OF_THE_TUNING)
         require_known([*weights.values, *changes], known)
     if not changes:
         return weights

@@ -84,6 +84,17 @@ def test_an_override_of_an_unknown_feature_lists_the_known_ones() -> None:
         parse_weights(None, ["mm=1"], known=["am", "nn"])
 
 
+def test_a_file_that_weighs_an_unknown_feature_is_named_and_how_models_come(tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
+    Weights({"am": 1.0, "nn": 2.0}).save(path)
+    with pytest.raises(ConfigError) as error:
+        parse_weights(path, ["mm=1"], known=["am", "words"])
+    assert str(error.value) == (
+        f"{path}: weight 'nn': no such feature; this list has am, words; "
+        "expected what the weights were tuned with, models by --model or --lm"
+    )
+
+
 @pytest.mark.parametrize(
     "text", ["nn", "=1", "nn=", "nn=x", "nn=nan", "nn=1e999", "nn=1_0", "nn=1e31"]
 )

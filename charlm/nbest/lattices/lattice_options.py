@@ -6,6 +6,7 @@ multiplied by the sum of their weights, so that one number serves lattices of an
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.labels import Labels
@@ -27,6 +28,7 @@ class LatticeOptions:
     """How lattices are rescored."""
 
     weights: Mapping[str, float] = field(default_factory=dict)  # all; empty: as the lattice says
+    weights_path: str | Path | None = None  # the file that holds them, for messages
     overrides: Mapping[str, float] = field(default_factory=dict)  # instead of some of those
     beam: float = 16.0  # nats of the language models below the best of a level; 0: none
     recombine: int = 4  # histories that share so many last words are one; 0: never
@@ -122,9 +124,11 @@ def weighing(lattice: Lattice, models: Sequence[str], *, options: LatticeOptions
     names = feature_names(lattice, models)
     for name in weights:
         if name not in (*names, *COUNTS):
+            is_tuned = options.weights_path is not None and name not in options.overrides
             raise ConfigError(
-                f"weight {name!r:.60}: no such feature in {lattice.place}; expected "
-                f"{', '.join((*names, *COUNTS))}"
+                f"{f'{options.weights_path}: ' if is_tuned else ''}weight {name!r:.60}: "
+                f"no such feature in {lattice.place}; expected {', '.join((*names, *COUNTS))}"
+                f"{', or the models of the tuning by --model or --lm' if is_tuned else ''}"
             )
     rest = weights.get(REST, 0.0)
     own = tuple(weights.get(name, 0.0) for name in names[: len(lattice.names)])

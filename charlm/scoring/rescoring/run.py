@@ -108,6 +108,7 @@ class ListRun:
             scorers,
             options=LatticeOptions(
                 weights=parse_weights(options.weights).values,
+                weights_path=options.weights,
                 overrides=parse_weights(None, options.weight).values,
                 beam=options.beam,
                 recombine=options.recombine,

@@ -4,8 +4,9 @@ Surprisal is the negative log10 probability of a token. Runs whose words differ 
 predict another text: their perplexities stand in the table, and in no picture beside the first's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
@@ -14,7 +15,7 @@ import numpy as np
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.source import EstimationPlan
 from charlm.ngram.word_ids import END
-from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions, Split
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import remarks_on_text, remarks_on_training
 from charlm.scoring.evaluation.comparison.runs import Contender, scores_of
@@ -27,19 +28,51 @@ ORDER = 5  # of Kneser–Ney
 STATES: tuple[State, ...] = get_args(State)
 SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
 
-OnStage = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class TextReading:
-    """What the runs make of a text, in both states, and Kneser–Ney in the words of the first."""
+    """What the runs make of a text, in both states, and Kneser–Ney in the words of the first.
+
+    Each is computed when it is first asked for, and once. All raise DataError for a text or run
+    that is not what was expected, and for a model that gives no numbers.
+    """
 
     question: CompareKnOptions
     members: tuple[Contender, ...]
-    scores: tuple[dict[State, Scores], ...]  # of each member
-    baseline: KneserNey
-    baseline_scores: Scores  # the same in both states: an n-gram model starts sentences anew
-    sentences: tuple[tuple[str, ...], ...]  # as the first run reads them
+
+    @cached_property
+    def scores(self) -> tuple[dict[State, Scores], ...]:
+        """Of each member."""
+        return tuple(
+            {state: self._scores(member, state) for state in STATES} for member in self.members
+        )
+
+    def _scores(self, member: Contender, state: State) -> Scores:
+        self.question.tell(f"{member.name}: scoring {self._path}, state {state}")
+        return scores_of(member, self.question, split=self.question.split, state=state)
+
+    @cached_property
+    def baseline(self) -> KneserNey:
+        """KN-5."""
+        data, order = self.question.data, self.question.order
+        train = split_path(data, "train")
+        self.question.tell(f"{baseline_name(order)}: estimating from {train}")
+        return kneser_ney(data, EstimationPlan(order), inventory=self.members[0].inventory)
+
+    @cached_property
+    def baseline_scores(self) -> Scores:
+        """The same in both states: an n-gram model starts sentences anew."""
+        return self.baseline.scores_of(self.question.data, self.question.split)
+
+    @property
+    def sentences(self) -> Iterator[list[str]]:
+        """As the first run reads them."""
+        normalisation = self.members[0].inventory.normalisation
+        return ReadText(self._path, normalisation=normalisation).sentences()
+
+    @property
+    def _path(self) -> Path:
+        return split_path(self.question.data, self.question.split)
 
     @property
     def comparable(self) -> list[int]:
@@ -63,55 +96,19 @@ class TextReading:
         """What to mind, in sentences."""
         others = [m.name for n, m in enumerate(self.members) if n not in self.comparable]
         first = self.members[0].name
+        training: tuple[str, ...] = ()
+        if "baseline" in self.__dict__:  # else nothing was held against it
+            n_tokens = self.baseline.n_train_tokens
+            training = remarks_on_training(self.members, self.question, n_tokens=n_tokens)
         return (
             *remarks_on_text(self.scores[0]["carried"].counts),
-            *remarks_on_training(
-                self.members, self.question, n_tokens=self.baseline.n_train_tokens
-            ),
+            *training,
             *(
                 f"{name} has other words than {first}: its perplexities do not compare, and it is "
                 "left out of the pictures"
                 for name in others
             ),
         )
-
-
-def read_text(
-    members: Sequence[Contender],
-    *,
-    data: str | Path,
-    split: Split,
-    device: str,
-    threads: int | None,
-    on_stage: OnStage,
-) -> TextReading:
-    """Score a split of a corpus directory with each run, carried and by sentence, and with KN-5.
-
-    Raises:
-        ConfigError: a device that is not there.
-        DataError: a text or run that is not what was expected; a model that gives no numbers.
-    """
-    path = split_path(data, split)
-    question = CompareKnOptions(data, order=ORDER, split=split, device=device, threads=threads)
-    inventory = members[0].inventory
-    on_stage(f"{baseline_name(ORDER)}: estimating from {split_path(data, 'train')}")
-    baseline = kneser_ney(data, EstimationPlan(ORDER), inventory=inventory)
-    by_member = []
-    for member in members:
-        scores: dict[State, Scores] = {}
-        for state in STATES:
-            on_stage(f"{member.name}: scoring {path}, state {state}")
-            scores[state] = scores_of(member, question, split=split, state=state)
-        by_member.append(scores)
-    text = ReadText(path, normalisation=inventory.normalisation)
-    return TextReading(
-        question=question,
-        members=tuple(members),
-        scores=tuple(by_member),
-        baseline=baseline,
-        baseline_scores=baseline.scores_of(data, split),
-        sentences=tuple(map(tuple, text.sentences())),
-    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ class ScoredLine:
 
 
 def extreme_sentences(
-    sentences: Sequence[Sequence[str]], scores: Scores, *, n: int
+    sentences: Iterable[Sequence[str]], scores: Scores, *, n: int
 ) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
     """The `n` hardest and the `n` easiest sentences of 5 to 40 words, by log10 probability a token.
 

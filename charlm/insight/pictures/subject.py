@@ -13,7 +13,7 @@ from charlm.insight.encoded_pieces import character_encoder
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
 from charlm.insight.report_options import ReportOptions
-from charlm.insight.surprisal import ORDER, TextReading, read_text
+from charlm.insight.surprisal import ORDER, TextReading
 from charlm.insight.vectors.projection import (
     NgramMap,
     WordMap,
@@ -28,6 +28,7 @@ from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import pick_device, set_threads
 from charlm.scoring.evaluation.comparison.across import Table, table
+from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import baseline_name
 from charlm.scoring.evaluation.comparison.runs import Contender, contenders
 from charlm.text.corpus.sentences import split_path
@@ -146,17 +147,20 @@ class Subject:
 
         Raises:
             ConfigError: no corpus directory was given.
+            DataError: there is no such text in it.
         """
         if self.options.data is None:
             raise ConfigError(
                 "--data: not given; expected the corpus directory with train.txt and "
                 f"{self.options.split}.txt, which perplexities need"
             )
-        return read_text(
-            self.members,
-            data=self.options.data,
+        split_path(self.options.data, self.options.split)  # before anything takes long
+        question = CompareKnOptions(
+            self.options.data,
+            order=ORDER,
             split=self.options.split,
             device=self.options.device,
             threads=self.options.threads,
             on_stage=self.on_stage,
         )
+        return TextReading(question, self.members)

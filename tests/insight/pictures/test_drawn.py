@@ -311,6 +311,19 @@ def test_the_words_of_a_sentence_are_drawn_with_the_bits_of_evaluate(
     assert min(bits) > 0
 
 
+def test_the_picture_of_sentences_estimates_no_ngrams(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path
+) -> None:
+    shutil.copy(corpus_dir / "test.txt", tmp_path)
+    stages: list[str] = []
+    options = {"device": "cpu", "threads": 1, "on_stage": stages.append}
+    report = charlm.report(
+        tiny_run, data=tmp_path, picture="sentences", out=tmp_path / "a.svg", **options
+    )
+    assert {stage.partition(":")[0] for stage in stages} == {"tiny"}
+    assert not any("trained" in note for note in report.notes)
+
+
 def test_a_long_sentence_goes_on_in_the_next_line_within_the_picture(subject: Subject) -> None:
     figure = draw("sentences", subject).figure
     axes = figure.axes[0]

@@ -22,6 +22,7 @@ from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
+MOST = 1.1  # that a frame's probabilities sum to: bf16 rounds each by up to 3 %; less is pruned
 LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
 
 
@@ -69,7 +70,7 @@ def ctc_beam_search(options: CTCOptions) -> list[Transcript]:
 
     Raises:
         ConfigError: an alphabet that does not fit; a model without states; a number out of range.
-        DataError: no numbers, or more than probabilities.
+        DataError: no numbers, or more than probabilities; of a frame they may sum to less than 1.
     """
     alphabet = _alphabet(options.alphabet)
     log_probs_TL = _checked(options.log_probs, n_letters=len(alphabet))
@@ -104,6 +105,13 @@ def _checked(log_probs: object, *, n_letters: int) -> Floats:
         )
     if np.isnan(found).any() or (found > 1e-3).any():
         raise DataError("log_probs: found NaN, or more than 0; expected natural logarithms")
+    sums_T = np.exp(found).sum(axis=1)
+    wrong = np.flatnonzero(sums_T > MOST)
+    if wrong.size:
+        raise DataError(
+            f"log_probs: the probabilities of frame {wrong[0]} sum to {sums_T[wrong[0]]:.3g}; "
+            "expected at most 1: natural logarithms, as log_softmax gives them, and not log10"
+        )
     return found
 
 

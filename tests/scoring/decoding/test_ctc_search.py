@@ -120,6 +120,15 @@ def test_no_frames_are_no_words(load: Load) -> None:
     assert found.lm_log_prob == pytest.approx(float(model.finish(model.start())[0]))
 
 
+def test_rounded_and_pruned_frames_are_probabilities_still() -> None:
+    log_probs_TL = np.log([[0.01, 0.97, 0.02, 0.03], [0.2, 0.1, 1e-9, 1e-9]])
+    (found,) = ctc_beam_search(log_probs_TL.astype(np.float16), alphabet=ALPHABET)
+    assert found.text == "a"
+    # a blank, a a, blank a, space a
+    ways = math.log(0.97 * 0.2 + 0.97 * 0.1 + 0.01 * 0.1 + 0.02 * 0.1)
+    assert found.log_prob == pytest.approx(ways, abs=2e-3)
+
+
 @pytest.mark.parametrize(
     ("log_probs", "options", "error", "message"),
     [
@@ -128,6 +137,12 @@ def test_no_frames_are_no_words(load: Load) -> None:
         (frames(2, 1), {"alphabet": ["", "a"]}, ConfigError, r"found the shape \(2, 4\); expected"),
         (np.zeros((2, 4)) + 1, {}, DataError, "found NaN, or more than 0; expected natural logar"),
         (np.full((2, 4), np.nan), {}, DataError, "found NaN, or more than 0"),
+        (
+            np.log10([[1e-9] * 4, [0.7, 0.1, 0.1, 0.1]]),
+            {},
+            DataError,
+            "probabilities of frame 1 sum to 1.96; expected at most 1: natural logarithms, as log",
+        ),
         ([[0.0] * 4, [0.0]], {}, ConfigError, "log_probs: .*; expected an array of numbers"),
         (frames(2, 1), {"model": "exp/a"}, ConfigError, "model: found str; expected what charlm.l"),
         (frames(2, 1), {"beam_width": 0}, ConfigError, "--beam-width 0: expected 1 or more"),

@@ -193,6 +193,8 @@ class Command(TyperCommand):
         if extra and not taken:
             word = extra[0]
             flags = [f"{flag} {word}" for flag in self._flags_for(word)]
+            if ("--resume", word) in zip(args, args[1:], strict=False):  # which takes no value
+                flags = [f"--out {word} --resume"]
             said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
             raise typer.BadParameter(said, ctx=ctx)
         needs_out = any(each.name == "out" and each.required for each in self.params)

@@ -82,6 +82,7 @@ def test_every_command_refuses_such_options() -> None:
     [
         ("sample 3", "found '3' alone; expected options; say -n 3\n"),
         ("train 3", "found '3' alone; expected options; say --epochs 3\n"),
+        ("train --data d --resume run", "alone; expected options; say --out run --resume\n"),
         ("train corpus", "say --arch corpus or --data corpus or --out corpus\n"),
     ],
 )

@@ -127,7 +127,7 @@ class Command(TyperCommand):
 
         Raises:
             BadParameter: what Typer refuses, or an option that comes twice.
-            ConfigError: an option that is called otherwise.
+            ConfigError: an option that is called otherwise; with another missing, no such preset.
         """
         self._explain_guesses(ctx, args)
         listing = getattr(self.callback, "listing", None)
@@ -146,6 +146,10 @@ class Command(TyperCommand):
             listing(given["listed"], as_json=bool(given.get("as_json")))
             ctx.exit()
         self._explain_words(ctx, args, given=given, extra=extra)
+        if "arch" in given and any(p.required and p.name not in given for p in self.params):
+            from charlm.presets import preset
+
+            preset(given["arch"])  # refuses an unknown one before Typer asks for what is missing
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:

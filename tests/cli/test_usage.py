@@ -91,6 +91,15 @@ def test_a_word_that_lacks_its_option_is_told_which(arguments: str, told: str) -
     assert told in result.stderr
 
 
+def test_an_unknown_preset_is_told_before_what_is_missing() -> None:
+    result = CliRunner().invoke(app, ["train", "--arch", "char-smal"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("charlm: unknown preset 'char-smal'; did you mean char-small? ")
+    known = CliRunner().invoke(app, ["train", "--arch", "char-small"])
+    assert known.exit_code == 2
+    assert known.stderr.endswith("Missing option '--data'.\n")
+
+
 def test_two_models_for_a_command_that_takes_one_are_not_understood() -> None:
     result = CliRunner().invoke(app, ["eval", "a.txt", "--model", "exp/a", "--model", "exp/b"])
     assert (result.exit_code, result.stdout) == (2, "")

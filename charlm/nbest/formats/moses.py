@@ -5,7 +5,7 @@ label owns all numbers up to the next: `tm= -1 -2` are the features tm_1 and tm_
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Sample, Source
@@ -22,7 +22,8 @@ class MosesFormat(TemplateFormat):
     """Features as they stand, and the model's own `total`, which ranked the list.
 
     The new feature goes to the end of the third field, labelled as its neighbours are; the total
-    stays what the decoder said. Blank lines mean nothing and are kept.
+    stays what the decoder said. A number alone behind the words is a total without features. Blank
+    lines mean nothing and are kept.
     """
 
     name = "moses"
@@ -44,7 +45,7 @@ class MosesFormat(TemplateFormat):
         if score is None:
             return BAR.join(original)
         refuse_twice(hypothesis)
-        start, words, features, *rest = original
+        start, words, features, *rest = _whole(original)
         kept = features.rstrip(" \t")
         blank = features[len(kept) :] or (" " if rest else "")
         mark = ":" if kept.endswith(":") or re.search(r"\S:(\s|$)", kept) else "="
@@ -59,7 +60,8 @@ class _Fields(tuple[str, ...]):
 def _row(line: Line) -> Row | OtherLine:
     if not line.text.strip(" \t"):
         return OtherLine(line)
-    fields = line.text.split(BAR)
+    original = line.text.split(BAR)
+    fields = _whole(original)
     if len(fields) < 3:
         raise DataError(
             f"{line.place}: found {len(fields)} fields between '|||'; expected at least 3 "
@@ -77,7 +79,14 @@ def _row(line: Line) -> Row | OtherLine:
                 "is the fourth field; rename its label"
             )
         features[name] = number(value, f"{line.place}: feature {name!r}")
-    return Row(line, key, plain_words(fields[1], line.place), features, _Fields(fields))
+    return Row(line, key, plain_words(fields[1], line.place), features, _Fields(original))
+
+
+def _whole(fields: Sequence[str]) -> list[str]:
+    """The fields, features among them where a total alone stands behind the words."""
+    if len(fields) == 3 and is_number(fields[2].strip(" \t")):
+        return [*fields[:2], " ", fields[2]]
+    return list(fields)
 
 
 def _labelled(field: str, place: str) -> Iterator[tuple[str, str]]:

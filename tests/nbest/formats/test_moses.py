@@ -56,6 +56,15 @@ def test_the_score_is_the_last_feature_labelled_like_the_others(line, scored, re
     assert again.hypotheses[0].words == found[0].hypotheses[0].words
 
 
+@pytest.mark.parametrize("line", ["0 ||| a ||| -1.5", "0 ||| a |||  ||| -1.5"])
+def test_a_number_alone_behind_the_words_is_the_total(line, read, write) -> None:
+    found = read(MosesFormat(), line)
+    assert found[0].hypotheses[0].features == {"total": -1.5}
+    assert write(MosesFormat(), found) == line
+    (again,) = read(MosesFormat(), write(MosesFormat(), found, scores=[(-2.0,)]))
+    assert again.hypotheses[0].features == {"total": -1.5, "charlm": -2.0}
+
+
 def test_the_total_is_what_ranked_the_list() -> None:
     assert MosesFormat.weights == {"total": 1.0}
 

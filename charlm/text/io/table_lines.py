@@ -23,7 +23,7 @@ SEPARATORS = (",", ";")
 LOOKED_AT = 5  # lines
 LEAST_ROWS = 3  # where no names stand above them
 MOST_CHARACTERS = 10_000  # of a line
-COLUMN = re.compile(r"[^\W\d][\w .:/-]{0,39}")
+COLUMN = re.compile(r"[^\W\d][\w .:/()\[\]%-]{0,39}")
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")

@@ -6,6 +6,7 @@ import pytest
 
 import charlm
 from charlm.errors import DataError
+from charlm.nbest.format import Sample
 from charlm.nbest.formats.csv_tables import CsvFormat
 
 TEXT = """\
@@ -39,6 +40,13 @@ twice"
 v,1,-3,-9.000000,"don""t",x
 """
     )
+
+
+def test_a_feature_may_have_brackets_in_its_name(read) -> None:
+    text = "id,text,P(x),am [ln]\nu,a b,-1,-2\n"
+    assert CsvFormat().claims(Sample("-", tuple(text.splitlines()), ()))
+    (found,) = read(CsvFormat(), text)
+    assert found.hypotheses[0].features == {"P(x)": -1.0, "am [ln]": -2.0}
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,11 @@
-"""Lattices as text: as they were read, or with the scores that rescoring gave them."""
+"""Lattices as text, with the scores that rescoring gave them."""
 
 from charlm.nbest.format import Piece
 from charlm.nbest.lattices import kaldi, slf
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.kaldi import KaldiOriginal
-from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf import SlfOriginal
-
-
-def unchanged(lattice: Lattice) -> Piece:
-    """The lattice, byte for byte; of a folder its own file."""
-    original = lattice.original
-    assert isinstance(original, (KaldiOriginal, SlfOriginal))
-    name = original.file if isinstance(original, SlfOriginal) else ""
-    return Piece(name, "".join(line.raw for line in original.lines))
 
 
 def rescored_text(rescored: RescoredLattice) -> Piece:

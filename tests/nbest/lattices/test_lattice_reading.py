@@ -13,7 +13,6 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Sample, Source
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
-from charlm.nbest.lattices.lattice_writing import unchanged
 from charlm.nbest.list_lines import opened
 
 Read = Callable[..., list[Lattice]]
@@ -85,8 +84,8 @@ def test_standard_input_and_packed_files_are_read(
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(texts["compact"].encode())))
     monkeypatch.setattr(sys, "stdin", stdin)
     for path in (packed, "-"):
-        found = list(read_lattices(Source(path)))
-        assert [unchanged(lattice).text for lattice in found] == [texts["compact"]]
+        (found,) = read_lattices(Source(path))
+        assert "".join(line.raw for line in found.original.lines) == texts["compact"]
 
 
 def test_a_source_that_detection_has_opened_is_read_from_there(
@@ -107,7 +106,7 @@ def test_a_folder_is_read_file_by_file_and_each_keeps_its_name(
         (tmp_path / name).write_text(text)
     found = list(read_lattices(Source(tmp_path)))
     assert [lattice.id for lattice in found] == ["a", "b"]
-    assert [unchanged(lattice).name for lattice in found] == ["a.lat", "b.lat"]
+    assert [lattice.original.file for lattice in found] == ["a.lat", "b.lat"]
 
 
 @pytest.fixture
@@ -126,7 +125,7 @@ def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
 def test_what_is_no_lattice_in_a_folder_is_left_out_and_told(folder: Path, form: str) -> None:
     source = Source(folder)
     found = list(read_lattices(source, form=form))
-    assert [unchanged(lattice).name for lattice in found] == ["b.lat", "c.lat.gz"]
+    assert [lattice.original.file for lattice in found] == ["b.lat", "c.lat.gz"]
     assert source.notices.passed_over == {
         "files that are no lattices (README.txt, dangling, pipe, plot.png)": 4
     }

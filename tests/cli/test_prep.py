@@ -150,7 +150,8 @@ def test_bad_input_is_one_line_on_stderr_and_status_1(
 
 
 def test_a_text_that_is_marked_up_is_told_so_on_stderr(raw: Path) -> None:
-    Path("toolbox.txt").write_text("\\tx kari na mai\n\\mb kari na mai\n\n" * 9)
+    lines = (f"\\tx kari na {n}\n\\mb kari na {n}\n\n" for n in range(9))
+    Path("toolbox.txt").write_text("".join(lines))
     result = runner.invoke(app, ["prep", "toolbox.txt", "--out", "c"])
     assert result.exit_code == 0
     assert result.stderr.startswith("note: 25% of the words are field markers (\\tx \\mb), ")

@@ -124,9 +124,13 @@ class Normalisation:
 
     @cached_property
     def _phrases(self) -> PhraseMap:
+        return PhraseMap(self.plain_map)
+
+    @property
+    def plain_map(self) -> Rules:
         """The map, in the case and Unicode form of the words that it meets."""
         plain = Normalisation(self.lower, self.unicode)
-        return PhraseMap(tuple((plain(old), plain(new)) for old, new in self.map))
+        return tuple((plain(old), plain(new)) for old, new in self.map)
 
     @property
     def reads_phrases(self) -> bool:
@@ -261,12 +265,12 @@ _long_tokens = simple_tokens.__wrapped__
 
 @cache
 def _ascii_pattern() -> re.Pattern[str]:
-    return re.compile(_token_pattern("", joiners=""), re.ASCII)
+    return re.compile(token_pattern("", joiners=""), re.ASCII)
 
 
 @cache
 def _unicode_pattern() -> re.Pattern[str]:
-    return re.compile(_token_pattern(_marks(), joiners=JOINERS))
+    return re.compile(token_pattern(_marks(), joiners=JOINERS))
 
 
 @cache
@@ -275,7 +279,7 @@ def _long_pattern() -> re.Pattern[str]:
     dotted = rf"{LETTER}[{marks}]*\."
     # Not {2,}+: up to Python 3.11.2 what is possessive may match what it must not.
     no_abbreviation = rf"(?P<dotted>(?:{dotted}){{2,}}(?!{dotted})(?=\w))"
-    return re.compile(f"{no_abbreviation}|{_token_pattern(marks, joiners=JOINERS)}")
+    return re.compile(f"{no_abbreviation}|{token_pattern(marks, joiners=JOINERS)}")
 
 
 def tokens_of_long(word: str) -> list[str]:
@@ -292,15 +296,17 @@ def tokens_of_long(word: str) -> list[str]:
     return tokens
 
 
-def _token_pattern(marks: str, *, joiners: str) -> str:
+def token_pattern(marks: str, *, joiners: str) -> str:
+    """A token of `--tokenise simple`; marks and joiners are ranges of a character class."""
     mark = f"[{marks}]*" if marks else ""
     part = rf"[\w{marks}{joiners}]+"
     joint = rf"(?:[{WITHIN_WORDS}]|(?<=\d)[.,:/\u066b\u066c](?=\d))"
     abbreviation = rf"(?:{LETTER}{mark}\.){{2,}}(?!\w)"  # U.S.  e.g.
     word = rf"(?:[+\-\u2212](?=\d))?{part}(?:{joint}{part})*"
     run = r"\.+|-+|!+|\?+|\*+|=+|~+|'+|`+"  # ... -- '' stay together
+    flag = "[\U0001f1e6-\U0001f1ff]{2}"  # a country's two letters
     symbol = rf"[^\w\s{UNSEEN}]{mark}(?:\u200d[^\w\s{UNSEEN}]{mark})*"  # joined emoji are one
-    return f"{abbreviation}|{word}|{run}|{symbol}"
+    return f"{abbreviation}|{word}|{run}|{flag}|{symbol}"
 
 
 @cache

@@ -20,7 +20,7 @@ from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisati
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
-from charlm.text.corpus.signs import signs_of_raw_text
+from charlm.text.corpus.signs import signs_of_raw_text, signs_of_repetition
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
@@ -29,6 +29,7 @@ from charlm.text.corpus.split import (
     copy_block,
     cut,
     parse_shares,
+    shares_of_train,
     whole,
 )
 from charlm.text.io.files import atomic_write, display_name, scratch_file, write_json
@@ -120,6 +121,10 @@ def prep(options: PrepOptions) -> PrepResult:
         raw, all_cleaned = cleaned[RAW], cleaned.values()
         blocks = _blocks(cleaned, options, shares=shares)
         types = sum((each.types for each in all_cleaned), Counter[str]())
+        signs = (
+            *signs_of_raw_text(types.most_common()),
+            *signs_of_repetition(shares_of_train(blocks)),
+        )
         with _whole_corpus(out):
             counts = _write(blocks, out)
             result = PrepResult(
@@ -129,7 +134,7 @@ def prep(options: PrepOptions) -> PrepResult:
                 replaced=sum(each.n_replaced for each in all_cleaned),
                 unwanted=dict(sum((each.unwanted for each in all_cleaned), Counter())),
                 oddities=tuple(oddities(types.most_common())),
-                signs=tuple(signs_of_raw_text(types.most_common())),
+                signs=signs,
                 stopped_after_tokens=raw.n_words if raw.is_full else None,
                 counts=counts,
             )

@@ -1,11 +1,12 @@
-"""Signs that a text was not made ready for a model of words: marked up, marks left on words, uncut.
+"""Signs that a text was not made ready for a model of words: marked up, marks left on words, uncut,
+or tested on what it was trained on.
 
 Only what no orthography does often is one: some end words in a colon, or in an exclamation mark.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
 TEXT_LINES = "\\tx"
@@ -15,6 +16,7 @@ CLOSERS = "\"'\u201d\u2019)]"
 # word has.
 UNCUT = re.compile("[\u3041-\u309f\u3400-\u9fff]{12}|[\u0e00-\u109f\u1780-\u17ff]{24}")
 LEAST_SHARE = 0.01  # of all words
+LEAST_REPEATED = 0.05  # of a split's words; 0.01 of the Penn Treebank's
 N_EXAMPLES = 3
 
 
@@ -36,6 +38,17 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
         if share >= LEAST_SHARE:
             found.append(advice(f"{share:.0%} of the words", [word for word, _ in matching]))
     return found
+
+
+def signs_of_repetition(shares: Mapping[str, float]) -> list[str]:
+    """What to think of splits of whose words these shares stand in lines of train.txt, too."""
+    return [
+        f"{share:.0%} of the words of {split}.txt stand in lines that train.txt has, too: its "
+        "perplexity tells in part what was learnt by heart; take another text, or cut all three "
+        "from one with --dedup"
+        for split, share in shares.items()
+        if share >= LEAST_REPEATED
+    ]
 
 
 def _ends_in_mark(word: str) -> bool:

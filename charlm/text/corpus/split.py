@@ -7,7 +7,8 @@ often about one thing: drawn at random, test lines would have their neighbours i
 import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import BinaryIO
@@ -27,6 +28,15 @@ class ByteRange:
     file: BinaryIO
     start: int
     end: int
+
+    def lines(self) -> Iterator[bytes]:
+        """Its lines, without their ends."""
+        self.file.seek(self.start)
+        left = self.end - self.start
+        while left > 0:
+            line = self.file.readline()
+            left -= len(line)
+            yield line.rstrip(b"\n")
 
 
 @dataclass(frozen=True)
@@ -114,3 +124,25 @@ def copy_block(block: ByteRange, target: BinaryIO) -> SplitCounts:
         blanks += piece.count(b" ")
         characters += len(piece.translate(None, CONTINUATION_BYTES))
     return SplitCounts(lines, lines + blanks, characters - lines, digest.hexdigest())
+
+
+def shares_of_train(blocks: Mapping[str, ByteRange]) -> dict[str, float]:
+    """Which share of the words of valid and of test stands in lines that train has, too.
+
+    Lines are known by 64 bits of hash: two of 10⁸ lines share one with a chance of 0.0003.
+    """
+    n_words = {split: _words_by_line(blocks[split]) for split in SPLITS[1:]}
+    totals = {split: counts.total() for split, counts in n_words.items()}
+    found = Counter[str]()
+    for line in blocks[SPLITS[0]].lines():
+        key = hash(line)
+        for split, counts in n_words.items():
+            found[split] += counts.pop(key, 0)
+    return {split: found[split] / totals[split] for split in n_words}
+
+
+def _words_by_line(block: ByteRange) -> Counter[int]:
+    counts = Counter[int]()
+    for line in block.lines():
+        counts[hash(line)] += line.count(b" ") + 1
+    return counts

@@ -60,6 +60,7 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("שו\u05f4ת", "שו\u05f4ת"),
         ("中文，句子。", "中文 ， 句子 。"),
         ("👩🏽\u200d💻❤\ufe0f!!", "👩🏽\u200d💻 ❤\ufe0f !!"),
+        ("🇩🇪🇫🇷!", "🇩🇪 🇫🇷 !"),
         ("x²", "x²"),
     ],
 )

@@ -117,13 +117,15 @@ def test_given_files_become_their_split_through_the_same_normalisation(
 
 
 def test_what_is_not_given_is_cut_by_the_shares_that_are_left(raw: Path, tmp_path: Path) -> None:
-    prep(raw, out=tmp_path / "c", valid=raw, split="80,999,20")
+    result = prep(raw, out=tmp_path / "c", valid=raw, split="80,999,20")
     expected = raw.read_text().splitlines(keepends=True)
     assert read(tmp_path / "c") == {
         "train": "".join(expected[:8]),
         "valid": "".join(expected),
         "test": "".join(expected[8:]),
     }
+    (sign,) = result.signs
+    assert sign.startswith("80% of the words of valid.txt stand in lines that train.txt has, too: ")
 
 
 def test_reading_ends_with_the_line_that_reaches_max_tokens(raw: Path, tmp_path: Path) -> None:

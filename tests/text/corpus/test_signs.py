@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from charlm.text.corpus.signs import signs_of_raw_text
+from charlm.text.corpus.signs import signs_of_raw_text, signs_of_repetition
 
 
 def signs(text: str) -> list[str]:
@@ -67,3 +67,8 @@ def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> No
 )
 def test_marks_apart_abbreviations_and_letters_of_orthographies_are_no_sign(text: str) -> None:
     assert signs(text) == []
+
+
+def test_a_split_that_repeats_much_of_train_is_a_sign() -> None:
+    (sign,) = signs_of_repetition({"valid": 0.049, "test": 0.0825})
+    assert sign.startswith("8% of the words of test.txt stand in lines that train.txt has, too: ")

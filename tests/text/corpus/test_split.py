@@ -8,7 +8,15 @@ import pytest
 
 from charlm.errors import ConfigError
 from charlm.text.corpus import split
-from charlm.text.corpus.split import ByteRange, SplitCounts, copy_block, cut, parse_shares, whole
+from charlm.text.corpus.split import (
+    ByteRange,
+    SplitCounts,
+    copy_block,
+    cut,
+    parse_shares,
+    shares_of_train,
+    whole,
+)
 
 
 def blocks_of(content: bytes, *shares: float) -> list[bytes]:
@@ -77,6 +85,22 @@ def test_a_copied_block_is_counted_as_python_counts_it(
         characters=len(text) - 3,
         sha256=hashlib.sha256(text.encode()).hexdigest(),
     )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_of_train_are_those_that_looking_up_each_line_gives(seed: int) -> None:
+    draw = random.Random(seed)
+    content = b"".join(b"a " * draw.randint(0, 4) + b"a\n" for _ in range(draw.choice([9, 20])))
+    train, *others = cut(whole(io.BytesIO(content)), (1, 1, 1))
+    of_train = list(train.lines())
+    assert b"\n".join(of_train) + b"\n" == content[train.start : train.end]
+    expected = {}
+    for name, block in zip(("valid", "test"), others, strict=True):
+        rows = [line.split() for line in content[block.start : block.end].splitlines()]
+        known = [row for row in rows if b" ".join(row) in of_train]
+        expected[name] = sum(map(len, known)) / sum(map(len, rows))
+    found = shares_of_train({"train": train, "valid": others[0], "test": others[1]})
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_shares_may_have_any_unit() -> None:

@@ -88,6 +88,7 @@ class Model {
     this.wordIds = new Map(content.words.map((word, number) => [word, number]));
     this.letterIds = new Map(content.characters.map((letter, number) => [letter, number + FIRST_LETTER]));
     this.content = content;
+    this.rules = new TextRules(content.rules);
     this.widest = network.widest;
     this.letters = arrayAt(buffer, network.letters);
     this.letterDim = network.letters.shape[1];
@@ -99,13 +100,9 @@ class Model {
     this.begun = this.read({ state: content.start.map((leaf) => Float32Array.from(leaf)) }, END_WORD);
   }
 
-  /** The tokens of a text, by the model's own case and composition. */
+  /** The tokens of a text, by the rules of the text that the model learnt. */
   tokens(text) {
-    const { lower, unicode } = this.content;
-    const composed = unicode === "none" ? text : text.normalize(unicode);
-    const isMark = (token) => token === "N" || token.startsWith(UNK_WORD);
-    const tokens = composed.split(/\s+/).filter((token) => token && token !== END_WORD && token !== "<s>");
-    return lower ? tokens.map((token) => (isMark(token) ? token : token.toLowerCase())) : tokens;
+    return this.rules.of(text).filter((token) => token !== END_WORD && token !== "<s>");
   }
 
   idOf(token) {

@@ -24,12 +24,13 @@ from charlm.scoring.export.page.page_weights import (
     page_weights,
     require_computed,
 )
+from charlm.scoring.export.page.text_rules import text_rules
 from charlm.text.io.files import write_bytes
 from charlm.text.io.html_page import html_page, json_block
 from charlm.text.io.paths import require_place
 from charlm.version import __version__
 
-SCRIPTS = ("model.js", "nearest.js", "page.js")
+SCRIPTS = ("model.js", "words.js", "nearest.js", "page.js")
 KINDS = {"float32": "f", "int8": "b"}
 
 
@@ -90,8 +91,7 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
         "words": inventory.words,
         "characters": inventory.characters,
         "longest": inventory.max_word_length,
-        "lower": inventory.normalisation.lower,
-        "unicode": inventory.normalisation.unicode,
+        "rules": text_rules(inventory.normalisation),
         "bySpelling": model.oov_input == "spelling",
         "learnedSentences": model.learned_single_sentences,
         "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],

@@ -141,7 +141,8 @@ function build() {
   byId("weights").remove();
   byId("title").append(bdi(content.title));
   const alone = content.learnedSentences ? "" : " It was trained on running text: a sentence on its own surprises it a little more.";
-  byId("lead").textContent = `${content.arch}, ${content.words.length.toLocaleString("en")} words, in eight bits. Words stand between blanks, as in the text that it was trained on.${alone}`;
+  const cut = content.rules.tokenise === "none" ? " Words stand between blanks, as in the text that it was trained on." : "";
+  byId("lead").textContent = `${content.arch}, ${content.words.length.toLocaleString("en")} words, in eight bits.${cut}${alone}`;
   byId("foot").textContent = `Made by charlm ${content.charlm}. This page is whole: it asks nothing of any server.`;
   legend();
   new Page(new Model(content, buffer), new Neighbour(content, buffer, document.currentScript.textContent));

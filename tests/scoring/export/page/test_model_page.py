@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,18 @@ import charlm
 from charlm.errors import ConfigError
 from charlm.run.exported_folder import EXPORT
 from charlm.run.folder import RUN, VOCABULARY
+from charlm.scoring.export.page.text_rules import text_rules
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import load_inventory
 
 SENTENCE = "the cat looked at a zebra"
 HOSTILE = "</script><img/src=x/onerror=document.title=1>"
+PIECES = (
+    *"aAbNzÖ019.,-+'’!?/_=%()`~* \t\u0301",
+    *("U.S.", "e.g", "<unk>", "<unk>:Ab.", "</s>", "can't", "'s", "3.14", "²", "Ⅳ", "ΑΣ", "İ"),
+    *("字", "۳", "क्या", "।", "می\u200cخ", "\u2011", "🇩🇪", "👩🏽\u200d💻", "❤\ufe0f"),
+)
 GROUND = "() => getComputedStyle(document.body).backgroundColor"
 
 Open = Callable[..., Any]
@@ -101,6 +109,25 @@ def test_near_words_of_another_word_are_never_shown(opened: Open) -> None:
     page.locator("#words button").nth(1).click()
     page.wait_for_function("() => seen.length > 1")
     assert page.evaluate("() => seen[0]") == "looking …"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Normalisation(tokenise="simple"),
+        Normalisation(lower=True, unicode="NFKD", tokenise="simple", numbers=True),
+        Normalisation(punctuation="drop", split_hyphens=True, numbers=True),
+        Normalisation(lower=True, map=(("Can't", "ca n't"), ("*'s", "* 's"), ("a b", "AB"))),
+    ],
+)
+def test_what_is_typed_goes_through_the_rules_of_the_text(
+    watch: Open, address: str, rules: Normalisation
+) -> None:
+    draw = random.Random(1)
+    texts = ["".join(draw.choices(PIECES, k=draw.randint(1, 12))) for _ in range(2000)]
+    page = watch(address, ready="#next li").page
+    read = "([rules, texts]) => texts.map((text) => new TextRules(rules).of(text).join(' '))"
+    assert page.evaluate(read, [text_rules(rules), texts]) == [rules(text) for text in texts]
 
 
 def test_words_are_text_and_the_page_asks_for_nothing_but_itself(

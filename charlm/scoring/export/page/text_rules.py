@@ -1,0 +1,45 @@
+"""The rules of a text as the page takes them: options, and patterns as its language writes them.
+
+There a class names Unicode's categories, where Python's \\w and \\d are letters and digits of every
+script by themselves.
+"""
+
+from typing import Any
+
+from charlm.text.corpus.normalisation import (
+    CLITIC,
+    DOTTED,
+    HYPHEN_WITHIN,
+    JOINERS,
+    LETTER,
+    NUMBER,
+    Normalisation,
+    token_pattern,
+)
+
+MARKS = r"\p{M}\u{1f3fb}-\u{1f3ff}"
+WRITTEN = (  # in this order: the longer ones hold the shorter
+    (LETTER, r"[\p{L}\p{Nl}\p{No}]"),
+    (r"(?!\w)", r"(?![\p{L}\p{N}_])"),
+    (r"\w", r"\p{L}\p{N}_"),
+    (r"\d", r"\p{Nd}"),
+)
+
+
+def text_rules(normalisation: Normalisation) -> dict[str, Any]:
+    """What the page's TextRules is made of."""
+    patterns = {
+        "token": token_pattern(MARKS, joiners=JOINERS),
+        "clitic": CLITIC.pattern,
+        "dotted": DOTTED.pattern,
+        "hyphen": HYPHEN_WITHIN.pattern,
+        "number": NUMBER.pattern,
+    }
+    written = {name: _written(pattern) for name, pattern in patterns.items()}
+    return normalisation.to_dict() | {"map": normalisation.plain_map, "patterns": written}
+
+
+def _written(pattern: str) -> str:
+    for python, javascript in WRITTEN:
+        pattern = pattern.replace(python, javascript)
+    return pattern

@@ -1,0 +1,99 @@
+// What is typed to tokens: the rules of charlm/text/corpus/normalisation.py and phrase_map.py.
+
+const REST = "*";
+
+const wordsOf = (text) => text.split(/[ \t\r\n]+/).filter((word) => word);
+const whole = (pattern) => new RegExp(`^(?:${pattern})$`, "u");
+
+class TextRules {
+  /** The options of a Normalisation, and its patterns as this language writes them. */
+  constructor({ lower, unicode, tokenise, numbers, punctuation = "keep", split_hyphens = false, map = [], patterns }) {
+    this.form = unicode;
+    this.kept = new Set([UNK_WORD, "<s>", END_WORD]);
+    this.clitic = whole(patterns.clitic);
+    this.dotted = whole(patterns.dotted);
+    this.number = whole(patterns.number);
+    this.token = new RegExp(patterns.token, "gu");
+    this.hyphen = new RegExp(patterns.hyphen, "u");
+    const phrases = new PhraseMap(map);
+    const named = numbers ? new Set([...this.kept, "N"]) : this.kept;
+    this.steps = [
+      [lower, (words) => words.map((word) => (named.has(word) ? word : this.lowered(word)))],
+      [tokenise === "simple", this.each((word) => this.simple(word))],
+      [split_hyphens, this.each((word) => this.parts(word))],
+      [punctuation === "drop", this.each((word) => this.bare(word))],
+      [map.length, (words) => phrases.of(words)],
+      [numbers, (words) => words.map((word) => (this.number.test(word) ? "N" : word))],
+    ].filter(([isOn]) => isOn);
+  }
+
+  of(text) {
+    return this.steps.reduce((words, [, step]) => step(words), wordsOf(this.composed(text)));
+  }
+
+  /** What becomes of each word, but for marks and unknown words with their spelling. */
+  each(rule) {
+    const stays = (word) => this.kept.has(word) || word.startsWith(`${UNK_WORD}:`);
+    return (words) => words.flatMap((word) => (stays(word) ? [word] : rule(word)));
+  }
+
+  composed(text) {
+    return this.form === "none" ? text : text.normalize(this.form);
+  }
+
+  /** Lower-casing can undo a composition, and the reverse. */
+  lowered(word) {
+    const next = this.composed(word.toLowerCase());
+    return next === word ? word : this.lowered(next);
+  }
+
+  simple(word) {
+    return this.clitic.test(word) ? [word] : (word.match(this.token) ?? []);
+  }
+
+  parts(word) {
+    return /[\p{L}\p{N}]/u.test(word) ? word.split(this.hyphen).filter((part) => part) : [word];
+  }
+
+  bare(word) {
+    if (this.clitic.test(word)) return [word];
+    const bare = word.replace(/^[^\p{L}\p{N}\p{M}]+|[^\p{L}\p{N}\p{M}]+$/gu, "");
+    if (this.dotted.test(bare)) return bare.split(".");
+    return bare ? [bare] : [];
+  }
+}
+
+/** Words in, words out: the rule of the most words first, of these one without `*`. */
+class PhraseMap {
+  constructor(rules) {
+    const hasRest = ([old]) => old.includes(REST);
+    this.exact = new Map(rules.filter((rule) => !hasRest(rule)).map(([old, read]) => [old, wordsOf(read)]));
+    this.patterns = rules.filter(hasRest).map(([old, read]) => ({
+      nWords: wordsOf(old).length,
+      pattern: whole(old.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace("\\*", "(\\S+)")),
+      read,
+    }));
+    this.lengths = [...new Set(rules.map(([old]) => wordsOf(old).length))].sort((a, b) => b - a);
+  }
+
+  of(words) {
+    const read = [];
+    for (let at = 0; at < words.length; ) {
+      const length = this.lengths.find((each) => at + each <= words.length && this.found(words.slice(at, at + each)));
+      read.push(...(length ? this.found(words.slice(at, at + length)) : [words[at]]));
+      at += length ?? 1;
+    }
+    return read;
+  }
+
+  found(words) {
+    const phrase = words.join(" ");
+    const exact = this.exact.get(phrase);
+    if (exact) return exact;
+    for (const { nWords, pattern, read } of this.patterns) {
+      const match = nWords === words.length && pattern.exec(phrase);
+      if (match) return wordsOf(read.replace(REST, () => match[1]));
+    }
+    return null;
+  }
+}

@@ -11,7 +11,6 @@ import typer
 
 from charlm.cli import output
 from charlm.cli.bench import bench
-from charlm.cli.boundary import Command, Commands
 from charlm.cli.compare_kn import compare_kn
 from charlm.cli.eval import eval_command
 from charlm.cli.export import export
@@ -29,6 +28,7 @@ from charlm.cli.surprisal import surprisal
 from charlm.cli.table import table
 from charlm.cli.train import train
 from charlm.cli.tune import tune
+from charlm.cli.usage import Command, Commands
 from charlm.cli.vocab import vocab
 from charlm.runtime import prepare_torch
 from charlm.version import __version__

@@ -18,8 +18,9 @@ from charlm.bench.bench_options import (
     StepBenchOptions,
     TrainBenchOptions,
 )
-from charlm.cli import boundary, output
+from charlm.cli import output
 from charlm.cli.command import command
+from charlm.cli.usage import Command
 
 if TYPE_CHECKING:
     from charlm.bench.timing import Measured
@@ -245,4 +246,4 @@ bench = typer.Typer(
     rich_markup_mode=None,
 )
 for name, function in BENCHES.items():
-    bench.command(name, cls=boundary.Command)(function)
+    bench.command(name, cls=Command)(function)

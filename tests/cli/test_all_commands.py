@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import charlm
 from charlm.cli import COMMANDS, GROUPS, app
-from charlm.cli.boundary import HEADINGS
+from charlm.cli.usage import HEADINGS
 
 # A command's public function; what only one of the two can have.
 FUNCTIONS = {

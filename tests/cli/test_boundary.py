@@ -18,7 +18,8 @@ import typer
 from typer.testing import CliRunner
 
 from charlm.cli import output
-from charlm.cli.boundary import Commands
+from charlm.cli.boundary import boundary
+from charlm.cli.usage import Commands
 from charlm.errors import ConfigError, DataError, TrainingError
 
 BIDI = "\u202e"
@@ -29,6 +30,12 @@ def command_line(command: Callable[[], None]) -> typer.Typer:
     app.callback()(lambda: None)
     app.command("try")(command)
     return app
+
+
+def test_what_ends_well_ends_nothing() -> None:
+    with boundary():
+        done = True
+    assert done
 
 
 def raising(error: BaseException) -> Callable[[], None]:

@@ -10,7 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from charlm.cli import GROUPS, app
-from charlm.cli.boundary import Command
+from charlm.cli.usage import Command
 
 TWICE = "found twice; expected once: the first would be dropped"
 SPLITS = "'train', 'valid', 'test'"

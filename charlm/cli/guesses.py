@@ -1,0 +1,135 @@
+"""What somebody meant who said what a command does not take: one line with what to say instead."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperOption
+
+from charlm.errors import ConfigError
+
+ENCODING = "no --encoding here, it reads UTF-8; `charlm prep --encoding NAME` converts a text"
+TEXT_ELSEWHERE = (
+    "a file is named without an option, and a sentence comes by a pipe: echo 'the cat' | charlm "
+    "COMMAND -"
+)
+# Options that people try and a command does not have, and what there is instead.
+GUESSED_OPTIONS = {
+    "score": {
+        "--tune": "is a command of its own now: charlm tune DEV --refs REFS --out weights.json "
+        "finds weights, and charlm score LIST --weights weights.json takes them",
+        "--serve": "is a command of its own now: charlm serve answers JSON lines",
+        "--text": TEXT_ELSEWHERE,
+    },
+    "surprisal": {
+        "--spillover": "--previous N gives the values of the N words before",
+        "--text": TEXT_ELSEWHERE,
+    },
+    "eval": {"--text": TEXT_ELSEWHERE},
+    "export": {"--out": "say what goes there instead: --arpa FILE, --onnx DIR or --page FILE"},
+}
+
+
+def explain_options(ctx: Any, args: list[str]) -> None:
+    """Raises for an option that the command has not.
+
+    Raises:
+        ConfigError: it is called otherwise, or is another command's.
+        BadParameter: an encoding, which none but `prep` and those that read lists take.
+    """
+    command = ctx.command
+    guesses = GUESSED_OPTIONS.get(command.name or "", {})
+    if not _has(command, "out"):
+        kept = f"the result goes to standard output; {ctx.command_path} … > FILE keeps it"
+        guesses = {"--out": kept} | guesses
+    said = [word.partition("=")[0] for word in args]
+    for option in said:
+        if option in guesses:
+            answer = guesses[option].replace("COMMAND", str(command.name))
+            raise ConfigError(f"{option}: {answer}")
+    if "--encoding" in said and not _has(command, "encoding"):
+        raise typer.BadParameter(ENCODING, ctx=ctx)
+
+
+def explain_values(ctx: Any, given: dict[str, Any]) -> None:
+    """Raises BadParameter for `--onnx --model RUN`: the parser takes --model for the folder."""
+    spellings = {spelling for each in ctx.command.params for spelling in each.opts}
+    for option in ctx.command.params:
+        value = given.get(option.name or "")
+        if isinstance(option, TyperOption) and isinstance(value, str) and value in spellings:
+            said = f"found the option {value}; expected {option.metavar or 'a value'}"
+            raise typer.BadParameter(said, ctx=ctx, param=option)
+
+
+def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: list[str]) -> None:
+    """Raises for what is no option.
+
+    Raises:
+        BadParameter: words that lack an option before them, or a pipe.
+        ConfigError: no such preset, which is told before Typer asks for options that are missing.
+    """
+    command = ctx.command
+    arguments = [each for each in command.params if isinstance(each, TyperArgument)]
+    taken = [each.name for each in arguments]
+    files = [
+        word
+        for each in arguments
+        if "Path" in str(each.type_descriptor.annotation)
+        for word in _as_list(given.get(each.name or ""))
+    ]
+    if _has(command, "model"):
+        _explain_files(ctx, args, files=files, extra=extra)
+    if extra and not taken:
+        word = extra[0]
+        flags = [f"{flag} {word}" for flag in _flags_for(word, command)]
+        if ("--resume", word) in zip(args, args[1:], strict=False):  # which takes no value
+            flags = [f"--out {word} --resume"]
+        said = f"found {word!r} alone; expected options; say {' or '.join(flags)}"
+        raise typer.BadParameter(said, ctx=ctx)
+    needs_out = any(each.name == "out" and each.required for each in command.params)
+    words = [word for name in taken for word in _as_list(given.get(name or ""))]
+    if needs_out and "out" not in given and len(words) > 1:
+        said = f"--out is missing; say --out {words[-1]}, if the result is to go there"
+        raise typer.BadParameter(said, ctx=ctx)
+    if "arch" in given and any(each.required and each.name not in given for each in command.params):
+        from charlm.presets import preset
+
+        preset(given["arch"])
+
+
+def _flags_for(word: str, command: TyperCommand) -> list[str]:
+    """The options that a word may lack: of a number others than of a name."""
+    flags = {each.name: each.opts[0] for each in command.params}
+    numbers = [flags[name] for name in ("n", "epochs") if name in flags]
+    if word.isdecimal() and numbers:
+        return numbers
+    return [flags[name] for name in ("arch", "data", "model", "out") if name in flags]
+
+
+def _explain_files(ctx: Any, args: list[str], *, files: list[str], extra: list[str]) -> None:
+    """Raises BadParameter for a run or a sentence in the place of a file."""
+    from charlm.run.folder import EXPORT, RUN
+
+    # Not Path.exists, which raises where a sentence is too long for a name.
+    words = [*files, *extra]
+    for word in words:
+        if any(os.path.isfile(os.path.join(word, name)) for name in (RUN, EXPORT)):
+            said = f"found the model {word!r} without its option; say --model {word}"
+            raise typer.BadParameter(said, ctx=ctx)
+    sentence = " ".join(words)
+    may_be_files = any(os.path.exists(each) or Path(each).suffix for each in words)
+    if files and " " in sentence and not may_be_files:
+        others = shlex.join(each for each in args if each not in words)
+        piped = f"echo {shlex.quote(sentence)} | {ctx.command_path} - {others}".rstrip()
+        said = f"{sentence!r}: no such file; expected one; a sentence comes so: {piped}"
+        raise typer.BadParameter(said, ctx=ctx)
+
+
+def _has(command: TyperCommand, name: str) -> bool:
+    return any(each.name == name for each in command.params)
+
+
+def _as_list(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())

@@ -1,0 +1,130 @@
+"""Commands as people type them and read their --help: Typer's, with what it leaves out.
+
+An option that comes twice, of which Typer takes the last in silence, is refused.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from charlm.cli.boundary import boundary
+from charlm.cli.command import LISTED
+from charlm.cli.guesses import explain_options, explain_values, explain_words
+
+PYDANTIC = "Value error, "  # stands before what Typer itself says of a value
+TWICE = "found twice; expected once: the first would be dropped"
+# The commands as --help lists them; one that stands nowhere comes under the last heading.
+HEADINGS = {
+    "Text": ("prep", "vocab"),
+    "Train": ("train",),
+    "Measure": ("eval", "surprisal", "ngram", "mix", "compare-kn", "table"),
+    "Use": ("score", "tune", "serve", "sample"),
+    "Look": ("nn", "info", "report"),
+    "More": ("export", "bench"),
+}
+ALSO_CALLED = {"neighbors": "nn", "neighbours": "nn"}
+MOST = 1000  # characters of a command's first sentence: all of them
+
+
+class Commands(TyperGroup):
+    """Typer's group of commands, with the boundary around it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """As Typer's; by a second name, too."""
+        return super().get_command(ctx, ALSO_CALLED.get(cmd_name, cmd_name))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer's; `help COMMAND` and `version` as other tools have them, too."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, but under headings, and with first sentences that are not cut."""
+        names = self.list_commands(ctx)
+        listed = {name for group in HEADINGS.values() for name in group}
+        others = tuple(name for name in names if name not in listed)
+        for heading, group in HEADINGS.items():
+            shown = (*group, *others) if heading == "More" else group
+            rows = [
+                (name, self.commands[name].get_short_help_str(MOST))
+                for name in shown
+                if name in names
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """As Typer's, within the boundary."""
+        with boundary():
+            return super().main(*args, **kwargs)
+
+
+class Command(TyperCommand):
+    """Typer's command; an option that takes one value and gets two is refused."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer's.
+
+        Raises:
+            BadParameter: what Typer refuses, or an option that comes twice.
+            ConfigError: an option that is called otherwise; with another missing, no such preset.
+        """
+        explain_options(ctx, args)
+        listing = getattr(self.callback, "listing", None)
+        if listing is not None:
+            args = _with_empty_name(args)
+        given, extra, found = self.make_parser(ctx).parse_args(list(args))  # it empties its list
+        for option in found:
+            if isinstance(option, TyperOption) and _comes_once(option) and found.count(option) > 1:
+                raise typer.BadParameter(TWICE, ctx=ctx, param=option)
+        explain_values(ctx, given)
+        if "listed" in given:  # before Typer asks for what is missing
+            assert listing is not None
+            listing(given["listed"], as_json=bool(given.get("as_json")))
+            ctx.exit()
+        explain_words(ctx, args, given=given, extra=extra)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(PYDANTIC)
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """As Typer's, but each group of options under a heading of its own.
+
+        Typer's panels need rich, which takes a third of the time that --help takes without it.
+        """
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_word = parameter.param_type_name == "argument"
+                if is_word:  # Typer would show its type, too
+                    record = (record[0].partition(" <")[0], record[1])
+                named = getattr(parameter, "rich_help_panel", None)
+                heading = "Arguments" if is_word else named or "Options"
+                groups.setdefault(heading, []).append(record)
+        for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Machine"):
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def _with_empty_name(args: list[str]) -> list[str]:
+    """`--list` alone as `--list ""`: Typer has no option whose value may be left out."""
+    followed = zip(args, [*args, "-"][1:], strict=True)
+    return [f"{each}=" if each == LISTED and after[:1] == "-" else each for each, after in followed]
+
+
+def _comes_once(option: TyperOption) -> bool:
+    """Whether who gives it twice means two things: runs, files, words, parts of a corpus.
+
+    A number, a choice or --out that comes again replaces the first: scripts put "$@" behind theirs.
+    """
+    if option.multiple or "--out" in option.opts:
+        return False
+    kind = option.type_descriptor
+    return kind.annotation in (Path, str) or "test" in (kind.choices or ())

@@ -16,11 +16,12 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOpt
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.scoring.evaluation.comparison.frequency_bands import Band
-    from charlm.scoring.evaluation.comparison.results import Group, System
+    from charlm.scoring.evaluation.comparison.results import Group, Pair, System
     from charlm.scoring.evaluation.evaluate_options import State
 
 MEGABYTE = 1e6
 NOTHING = "-"
+DIFFERENCE = ("difference", "from", "to", "first-better")
 LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # what is below is rounding
 
 
@@ -30,7 +31,7 @@ def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
 
     Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
     weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by
-    paired bootstrap over sentences, and perplexities by how frequent the predicted word is.
+    paired bootstrap over sentences, and both by how frequent the predicted word is.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
     `charlm ngram` keeps them all as words, so that its perplexities are other ones.
@@ -77,6 +78,12 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     told = f", state {states[0]}; * is the best" if has_models else ""
     output.write(f"\nppl by how often the predicted word stands in train.txt{told}")
     _print_bands(group)
+    best_two = group.best_two
+    if best_two is not None:
+        output.write(
+            f"\ndifference of ppl there, {best_two.first} less {best_two.second}, drawn alike"
+        )
+        _print_differences_by_band(best_two)
     output.write("")
     for note in group.notes:
         output.write(note)
@@ -129,15 +136,22 @@ def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:
             pair.first,
             pair.second,
             state,
-            *shown_interval(difference),
-            f"{difference.first_better:.1%}",
+            *_shown(pair.by_state[state]),
         ]
         for state in states
         for pair in group.pairs
-        for difference in [pair.by_state[state]]
     ]
-    header = ["first", "second", "state", "difference", "from", "to", "first-better"]
-    output.table(rows, header=header)
+    output.table(rows, header=["first", "second", "state", *DIFFERENCE])
+
+
+def _print_differences_by_band(pair: "Pair") -> None:
+    rows = [[band, *_shown(difference)] for band, difference in pair.by_band.items()]
+    output.table(rows, header=["count", *DIFFERENCE])
+
+
+def _shown(difference: "Difference") -> list[str]:
+    """The columns DIFFERENCE."""
+    return [*shown_interval(difference), f"{difference.first_better:.1%}"]
 
 
 def shown_interval(difference: "Difference") -> list[str]:

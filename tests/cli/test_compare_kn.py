@@ -61,6 +61,12 @@ count  tokens   share   KN-1   first  first+KN-1
 <unk>       1  20.00%  7.37*  10.00        8.58
 1-9         2  40.00%  7.47*  10.00        8.10
 
+difference of ppl there, first less KN-1, drawn alike
+count  difference  from       to         first-better
+</s>   2.63        2.63       2.63               0.0%
+<unk>  undefined   undefined  undefined          0.0%
+1-9    undefined   undefined  undefined          0.0%
+
 <unk> as target: 1 of 3 words (33.33%); the bits leave their spelling out
 sentences: 2; intervals from fewer than 10 say nothing
 signature of KN-1: charlm:SIGNED|state:sentence|start:<s>|norm:NFC|precision:fp64

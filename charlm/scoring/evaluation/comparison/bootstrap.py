@@ -2,7 +2,8 @@
 
 Sentences are drawn with replacement, as many as the text has, and all systems are measured on the
 same draws: that some draws are hard for every system does not blur their difference. Tokens of a
-sentence depend on each other, so it is sentences that are drawn and not tokens.
+sentence depend on each other, so it is sentences that are drawn and not tokens, of a part of the
+text's tokens, too.
 """
 
 from dataclasses import asdict, dataclass
@@ -20,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 class Difference:
     """A difference of two perplexities, and between what it lies in 95 % of the draws.
 
-    All None where a perplexity is larger than any floating-point number.
+    All None where a perplexity is larger than any floating-point number, or a draw has no token.
     """
 
     ppl: float | None  # first minus second: below 0 where the first is better
@@ -72,6 +73,6 @@ def _drawn_sums(values_SC: Floats, *, samples: int, seed: int) -> Floats:
 
 def _perplexities(sums_BC: Floats) -> Floats:
     """From sums of log10 probabilities, the number of tokens in the last column."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # nothing of a part was drawn
         ppls_BK: Floats = 10.0 ** (-sums_BC[:, :-1] / sums_BC[:, -1:])
     return ppls_BK

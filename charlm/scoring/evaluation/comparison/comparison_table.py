@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.source import EstimationPlan, parse_pruning
@@ -20,7 +21,11 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import (
     CompareKnOptions,
     Split,
 )
-from charlm.scoring.evaluation.comparison.frequency_bands import frequency_bands
+from charlm.scoring.evaluation.comparison.frequency_bands import (
+    band_name,
+    band_numbers,
+    frequency_bands,
+)
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
 from charlm.scoring.evaluation.comparison.notes import (
     remarks_on_draws,
@@ -166,22 +171,35 @@ class _Contest:
         models = range(1, len(entries), 2)
         compared = [pair for m in models for pair in ((m, 0), (m + 1, m), (m + 1, 0))]
         compared += combinations(models, 2)
-        drawn = {state: self._drawn(entries, state) for state in self.options.states if compared}
+        if not compared:
+            return ()
+        states = self.options.states
+        everywhere = np.ones(len(self.scores.targets), np.bool_)
+        drawn = {state: self._drawn(entries, state, inside_N=everywhere) for state in states}
+        bands_N = band_numbers(self.scores.targets, train_counts_V=self.baseline.train_counts)
+        drawn_by_band = {
+            band_name(band): self._drawn(entries, states[0], inside_N=bands_N == band)
+            for band in np.unique(bands_N).tolist()
+        }
         return tuple(
             Pair(
                 first=entries[first].system.name,
                 second=entries[second].system.name,
-                by_state={s: drawn[s].difference(first, second) for s in self.options.states},
+                by_state={s: each.difference(first, second) for s, each in drawn.items()},
+                by_band={b: each.difference(first, second) for b, each in drawn_by_band.items()},
             )
             for first, second in compared
         )
 
-    def _drawn(self, entries: Sequence[_Entry], state: State) -> PairedBootstrap:
+    def _drawn(
+        self, entries: Sequence[_Entry], state: State, *, inside_N: npt.NDArray[np.bool_]
+    ) -> PairedBootstrap:
+        """Of these tokens alone."""
         log10s_KN = np.stack([entry.log10s[state] for entry in entries])
         starts = self.scores.starts
         return PairedBootstrap(
-            np.add.reduceat(log10s_KN, starts, axis=1),
-            np.diff(starts, append=len(log10s_KN.T)),
+            np.add.reduceat(np.where(inside_N, log10s_KN, 0.0), starts, axis=1),
+            np.add.reduceat(inside_N, starts, dtype=np.int64),
             samples=self.options.samples,
             seed=self.options.seed,
         )

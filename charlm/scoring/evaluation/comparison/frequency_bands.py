@@ -36,8 +36,25 @@ def frequency_bands(
     word_ids_N: Ids, *, train_counts_V: npt.NDArray[np.int64], log10_probs_KN: Log10s
 ) -> tuple[Band, ...]:
     """The bands that occur in a text, in n-gram ids, under K systems."""
-    bands_N = _band_of_word(train_counts_V)[word_ids_N]
-    return banded(bands_N, _name, log10_probs_KN=log10_probs_KN)
+    bands_N = band_numbers(word_ids_N, train_counts_V=train_counts_V)
+    return banded(bands_N, band_name, log10_probs_KN=log10_probs_KN)
+
+
+def band_numbers(
+    word_ids_N: Ids, *, train_counts_V: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The band of each token, in the order in which they are shown."""
+    limits = 10 ** np.arange(19)  # 1, 10, 100, … as far as a count can go
+    bands_V = UNSEEN_BAND + np.searchsorted(limits, train_counts_V, side="right")
+    bands_V[END], bands_V[UNK] = END_BAND, UNK_BAND
+    return bands_V.astype(np.int64)[word_ids_N]
+
+
+def band_name(band: int) -> str:
+    """What stands in the table."""
+    names = {END_BAND: END_WORD, UNK_BAND: UNK_WORD, UNSEEN_BAND: "0"}
+    least = 10 ** max(0, band - UNSEEN_BAND - 1)
+    return names.get(band) or f"{least}-{10 * least - 1}"
 
 
 def banded(
@@ -53,16 +70,3 @@ def banded(
         shown = tuple(float(ppl) if np.isfinite(ppl) else None for ppl in ppls)
         results.append(Band(name(band), n_tokens, n_tokens / len(bands_N), shown))
     return tuple(results)
-
-
-def _band_of_word(train_counts_V: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    limits = 10 ** np.arange(19)  # 1, 10, 100, … as far as a count can go
-    bands_V = UNSEEN_BAND + np.searchsorted(limits, train_counts_V, side="right")
-    bands_V[END], bands_V[UNK] = END_BAND, UNK_BAND
-    return bands_V.astype(np.int64)
-
-
-def _name(band: int) -> str:
-    names = {END_BAND: END_WORD, UNK_BAND: UNK_WORD, UNSEEN_BAND: "0"}
-    least = 10 ** max(0, band - UNSEEN_BAND - 1)
-    return names.get(band) or f"{least}-{10 * least - 1}"

@@ -57,12 +57,14 @@ class Pair:
     first: str
     second: str
     by_state: Mapping[State, Difference]
+    by_band: Mapping[str, Difference]  # in the first state
 
     def to_dict(self) -> dict[str, object]:
         return {
             "first": self.first,
             "second": self.second,
             **{state: difference.to_dict() for state, difference in self.by_state.items()},
+            "by_band": {band: found.to_dict() for band, found in self.by_band.items()},
         }
 
 
@@ -79,6 +81,20 @@ class Group:
     bands: tuple[Band, ...]  # in the first state
     verdict: tuple[str, ...]  # a sentence a model, and one on the two best
     notes: tuple[str, ...]
+
+    @property
+    def best_two(self) -> Pair | None:
+        """Of the systems that are no mixtures, in the first state; None of the n-gram model alone.
+
+        So it is a model and the n-gram model where no two models are better.
+        """
+        log10_probs = {  # of the text, which a perplexity may be too large to tell
+            system.name: next(iter(system.by_state.values())).perplexity.sums.log10_prob
+            for system in self.systems
+            if system.n_parameters is None or system.n_ngrams is None
+        }
+        two = set(sorted(log10_probs, key=lambda name: -log10_probs[name])[:2])
+        return next((pair for pair in self.pairs if {pair.first, pair.second} == two), None)
 
     @property
     def n_words(self) -> int:

@@ -96,6 +96,13 @@ def test_a_system_does_not_differ_from_itself() -> None:
     assert found.to_dict() == {"ppl": 0, "low": 0, "high": 0, "first_better": 0}
 
 
+def test_draws_without_a_token_of_the_part_leave_no_interval() -> None:
+    sums = np.array([[-3.0, 0.0], [-1.0, 0.0]])
+    found = PairedBootstrap(sums, np.array([2, 0]), samples=100, seed=1).difference(0, 1)
+    assert (found.ppl, found.low, found.high) == (None, None, None)
+    assert found.first_better == 0
+
+
 @pytest.mark.parametrize(("first", "second", "better"), [(0, 1, 0.0), (1, 0, 1.0), (0, 0, 0.0)])
 def test_a_perplexity_beyond_numbers_has_no_difference(
     first: int, second: int, better: float

@@ -125,6 +125,47 @@ def test_bands_are_of_the_first_state(
         assert together != pytest.approx(result.ppl("run-random", states[1]), rel=1e-4)
 
 
+def test_a_difference_by_band_is_that_of_its_tokens_alone_on_draws_of_whole_sentences(
+    letters: Path, saved_run: Callable[..., Path], compared: Compare
+) -> None:
+    # A word a sentence: a band's differences are those of a text of sentences with that word.
+    words = ["a", "b", "zz"] * 30
+    (letters / "test.txt").write_text("".join(f"{word}\n" for word in words))
+    runs = [saved_run("zeros"), saved_run("random")]
+    group = compared(letters, *runs, state="sentence").only_group
+    assert group.best_two is not None
+    first, second = (
+        [each.name for each in group.systems].index(name)
+        for name in (group.best_two.first, group.best_two.second)
+    )
+    for band in group.bands:
+        found = group.best_two.by_band[band.name]
+        ppls = band.ppls[first], band.ppls[second]
+        assert found.ppl == pytest.approx((ppls[0] or 0) - (ppls[1] or 0))
+        assert found.low is not None and found.high is not None
+        assert found.low <= (found.ppl or 0) <= found.high
+    ends, whole = group.best_two.by_band["</s>"], group.best_two.by_state["sentence"]
+    assert ends.high != whole.high
+
+
+def test_the_best_two_are_no_mixtures(
+    corpus_dir: Path,
+    tiny_run: Path,
+    letters: Path,
+    saved_run: Callable[..., Path],
+    compared: Compare,
+) -> None:
+    pair = compared(corpus_dir, tiny_run, order=2).only_group.best_two
+    assert pair is not None
+    assert (pair.first, pair.second) == ("tiny", "KN-2")
+    assert compared(letters).only_group.best_two is None
+    group = compared(letters, saved_run("zeros"), saved_run("random")).only_group
+    ppls = {each.name: each.by_state["carried"].perplexity.ppl for each in group.systems}
+    alone = sorted((name for name in ppls if "+" not in name), key=lambda name: ppls[name])
+    assert group.best_two is not None
+    assert {group.best_two.first, group.best_two.second} == set(alone[:2])
+
+
 def test_runs_with_the_same_words_share_kneser_ney_and_meet_each_other(
     letters: Path, saved_run: Callable[..., Path], compared: Compare
 ) -> None:

@@ -81,7 +81,7 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
     best_two = group.best_two
     if best_two is not None:
         output.write(
-            f"\ndifference of ppl there, {best_two.first} less {best_two.second}, drawn alike"
+            f"\ndifference of ppl there, {best_two.first} less {best_two.second}, of the same draws"
         )
         _print_differences_by_band(best_two)
     output.write("")

@@ -61,7 +61,7 @@ count  tokens   share   KN-1   first  first+KN-1
 <unk>       1  20.00%  7.37*  10.00        8.58
 1-9         2  40.00%  7.47*  10.00        8.10
 
-difference of ppl there, first less KN-1, drawn alike
+difference of ppl there, first less KN-1, of the same draws
 count  difference  from       to         first-better
 </s>   2.63        2.63       2.63               0.0%
 <unk>  undefined   undefined  undefined          0.0%

@@ -65,6 +65,40 @@ make_corpus() {
       --test "$folder/raw/test.txt" --out "$corpus" $prep_options
 }
 
+# require_numbers WHAT EACH ...: numbers from 1, or all.
+require_numbers() {
+  local what=$1 each
+  shift
+  for each in "$@"; do
+    case $each in
+      all) ;;
+      *[!0-9]* | 0*) die "$what: found '$each'; expected numbers from 1, or all" ;;
+    esac
+  done
+}
+
+# cut_corpus TOKENS WHOLE FOLDER: sets $corpus, FOLDER with the first sentences of WHOLE's train.txt, of
+# so many tokens at most, each </s> one of them.
+cut_corpus() {
+  local tokens=$1 whole=$2
+  corpus=$3
+  mkdir -p "$corpus"
+  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
+  [ ! -f "$corpus/train.txt" ] || return 0
+  python - "$tokens" "$whole/train.txt" >"$corpus/train.txt.part" <<'EOF'
+import sys
+
+n_left = float("inf") if sys.argv[1] == "all" else int(sys.argv[1])
+with open(sys.argv[2], "rb") as file:
+    for line in file:
+        n_left -= len(line.split()) + 1
+        if n_left < 0:
+            break
+        sys.stdout.buffer.write(line)
+EOF
+  mv "$corpus/train.txt.part" "$corpus/train.txt"
+}
+
 # train_all OUT [options of charlm train]: sets $runs.
 train_all() {
   local out=$1 arch resume more

@@ -20,30 +20,11 @@ ARCHS=${ARCHS:-word-small char-small}
 out=${OUT:-$setup_root/exp/table8}
 sizes=${SIZES:-1000 3000 all}
 texts=${TOKENS:-100000 250000 all}
-for each in $sizes $texts; do
-  case $each in
-    all) ;;
-    *[!0-9]* | 0*) die "TOKENS, SIZES: found '$each'; expected numbers from 1, or all" ;;
-  esac
-done
+# shellcheck disable=SC2086  # a word each
+require_numbers "TOKENS, SIZES" $sizes $texts
 prep_options="--lower --tokenise simple"
 train_options=(--epochs 15
   --set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01)
-
-# beginning TOKENS FILE: the first sentences of a text, of so many tokens at most, each </s> one of them.
-beginning() {
-  python - "$1" "$2" <<'EOF'
-import sys
-
-n_left = float("inf") if sys.argv[1] == "all" else int(sys.argv[1])
-with open(sys.argv[2], "rb") as file:
-    for line in file:
-        n_left -= len(line.split()) + 1
-        if n_left < 0:
-            break
-        sys.stdout.buffer.write(line)
-EOF
-}
 
 n_words() {
   python -c 'import json, sys; print(len(json.load(open(sys.argv[1], encoding="utf-8"))["words"]))' "$1"
@@ -60,13 +41,7 @@ make_vocabulary() {
 make_corpus "$folder" "$out"
 whole=$corpus
 for tokens in $texts; do
-  corpus=$out/texts/$tokens
-  mkdir -p "$corpus"
-  cp "$whole/valid.txt" "$whole/test.txt" "$corpus/"
-  [ -f "$corpus/train.txt" ] || {
-    beginning "$tokens" "$whole/train.txt" >"$corpus/train.txt.part"
-    mv "$corpus/train.txt.part" "$corpus/train.txt"
-  }
+  cut_corpus "$tokens" "$whole" "$out/texts/$tokens"
   for size in $sizes; do
     all=$out/all/$tokens cell=$out/$size/$tokens
     mkdir -p "$all" "$cell"

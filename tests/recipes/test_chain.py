@@ -135,6 +135,26 @@ def test_table_8_cuts_texts_and_vocabularies_and_trains_no_vocabulary_twice(
     assert [each.split()[0] for each in again] == ["table"] * 3
 
 
+def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
+    tree: Tree, tmp_path: Path
+) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    data, out = texts(tmp_path / "mine", "a window\n" * 3), tmp_path / "out"
+    environment = {"OUT": str(out), "TOKENS": "8 all"}
+    shown = commands(tree.run("low-resource/run.sh", str(data), "--threads", "1", **environment))
+    assert [each.split()[0] for each in shown] == [
+        *(["vocab", "train", "train", "compare-kn"] * 2),
+        "table",
+    ]
+    assert shown[2] == (
+        f"train --arch word-char-modern --seed 3435 --data {out}/texts/8 "
+        f"--vocab {out}/8/vocab.json --out {out}/8/word-char-modern --threads 1"
+    )
+    assert (out / "texts" / "8" / "train.txt").read_text() == "a window\n" * 2
+    again = commands(tree.run("low-resource/run.sh", str(data), **environment))
+    assert again == [f"table {out}/8/compare-kn.json {out}/all/compare-kn.json"]
+
+
 @pytest.mark.parametrize("name", ["TOKENS", "SIZES"])
 def test_table_8_of_no_number_is_one_line(tree: Tree, tmp_path: Path, name: str) -> None:
     data = texts(tmp_path / "de")

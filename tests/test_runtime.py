@@ -68,20 +68,49 @@ def test_what_is_called_fp32_is_not_rounded_to_tf32_on_a_gpu(
 
 
 @pytest.mark.parametrize(
-    ("has_bf16", "name", "picked"),
+    ("has_bf16", "is_fast", "name", "picked"),
     [
-        (True, "auto", "bf16"),
-        (False, "auto", "fp32"),
-        (True, "fp32", "fp32"),
-        (False, "fp32", "fp32"),
-        (True, "bf16", "bf16"),
+        (True, True, "auto", "bf16"),
+        (True, False, "auto", "fp32"),
+        (False, True, "auto", "fp32"),
+        (True, True, "fp32", "fp32"),
+        (False, False, "fp32", "fp32"),
+        (True, True, "bf16", "bf16"),
+        (True, False, "bf16", "bf16"),
     ],
 )
-def test_auto_is_bf16_where_the_processor_has_it(
-    monkeypatch: pytest.MonkeyPatch, has_bf16: bool, name: str, picked: str
+def test_auto_is_bf16_where_the_processor_is_faster_with_it(
+    monkeypatch: pytest.MonkeyPatch, has_bf16: bool, is_fast: bool, name: str, picked: str
 ) -> None:
     monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: has_bf16)
+    monkeypatch.setattr(runtime, "is_bf16_fast_on_cpu", lambda: is_fast)
     assert pick_precision(name, CPU) == picked
+
+
+@pytest.mark.parametrize(
+    ("maker", "has_amx", "is_fast"),
+    [
+        ("GenuineIntel", True, True),
+        ("GenuineIntel", False, False),
+        ("AuthenticAMD", False, True),
+    ],
+)
+@pytest.mark.parametrize("has_list", [True, False])
+def test_bf16_is_fast_with_amx_or_on_a_processor_that_is_not_intels(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    maker: str,
+    has_amx: bool,
+    is_fast: bool,
+    has_list: bool,
+) -> None:
+    monkeypatch.setattr(runtime, "CPU_INFO", tmp_path / "cpuinfo")
+    if has_list:
+        (tmp_path / "cpuinfo").write_text(f"processor : 0\nvendor_id : {maker}\n")
+    name = "" if has_list else f"Intel64 Family 6 Model 143 Stepping 8, {maker}"
+    monkeypatch.setattr(runtime.platform, "processor", lambda: name)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
+    assert runtime.is_bf16_fast_on_cpu.__wrapped__() is is_fast
 
 
 def test_a_precision_that_the_processor_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,15 +5,15 @@ It is measured in turns with the paths themselves, since a machine's speed chang
 
 import platform
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
+
+from charlm.runtime import CPU_INFO
 
 LIMIT = "matrix product"
 SIZE = 2048  # larger ones were no faster on a CPU
 PRODUCTS = 4
 FLOPS = 2 * SIZE**3 * PRODUCTS
-CPU_INFO = Path("/proc/cpuinfo")
 
 
 def product(device: torch.device, precision: str) -> Callable[[], None]:

@@ -1,7 +1,7 @@
 """Words as rows of a table: scores, their softmax, and what is asked of them unnormalised.
 
-`functional.linear` and the bf16 kernel are called here and nowhere else, so that whoever has a
-table of word vectors, learned or composed, gets the same speed and the same bits.
+`functional.linear` and the kernel for gradients are called here and nowhere else, so that whoever
+has a table of word vectors, learned or composed, gets the same speed and the same bits.
 """
 
 from abc import abstractmethod
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.contract import Output
-from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
+from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
 SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
@@ -26,11 +26,11 @@ class WordTable(NamedTuple):
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """−log softmax at each word in nats, shape (N,), fp32; 0 where it is -1."""
-        if torch.is_autocast_enabled("cpu") and torch.is_grad_enabled() and len(h_NH):
+        if torch.is_grad_enabled() and h_NH.device.type == "cpu" and len(h_NH):
             bias_V = self.bias_V
             if bias_V is None:
                 bias_V = self.vectors_VH.new_zeros(len(self.vectors_VH))
-            return bf16_cross_entropy(h_NH, words_N, weight_VH=self.vectors_VH, bias_V=bias_V)
+            return cross_entropy(h_NH, words_N, weight_VH=self.vectors_VH, bias_V=bias_V)
         if torch.is_grad_enabled():
             return self._nll(h_NH, words_N)
         at_once = max(1, SCORES_AT_ONCE // len(self.vectors_VH))

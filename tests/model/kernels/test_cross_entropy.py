@@ -1,11 +1,11 @@
-"""The cross-entropy in bf16 against `functional.cross_entropy` in float64."""
+"""The cross-entropy in each format against `functional.cross_entropy` in float64."""
 
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.kernels.bf16_cross_entropy import bf16_cross_entropy
+from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -31,9 +31,22 @@ def words() -> Tensor:
     return words
 
 
-def nll_of(operands: list[Tensor], words: Tensor) -> Tensor:
+FORMATS = {torch.bfloat16: TOLERANCE, torch.float32: 2e-6, torch.float64: 1e-14}
+
+
+@pytest.fixture(params=FORMATS, ids=str)
+def products(request: pytest.FixtureRequest) -> torch.dtype:
+    """The format that is computed in."""
+    dtype: torch.dtype = request.param
+    return dtype
+
+
+def nll_of(operands: list[Tensor], words: Tensor, products: torch.dtype) -> Tensor:
     h_NH, weight_VH, bias_V = operands
-    return bf16_cross_entropy(h_NH, words, weight_VH=weight_VH, bias_V=bias_V)
+    if products == torch.float64:
+        h_NH, weight_VH, bias_V = (tensor.double() for tensor in operands)
+    with torch.autocast("cpu", torch.bfloat16, enabled=products == torch.bfloat16):
+        return cross_entropy(h_NH, words, weight_VH=weight_VH, bias_V=bias_V)
 
 
 def truth(operands: list[Tensor], words: Tensor, weights: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -58,62 +71,78 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_values_and_gradients_are_those_of_float64_within_bf16(
-    operands: list[Tensor], words: Tensor, weights: Tensor
+def test_values_and_gradients_are_those_of_float64_as_far_as_the_format_goes(
+    operands: list[Tensor], words: Tensor, weights: Tensor, products: torch.dtype
 ) -> None:
-    nll = nll_of(operands, words)
-    found = torch.autograd.grad(nll @ weights, operands)
+    nll = nll_of(operands, words, products)
+    found = torch.autograd.grad(nll @ weights.to(nll.dtype), operands)
     expected, wanted = truth(operands, words, weights)
-    assert nll.dtype == torch.float32
-    assert error(nll.detach(), expected) < TOLERANCE
+    least = max(FORMATS[products], FORMATS[torch.float32])  # gradients of fp32 operands are fp32
+    assert nll.dtype == (torch.float64 if products == torch.float64 else torch.float32)
+    assert error(nll.detach(), expected) < FORMATS[products]
     assert [tensor.dtype for tensor in found] == [torch.float32] * 3
-    assert [error(*pair) < TOLERANCE for pair in zip(found, wanted, strict=True)] == [True] * 3
+    assert [error(*pair) < least for pair in zip(found, wanted, strict=True)] == [True] * 3
 
 
 def test_the_gradient_of_a_position_is_as_exact_however_small_its_share(
-    operands: list[Tensor], words: Tensor
+    operands: list[Tensor], words: Tensor, products: torch.dtype
 ) -> None:
     weights = WEIGHTS["over nine decades"]
-    nll = nll_of(operands, words)
-    found = torch.autograd.grad(nll @ weights, operands)[0]
+    nll = nll_of(operands, words, products)
+    found = torch.autograd.grad(nll @ weights.to(nll.dtype), operands)[0]
     wanted = truth(operands, words, weights)[1][0]
     scored = words >= 0
     errors = (found - wanted)[scored].norm(dim=1) / wanted[scored].norm(dim=1)
-    assert float(errors.max()) < 2 * TOLERANCE
+    assert float(errors.max()) < 2 * max(FORMATS[products], FORMATS[torch.float32])
+
+
+def test_a_word_that_is_all_but_impossible_has_the_nll_of_its_score(
+    words: Tensor, products: torch.dtype
+) -> None:
+    h, weight = torch.full((POSITIONS, 1), 16.0), torch.zeros(WORDS, 1)
+    weight[0] = 32.0  # 512 above all others, whose probability is 0 in any format
+    operands = [tensor.requires_grad_() for tensor in (h, weight, torch.zeros(WORDS))]
+    expected, wanted = truth(operands, words, torch.ones(POSITIONS))
+    nll = nll_of(operands, words, products)
+    torch.testing.assert_close(nll.detach().double(), expected)
+    found = torch.autograd.grad(nll.sum(), operands)
+    torch.testing.assert_close([grad.double() for grad in found], wanted)
 
 
 def test_a_position_without_a_word_is_0_and_moves_nothing(
-    operands: list[Tensor], words: Tensor
+    operands: list[Tensor], words: Tensor, products: torch.dtype
 ) -> None:
-    nll = nll_of(operands, words)
+    nll = nll_of(operands, words, products)
     h_grad, *others = torch.autograd.grad(nll.sum(), operands)
     unscored = words < 0
     assert not nll[unscored].any()
     assert not h_grad[unscored].any()
     without = [operands[0].detach()[~unscored].requires_grad_(), *operands[1:]]
-    nll = nll_of(without, words[~unscored])
+    nll = nll_of(without, words[~unscored], products)
     torch.testing.assert_close(list(torch.autograd.grad(nll.sum(), without)[1:]), others)
 
 
-def test_no_word_at_all_gives_zeros_throughout(operands: list[Tensor], words: Tensor) -> None:
-    nll = nll_of(operands, torch.full_like(words, -1))
+def test_no_word_at_all_gives_zeros_throughout(
+    operands: list[Tensor], words: Tensor, products: torch.dtype
+) -> None:
+    nll = nll_of(operands, torch.full_like(words, -1), products)
     assert not nll.any()
     assert [bool(grad.any()) for grad in torch.autograd.grad(nll.sum(), operands)] == [False] * 3
 
 
-def test_the_softmax_takes_it_for_gradients_under_bf16_alone(
+def test_the_softmax_takes_it_for_gradients_alone(
     operands: list[Tensor], words: Tensor, inventory: Inventory
 ) -> None:
     output = Softmax(operands[0].shape[1], inventory, None)  # type: ignore[arg-type]  # it asks no encoder
     words = words.clamp(max=inventory.n_words - 1)
 
-    def made_by(*, precision: str, gradients: bool) -> bool:
+    def made_by(*, precision: str, gradients: bool) -> set[str]:
         bf16 = precision == "bf16"
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16), torch.set_grad_enabled(gradients):
             nll = output.nll(operands[0].detach(), words)
         steps = [nll.grad_fn, *(step for step, _ in getattr(nll.grad_fn, "next_functions", ()))]
-        return any("Bf16CrossEntropy" in type(step).__name__ for step in steps)
+        return {type(step).__name__ for step in steps}
 
-    assert made_by(precision="bf16", gradients=True)
-    assert not made_by(precision="fp32", gradients=True)
-    assert not made_by(precision="bf16", gradients=False)
+    assert "Bf16CrossEntropyBackward" in made_by(precision="bf16", gradients=True)
+    assert "CrossEntropyBackward" in made_by(precision="fp32", gradients=True)
+    assert made_by(precision="bf16", gradients=False) == {"NoneType"}

@@ -1,0 +1,132 @@
+"""The softmax's cross-entropy on a CPU, the costliest step of training, in few passes over memory.
+
+Scores are kept once and become probabilities where they stand. A word's nll is read from its
+probability, whose rounding moves it by no more than that of the scores does. The tests compare with
+`functional.cross_entropy`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from charlm.model.kernels.tiles import (
+    by_thread,
+    is_bf16_on_cpu,
+    rounded_up,
+    summed_over_rows,
+    tiled_bf16,
+)
+
+# Positions are filled up to a multiple: a product over 704 takes a fifth less time than one over
+# 700, and oneDNN keeps a compiled kernel, of megabytes, for every number that it meets.
+ROWS = 64
+CACHED = 512  # words whose vectors stay in the cache between two passes
+LEAST = 1e-30  # of a probability that is read back; softmax sets those below 1e-38 to 0
+
+
+def cross_entropy(h_NH: Tensor, words_N: Tensor, *, weight_VH: Tensor, bias_V: Tensor) -> Tensor:
+    """−log softmax(h·Wᵀ + b) at the words, in nats; 0, and no gradient, where the word is -1.
+
+    Under autocast to bf16 the products are in bf16 and the nll fp32, else all in h's format.
+    """
+    kind = Bf16CrossEntropy if is_bf16_on_cpu(h_NH) else CrossEntropy
+    nll_N: Tensor = kind.apply(  # type: ignore[no-untyped-call]  # torch's own
+        h_NH, weight_VH, bias_V, words_N.clamp(min=0)
+    )
+    return torch.where(words_N >= 0, nll_N, 0.0)
+
+
+class CrossEntropy(torch.autograd.Function):
+    """The nll and its gradients, in the operands' own format.
+
+    `functional.cross_entropy` keeps a second table of log-probabilities and fills a third with
+    zeros for the gradient: in fp32 that was a fifth of char-small's step.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Tensor) -> Tensor:
+        """nll_N of h_NH, weight_VH, bias_V and words_N, in this order; words must be at least 0."""
+        h_NH, weight_VH, bias_V, words_N = operands
+        p_NV = _softmax_in_place(functional.linear(h_NH, weight_VH, bias_V))
+        nll_N = _nll(p_NV, words_N, lambda rows: functional.linear(h_NH[rows], weight_VH, bias_V))
+        p_NV.scatter_add_(1, words_N[:, None], p_NV.new_full((len(words_N), 1), -1.0))
+        ctx.save_for_backward(h_NH, weight_VH, p_NV)
+        return nll_N
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_N: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        """Gradients of h, weight and bias."""
+        h_NH, weight_VH, surplus_NV = ctx.saved_tensors
+        grad_h = (surplus_NV @ weight_VH).mul_(grad_N[:, None])
+        grad_weight = surplus_NV.t() @ (h_NH * grad_N[:, None])
+        return grad_h, grad_weight, grad_N @ surplus_NV, None
+
+
+class Bf16CrossEntropy(torch.autograd.Function):
+    """The same in bf16, with exponentials and their sums in fp32.
+
+    The bias is one more number of a word's vector, so that its gradient comes with the others'. The
+    forward pass leaves the probabilities p where the scores were; the gradient of the scores is p
+    less 1 at the word, and that 1 is subtracted in fp32 where the gradients are summed.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Tensor) -> Tensor:
+        """nll_N of h_NH, weight_VH, bias_V and words_N, in this order; words must be at least 0."""
+        h_NH, weight_VH, bias_V, words_N = operands
+        n_more = rounded_up(len(h_NH), ROWS) - len(h_NH)
+        h = tiled_bf16(functional.pad(h_NH, (0, 0, 0, n_more)), 1.0)
+        weight = tiled_bf16(weight_VH, bias_V)
+        p_MV = _softmax_in_place(functional.linear(h, weight))
+        ctx.save_for_backward(h, weight, p_MV, words_N)
+        ctx.dim = h_NH.shape[1]
+        return _nll(p_MV, words_N, lambda rows: functional.linear(h[rows], weight).float())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_N: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        """Gradients of h, weight and bias, in fp32."""
+        h, weight, p_MV, words_N = ctx.saved_tensors
+        n_positions, n_more = len(words_N), len(h) - len(words_N)
+        # Equal gradients become exactly 1 in bf16, so that 1/20 is not rounded for all alike.
+        scale = grad_N.abs().max().clamp(min=torch.finfo(torch.float32).tiny)
+        share_N = (grad_N / scale).to(torch.bfloat16)
+        expected_NH = by_thread(p_MV, weight)[:n_positions, : ctx.dim].float()
+        grad_h = (expected_NH - weight[words_N, : ctx.dim].float()) * grad_N[:, None]
+        shared_MH = h * functional.pad(share_N, (0, n_more))[:, None]
+        grads_VH = summed_over_rows(p_MV, shared_MH)
+        grad_weight = _scaled(grads_VH[:, : ctx.dim], scale)
+        grad_bias = grads_VH[:, ctx.dim].float() * scale
+        own_NH = shared_MH[:n_positions, : ctx.dim].float()
+        grad_weight.index_add_(0, words_N, own_NH, alpha=-float(scale))
+        grad_bias.index_add_(0, words_N, share_N.float(), alpha=-float(scale))
+        return grad_h, grad_weight, grad_bias, None
+
+
+def _softmax_in_place(scores_NV: Tensor) -> Tensor:
+    # `torch.softmax(…, out=scores_NV)` would compute elsewhere and copy.
+    p_NV: Tensor = torch.ops.aten._softmax.out(scores_NV, 1, False, out=scores_NV)
+    return p_NV
+
+
+def _nll(p_MV: Tensor, words_N: Tensor, scores: Callable[[Tensor], Tensor]) -> Tensor:
+    """−log p at the words of the first rows; of what is too small, by the scores of its rows."""
+    own_N = p_MV[: len(words_N)].gather(1, words_N[:, None])[:, 0]
+    nll_N = -own_N.to(torch.promote_types(own_N.dtype, torch.float32)).log()
+    lost = (own_N < LEAST).nonzero()[:, 0]
+    if len(lost):
+        nll_N[lost] = functional.cross_entropy(scores(lost), words_N[lost], reduction="none")
+    return nll_N
+
+
+def _scaled(numbers_VH: Tensor, scale: Tensor) -> Tensor:
+    """numbers · scale in fp32, a block at a time, so that the second pass finds it in the cache."""
+    scaled_VH = torch.empty(numbers_VH.shape)
+    for rows, numbers in zip(scaled_VH.split(CACHED), numbers_VH.split(CACHED), strict=True):
+        rows.copy_(numbers).mul_(scale)
+    return scaled_VH

@@ -7,11 +7,17 @@ from charlm.model.contexts.recurrence import dropped, quick_mask
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_a_number_falls_at_the_rate_and_what_is_kept_grows_by_its_inverse(rate: float) -> None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_a_number_falls_at_the_rate_and_what_is_kept_grows_by_its_inverse(
+    rate: float, dtype: torch.dtype
+) -> None:
     torch.manual_seed(1)
-    mask = quick_mask(torch.empty(333, 301), rate)
+    like = torch.empty(333, 301, dtype=torch.float32 if dtype == torch.bfloat16 else dtype)
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+        mask = quick_mask(like, rate)
+    assert mask.dtype == dtype
     assert float((mask == 0).float().mean()) == pytest.approx(rate, abs=0.006)  # 4 deviations
-    assert mask.unique().tolist() == [0.0, float(torch.tensor(1 / (1 - rate)).bfloat16())]
+    assert mask.unique().tolist() == [0.0, float(torch.tensor(1 / (1 - rate), dtype=dtype))]
 
 
 def test_a_mask_is_that_of_torchs_generator_and_the_next_another() -> None:

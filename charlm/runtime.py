@@ -119,8 +119,9 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
     has_bf16 = has_bf16_on_cpu() if on_cpu else torch.cuda.is_bf16_supported()
     if name == "bf16" and not has_bf16:
         raise ConfigError(f"--precision bf16: this {device.type} has none; use fp32")
-    is_slow = name == "auto" and on_cpu and not is_bf16_fast_on_cpu()
-    return "bf16" if has_bf16 and not is_slow else "fp32"
+    if name == "auto" and on_cpu and not is_bf16_fast_on_cpu():
+        return "fp32"
+    return "bf16" if has_bf16 else "fp32"
 
 
 @cache

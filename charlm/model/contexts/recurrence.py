@@ -196,8 +196,8 @@ def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | No
 def _thinned(matrix: Tensor, rate: float, training: bool) -> Tensor:
     """Weight drop: DropConnect (Wan et al., 2013) as Merity et al. (2018).
 
-    What is kept grows by 1 / (1 − rate). torch's own mask is a twentieth of word-char-modern's step
-    in fp32.
+    What is kept grows by 1 / (1 − rate). With torch's own mask a step of word-char-modern in fp32
+    took 1,151 ms for 1,111.
     """
     if training and rate and matrix.device.type == "cpu":
         return matrix * quick_mask(matrix, rate)

@@ -44,7 +44,7 @@ class CrossEntropy(torch.autograd.Function):
     """The nll and its gradients, in the operands' own format.
 
     `functional.cross_entropy` keeps a second table of log-probabilities and fills a third with
-    zeros for the gradient: in fp32 that was a fifth of char-small's step.
+    zeros for the gradient: in fp32 that was 13 ms of char-small's 204, and a sixth of its memory.
     """
 
     @staticmethod

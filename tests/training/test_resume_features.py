@@ -40,6 +40,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "class file": (*CNN, "output.type=class", "output.file=CLASSES"),
     "drawn clusters": (*CNN, "output.type=hierarchical"),
     "noise words": (*CNN, "recipe.criterion.type=nce", "recipe.criterion.noise=5"),
+    "other words read": (*CNN, "recipe.input_noise=0.4"),
     "noise in the context": (
         *CNN,
         "context.variational=true",

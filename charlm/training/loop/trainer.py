@@ -77,6 +77,7 @@ class Trainer:
                 recipe.oov_input,
                 seed=seed,
                 ranks=ranks,
+                input_noise=recipe.input_noise,
             )
         )
         self.averages = Averages(self.parameters)

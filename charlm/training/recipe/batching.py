@@ -27,6 +27,7 @@ from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.ranks import ALONE, Ranks
+from charlm.training.recipe.noise import KneserNeyNoise
 
 Bools = npt.NDArray[np.bool_]
 
@@ -100,10 +101,15 @@ class BatchSource:
     oov_input: str
     seed: int
     ranks: Ranks = ALONE  # which share of a batch is made
+    input_noise: float = 0.0  # share of the words read that may be replaced
 
     def generator(self, epoch: int) -> np.random.Generator:
         """For what is drawn anew each epoch."""
         return np.random.default_rng((self.seed, epoch))
+
+    def noise_generator(self, epoch: int, step: int) -> np.random.Generator:
+        """For what is drawn anew each step."""
+        return np.random.default_rng((self.seed, epoch, step))
 
 
 class Batches(ABC):
@@ -114,14 +120,19 @@ class Batches(ABC):
         self.by_spelling = source.oov_input == "spelling"
         further = source.text.spellings if self.by_spelling else ()
         self.table = FormTable(source.inventory, (*source.inventory.words, *further))
+        self.epoch = 0
+        self.noise: KneserNeyNoise | None = None
+        if source.input_noise:
+            n_forms = source.inventory.n_words + len(source.text.spellings)
+            self.noise = KneserNeyNoise(source.text.ids, n_forms, share=source.input_noise)
 
     @abstractmethod
     def __len__(self) -> int:
         """How many an epoch has; the same for every epoch."""
 
-    @abstractmethod
     def begin_epoch(self, epoch: int) -> None:
         """Draw what is drawn anew each epoch; `epoch` counts from 0."""
+        self.epoch = epoch
 
     @abstractmethod
     def batch(self, step: int) -> Batch:
@@ -131,10 +142,13 @@ class Batches(ABC):
         """The batches from this one on."""
         return map(self.batch, range(step, len(self)))
 
-    def _batch_of(self, inputs: Ids, targets: Ids) -> Batch:
+    def _batch_of(self, inputs: Ids, targets: Ids, *, step: int) -> Batch:
         """The batch of form ids fed in and form ids to predict (−1: none), both (T, B)."""
         n_words, columns = self.source.inventory.n_words, self.source.ranks.columns
         whole = BatchCounts.of(targets)
+        if self.noise is not None:  # before processes take their shares, which must not change it
+            generator = self.source.noise_generator(self.epoch, step)
+            inputs = self.noise.replace(inputs, generator)
         if inputs[:, columns].size:
             inputs, targets = inputs[:, columns], targets[:, columns]
         else:  # of several processes one may have nothing to predict
@@ -189,6 +203,7 @@ class StreamBatches(Batches):
 
     def begin_epoch(self, epoch: int) -> None:
         """Rotate the streams and draw the resets."""
+        super().begin_epoch(epoch)
         generator, ids = self.source.generator(epoch), self.source.text.ids
         if self.batching.shuffle == "partial":
             pieces = [piece for piece in np.split(ids, self.streams.starts[1:]) if len(piece)]
@@ -200,7 +215,7 @@ class StreamBatches(Batches):
     def batch(self, step: int) -> Batch:
         first, last = step * self.source.bptt, (step + 1) * self.source.bptt
         inputs, targets = self.streams.chunk(first, last)
-        batch = self._batch_of(inputs, targets)
+        batch = self._batch_of(inputs, targets, step=step)
         if not self.batching.reset:
             return batch
         resets = self._resets(inputs, first=first)
@@ -260,6 +275,7 @@ class SentenceBatches(Batches):
 
     def begin_epoch(self, epoch: int) -> None:
         """Shuffle the sentences, sort each pool by length, shuffle the batches."""
+        super().begin_epoch(epoch)
         generator = self.source.generator(epoch)
         order = generator.permutation(len(self.starts))
         size = self.pool * self.source.batch_size
@@ -277,7 +293,7 @@ class SentenceBatches(Batches):
         targets = np.where(exists, self.source.text.ids[places], -1).astype(np.int32)
         inputs = np.concatenate([np.full((1, len(rows)), END), targets[:-1]])
         inputs = np.where(exists, inputs, END).astype(np.int32)
-        return self._batch_of(inputs, targets)._replace(is_fresh=True)
+        return self._batch_of(inputs, targets, step=step)._replace(is_fresh=True)
 
 
 BATCHINGS = {"streams": StreamBatching, "sentences": SentenceBatching}

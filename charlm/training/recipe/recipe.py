@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 
 from charlm.errors import ConfigError
 from charlm.model.contract import Output
-from charlm.settings import Count, Family, Meaning, Range, Settings, build_part, checked, options_of
+from charlm.settings import (
+    Count,
+    Family,
+    Meaning,
+    Probability,
+    Range,
+    Settings,
+    build_part,
+    checked,
+    options_of,
+)
 from charlm.training.recipe.averaging import AVERAGINGS, Averaging
 from charlm.training.recipe.batching import BATCHINGS, SentenceBatching, StreamBatching
 from charlm.training.recipe.criteria import CRITERIA, Criterion
@@ -45,6 +55,9 @@ class Recipe:
     divisor: Divisor = "streams"
     clip: Annotated[float, Range(0.0, 1e9), Meaning("largest norm of a gradient; 0: none")] = 5.0
     oov_input: OovInput = "spelling"
+    input_noise: Annotated[
+        Probability, Meaning("share of the words read that others may replace in training")
+    ] = 0.0
     activation_penalty: Annotated[Weight, Meaning("weight of the output's mean square")] = 0.0
     temporal_penalty: Annotated[Weight, Meaning("weight of its change from step to step")] = 0.0
     past_decode_penalty: Annotated[Weight, Meaning("weight of telling the word that was read")] = (

@@ -72,6 +72,7 @@ def test_the_presets_of_kim_et_al_have_their_recipe(name: str) -> None:
         "divisor": "streams",
         "clip": 5.0,
         "oov_input": "unk",
+        "input_noise": 0.0,
         "initialisation": {"type": "uniform", "range": 0.05, "biases": "drawn"},
         "optimiser": PLAIN_SGD,
         "schedule": {
@@ -108,8 +109,9 @@ def test_what_a_recipe_leaves_out_is_filled_in_and_kept_when_read_again() -> Non
         (
             {"epoch": 3},
             "recipe has no option 'epoch'; it takes epochs, batch_size, bptt, divisor, clip, "
-            "oov_input, activation_penalty, temporal_penalty, past_decode_penalty, patience, "
-            "temperature, initialisation, criterion, optimiser, schedule, averaging, batching",
+            "oov_input, input_noise, activation_penalty, temporal_penalty, past_decode_penalty, "
+            "patience, temperature, initialisation, criterion, optimiser, schedule, averaging, "
+            "batching",
         ),
         ({"epochs": 0}, "option 'epochs' of recipe is 0; expected 1 to 100000"),
         ({"epochs": 2.5}, "option 'epochs' of recipe is 2.5; expected a whole number"),

@@ -139,7 +139,7 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
     lines = [line for _, line in read_lines(path, rules=rules)]
     reader = csv.reader((line + "\n" for line in lines), delimiter="\t", strict=True)
     try:
-        rows = [(reader.line_num, row) for row in reader]
+        rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error:
         rows = []
     plain = [(n, line.split("\t")) for n, line in enumerate(lines, 1) if line]
@@ -149,7 +149,7 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
 
 
 def _n_widths(rows: Sequence[tuple[int, list[str]]]) -> int:
-    return len({len(row) for _, row in rows if row})
+    return len({len(row) for _, row in rows})
 
 
 def _table_items(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Item]:

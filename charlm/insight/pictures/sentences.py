@@ -12,7 +12,7 @@ import numpy as np
 
 from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.insight.surprisal import ScoredLine, extreme_sentences
 from charlm.notebook import MOST_BITS, bits_of
 from charlm.run.curve import drawable
 from charlm.text.corpus.tokens import END_WORD
@@ -39,7 +39,7 @@ def draw(subject: Subject) -> Drawn:
     kinds = dict(
         zip(
             ("least expected", "most expected"),
-            extreme_sentences(reading.sentences, reading.scores[0][STATES[0]], n=N_SENTENCES),
+            extreme_sentences(reading.sentences, reading.scores(0, "carried"), n=N_SENTENCES),
             strict=True,
         )
     )

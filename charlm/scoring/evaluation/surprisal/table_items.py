@@ -1,14 +1,16 @@
 """Items of an experiment: sentences, and what else stands beside them in a table.
 
 A text has a sentence a line and no columns. CSV and TSV are read by Python's parser: a field in
-quotes may hold separators, line ends and doubled quotes. Tables of other makers hold lone quotes
-as characters, so a .tsv that is not whole under these rules is read without any.
+quotes may hold separators, line ends and doubled quotes. Where 1,5 is a number, spreadsheets write
+CSV with semicolons: its first line shows them. Tables of other makers hold lone quotes as
+characters, so a .tsv that is not whole under these rules is read without any.
 """
 
 import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
@@ -28,6 +30,7 @@ class Item:
     where: str  # FILE:LINE, for messages
     file: str
     values: dict[str, str | None]  # by column; None: missing
+    structures: frozenset[str] = frozenset()  # columns in which JSON had a list or an object
 
     def text(self, column: str) -> str:
         """The sentence in a column, on one line.
@@ -38,6 +41,11 @@ class Item:
         value = self.values.get(column)
         if value is None:
             raise DataError(f"{self.where}: nothing in column {column!r}; expected a sentence")
+        if column in self.structures:
+            raise DataError(
+                f"{self.where}: found {value!r:.40} in column {column!r}; expected a sentence as "
+                "text, its words between blanks"
+            )
         return " ".join(value.splitlines()) if "\n" in value or "\r" in value else value
 
 
@@ -124,7 +132,9 @@ def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
 def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     lines = (line + "\n" for _, line in read_lines(path, rules=rules))
-    reader = csv.reader(lines, strict=True)
+    first = next(lines, "")
+    delimiter = ";" if ";" in first and "," not in first else ","
+    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
         yield from _table_items(((reader.line_num, row) for row in reader), name)
     except csv.Error as error:
@@ -182,7 +192,9 @@ def _json_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
             value = None
         if not isinstance(value, dict):
             raise DataError(f"{name}:{number}: found {line[:40]!r}; expected a JSON object")
-        yield Item(f"{name}:{number}", name, {key: _cell(each) for key, each in value.items()})
+        structures = frozenset(key for key, each in value.items() if isinstance(each, list | dict))
+        cells = {key: _cell(each) for key, each in value.items()}
+        yield Item(f"{name}:{number}", name, cells, structures)
 
 
 def _cell(value: object) -> str | None:

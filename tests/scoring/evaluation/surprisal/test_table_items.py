@@ -31,6 +31,13 @@ def test_a_csv_field_holds_commas_quotes_and_line_ends(tmp_path: Path) -> None:
     assert items.items[2].where == f"{path}:6"
 
 
+def test_csv_of_a_spreadsheet_that_writes_decimal_commas_has_semicolons(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('item;sentence;rt\n1;"a; b";0,5\n2;Wer, sagt er;1,5\n')
+    assert sentences(path) == ["a; b", "Wer, sagt er"]
+    assert [item.values["rt"] for item in read_items([path]).items] == ["0,5", "1,5"]
+
+
 def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "a b", "n": 1.5, "x": null}\n\n{"text": "c"}\n'))
@@ -70,6 +77,11 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", "text,text\na,b\n", r"a.csv:1: two columns 'text'; expected a name for each"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', r"a.jsonl:2: found '\[1\]'; expected a JSON object"),
         ("a.jsonl", '{"text": null}\n', r"a.jsonl:1: nothing in column 'text'; expected a sent"),
+        (
+            "a.jsonl",
+            '{"text": ["a", "b"]}\n',
+            r"""found '\["a", "b"\]' in column 'text'""",
+        ),
         ("a.csv", "text\n", r"a.csv: no sentence in it; expected one a line, or a table"),
     ],
 )

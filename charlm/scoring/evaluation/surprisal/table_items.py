@@ -8,6 +8,7 @@ characters, so a .tsv that is not whole under these rules is read without any.
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -21,6 +22,7 @@ from charlm.text.io.packing import unpacked_name
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
+LINE_ENDS = re.compile("\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Item:
     file: str
     values: dict[str, str | None]  # by column; None: missing
     structures: frozenset[str] = frozenset()  # columns in which JSON had a list or an object
+    is_line: bool = False  # of a text, which ends at LF alone: a CR within is a character
 
     def text(self, column: str) -> str:
         """The sentence in a column, on one line.
@@ -46,7 +49,7 @@ class Item:
                 f"{self.where}: found {value!r:.40} in column {column!r}; expected a sentence as "
                 "text, its words between blanks"
             )
-        return " ".join(value.splitlines()) if "\n" in value or "\r" in value else value
+        return value if self.is_line else LINE_ENDS.sub(" ", value)
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _format_of(path: str | Path) -> TableFormat:
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     for number, line in read_lines(path, rules=rules):
-        yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line})
+        yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line}, is_line=True)
 
 
 def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:

@@ -38,6 +38,14 @@ def test_csv_of_a_spreadsheet_that_writes_decimal_commas_has_semicolons(tmp_path
     assert [item.values["rt"] for item in read_items([path]).items] == ["0,5", "1,5"]
 
 
+def test_line_ends_within_a_field_are_blanks_and_no_other_signs_are(tmp_path: Path) -> None:
+    table, text = tmp_path / "a.csv", tmp_path / "a.txt"
+    table.write_bytes('text\n"a\r\nb\rc\nd\u2028e"\n'.encode())
+    assert sentences(table) == ["a b c d\u2028e"]
+    text.write_bytes("a\rb\u2028c\r\n".encode())
+    assert sentences(text) == ["a\rb\u2028c"]  # as `charlm eval` reads it
+
+
 def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "a b", "n": 1.5, "x": null}\n\n{"text": "c"}\n'))

@@ -5,10 +5,9 @@ predict another text: their perplexities stand in the table, and in no picture b
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.sentences import split_path
 
 ORDER = 5  # of Kneser–Ney
-STATES: tuple[State, ...] = get_args(State)
 SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
 
 
@@ -39,17 +37,16 @@ class TextReading:
 
     question: CompareKnOptions
     members: tuple[Contender, ...]
+    _found: dict[tuple[int, State], Scores] = field(default_factory=dict, init=False)
 
-    @cached_property
-    def scores(self) -> tuple[dict[State, Scores], ...]:
-        """Of each member."""
-        return tuple(
-            {state: self._scores(member, state) for state in STATES} for member in self.members
-        )
-
-    def _scores(self, member: Contender, state: State) -> Scores:
-        self.question.tell(f"{member.name}: scoring {self._path}, state {state}")
-        return scores_of(member, self.question, split=self.question.split, state=state)
+    def scores(self, number: int, state: State) -> Scores:
+        """Of a member."""
+        if (number, state) not in self._found:
+            member, split = self.members[number], self.question.split
+            self.question.tell(f"{member.name}: scoring {self._path}, state {state}")
+            found = scores_of(member, self.question, split=split, state=state)
+            self._found[number, state] = found
+        return self._found[number, state]
 
     @cached_property
     def baseline(self) -> KneserNey:
@@ -88,7 +85,7 @@ class TextReading:
 
     def log10s(self, state: State) -> Log10s:
         """The log10 probabilities of the text's tokens under each of `systems`, (K, N)."""
-        rows = [self.scores[number][state].log10s for number in self.comparable]
+        rows = [self.scores(number, state).log10s for number in self.comparable]
         return np.stack([*rows, self.baseline_scores.log10s])
 
     @property
@@ -101,7 +98,7 @@ class TextReading:
             n_tokens = self.baseline.n_train_tokens
             training = remarks_on_training(self.members, self.question, n_tokens=n_tokens)
         return (
-            *remarks_on_text(self.scores[0]["carried"].counts),
+            *remarks_on_text(self.scores(0, "carried").counts),
             *training,
             *(
                 f"{name} has other words than {first}: its perplexities do not compare, and it is "

@@ -15,6 +15,7 @@ from charlm.insight.perplexity_bands import (
     position_bands,
     position_systems,
 )
+from charlm.insight.pictures import draw
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.surprisal import TextReading, extreme_sentences
@@ -119,7 +120,21 @@ def test_positions_show_the_first_run_also_by_sentence(reading: TextReading) -> 
     for column, state in ((0, "carried"), (2, "sentence")):
         total = sum(b.n_tokens * math.log10(b.ppls[column] or math.nan) for b in bands)
         mean = total / sum(b.n_tokens for b in bands)
-        assert 10**mean == pytest.approx(reading.scores[0][state].perplexity.ppl)
+        assert 10**mean == pytest.approx(reading.scores(0, state).perplexity.ppl)
+
+
+def test_only_what_a_picture_shows_is_scored(
+    tiny_run: Path, other_run: Path, corpus_dir: Path
+) -> None:
+    told: list[str] = []
+    options = ReportOptions(
+        (tiny_run, other_run), data=corpus_dir, device="cpu", threads=1, on_stage=told.append
+    )
+    for name in ("sentences", "bands"):
+        draw(name, Subject(options))
+    text = corpus_dir / "test.txt"
+    scored = [each for each in told if "scoring" in each]
+    assert scored == [f"tiny: scoring {text}, state carried"] * 2
 
 
 def test_a_run_of_other_words_is_left_out_and_named(

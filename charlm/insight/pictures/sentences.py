@@ -1,9 +1,10 @@
 """A text's hardest and easiest sentences for the first run, words coloured by surprisal.
 
 As a page would set them: words stand behind one another and are never cut, lines are as long as
-the picture is wide.
+the picture is wide, and run from the right where the first word with letters does.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import numpy as np
 
 from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.insight.surprisal import ScoredLine, extreme_sentences
 from charlm.notebook import MOST_BITS, bits_of
 from charlm.run.curve import drawable
 from charlm.text.corpus.tokens import END_WORD
@@ -39,7 +40,7 @@ def draw(subject: Subject) -> Drawn:
     kinds = dict(
         zip(
             ("least expected", "most expected"),
-            extreme_sentences(reading.sentences, reading.scores[0][STATES[0]], n=N_SENTENCES),
+            extreme_sentences(reading.sentences, reading.scores(0, "carried"), n=N_SENTENCES),
             strict=True,
         )
     )
@@ -81,7 +82,7 @@ def _write(
     """
     from matplotlib.textpath import TextPath
 
-    x = 0.0
+    x, from_right = 0.0, runs_from_right([word for word, _ in tokens])
     for word, bits in tokens:
         shown = drawable(word)
         width = float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
@@ -92,6 +93,13 @@ def _write(
             (colour,) = scale.to_rgba(np.array([bits]))
             box = {"facecolor": colour, "linewidth": 0, "boxstyle": "round,pad=0.2"}
         weight = "bold" if bits is None else "normal"
-        axes.text(x, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
+        left = max(0.0, WIDTH - x - width) if from_right else x
+        axes.text(left, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
         x += width + SPACE
     return y + LINE + GAP
+
+
+def runs_from_right(words: Sequence[str]) -> bool:
+    """Whether a sentence is written from right to left, as its first letter is."""
+    letter = next((each for word in words for each in word if each.isalpha()), "")
+    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")

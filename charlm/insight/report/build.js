@@ -103,7 +103,7 @@ function across(data) {
     ? [el("li", {}, bdi(`${name} on ${columns[column].name}`), ": ", el("code", {}, each.signature))] : [])));
   const baselines = [...new Set(columns.map(({ baseline }) => baseline))].join(", ");
   section("table", "Across data sets",
-    el("p", {}, `Perplexity of the test texts, state ${state}; in brackets per cent of `, bdi(baselines),
+    el("span", {}, `perplexity of the test texts, state ${state}; in brackets per cent of `, bdi(baselines),
       ", with the 95 % interval of the difference. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets."),
     table(["", ...columns.map(({ name }) => name)], body),
     el("details", {}, el("summary", {}, "Signatures of the table"), el("ul", {}, ...signatures)));

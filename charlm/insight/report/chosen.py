@@ -12,6 +12,7 @@ from charlm.insight.vectors.nn_options import VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL
 from charlm.run.stored_weights import LoadedRun
+from charlm.text.corpus.normalisation import is_of_letters
 from charlm.text.corpus.tokens import UNK
 
 Json = dict[str, object]
@@ -59,6 +60,6 @@ def chosen_words(run: LoadedRun) -> list[str]:
         unknown = TABLE_6_UNKNOWN if run.model.encoder.reads_spelling else ()
         return [*known, *unknown]
     words = inventory.words[UNK + 1 :]
-    long_enough = [word for word in words if len(word) >= LEAST_LETTERS and word.isalpha()] or words
+    long_enough = [w for w in words if len(w) >= LEAST_LETTERS and is_of_letters(w)] or words
     n_words = len(long_enough)
     return list(dict.fromkeys(long_enough[min(rank, n_words - 1)] for rank in RANKS))

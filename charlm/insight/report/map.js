@@ -134,10 +134,12 @@ function writer(state, { pen, to, ground }) {
   const taken = [];
   const written = [];
   pen.textBaseline = "middle";
+  pen.textAlign = "left";
   const write = (row, { font, ink, offset, isForced = false }) => {
     const [px, py] = to.at(row);
     const text = state.data.forms[row];
     pen.font = font;
+    pen.direction = directionOf([text]); // where a { stands that begins an Arabic n-gram
     const width = pen.measureText(text).width;
     const left = px + offset + width > to.width ? px - offset - width : px + offset;
     const clash = taken.some((n) => Math.abs(n.y - py) < 15 && left < n.right + 4 && left + width + 4 > n.left);

@@ -13,7 +13,7 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import STATES, ScoredLine, extreme_sentences
+from charlm.insight.surprisal import ScoredLine, extreme_sentences
 from charlm.run.card import kept_ppl
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
@@ -78,9 +78,9 @@ def results_as_json(subject: Subject) -> Json:
             "n_words": member.inventory.n_words,
             "n_parameters": member.n_parameters,
             "comparable": number in reading.comparable,
-            **_figures(scores["carried"], scores["sentence"]),
+            **_figures(reading.scores(number, "carried"), reading.scores(number, "sentence")),
         }
-        for number, (member, scores) in enumerate(zip(reading.members, reading.scores, strict=True))
+        for number, member in enumerate(reading.members)
     ]
     rows.append(
         {
@@ -157,7 +157,7 @@ def gate_as_json(subject: Subject) -> Json:
 def sentences_as_json(subject: Subject) -> Json:
     """The hardest and the easiest sentences for the first run, state carried."""
     reading = subject.reading
-    scores = reading.scores[0][STATES[0]]
+    scores = reading.scores(0, "carried")
     hardest, easiest = extreme_sentences(reading.sentences, scores, n=N_SENTENCES)
     return {
         "hardest": [_line(each) for each in hardest],

@@ -6,6 +6,7 @@ signs and abbreviations have neighbours of their own kind at any tap.
 """
 
 from dataclasses import dataclass
+from itertools import islice
 
 from charlm.errors import ConfigError
 from charlm.insight.vectors.inputs import open_vectors
@@ -15,6 +16,7 @@ from charlm.insight.vectors.run_neighbours import neighbours_in
 from charlm.insight.vectors.taps import ALL
 from charlm.nbest.metrics.error_rates import CharacterErrorRate
 from charlm.options import keywords
+from charlm.text.corpus.normalisation import is_of_letters
 from charlm.text.corpus.tokens import UNK
 
 
@@ -52,7 +54,8 @@ def spelling_distance(options: SpellingDistanceOptions) -> tuple[SpellingDistanc
         )
     )
     run = opened.vectors.run
-    words = [word for word in run.inventory.words[UNK + 1 :] if word.isalpha()][: options.n_words]
+    known = run.inventory.words[UNK + 1 :]
+    words = list(islice(filter(is_of_letters, known), options.n_words))
     if not words:
         raise ConfigError(f"{run.path}: no word of letters alone; expected some in its vocabulary")
     taps: dict[str, list[Neighbourhood]] = {}

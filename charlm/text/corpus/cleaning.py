@@ -160,6 +160,12 @@ class Cleaner:
         if self._options.invalid == "error":
             if "\0" in found:
                 raise DataError(f"{where}: {NUL_FOUND}; --invalid replace or drop cleans it")
+            if found[0] == "\r":
+                raise DataError(
+                    f"{where}: found a CR at character {line.index(found[0]) + 1}, by which old "
+                    "Macs end lines; expected lines that end in LF; tr '\\r' '\\n' makes lines of "
+                    "them, --invalid replace blanks"
+                )
             raise DataError(
                 f"{where}: found a {kind} (U+{ord(found[0]):04X}) at character "
                 f"{line.index(found[0]) + 1}; expected text; --invalid replace takes "

@@ -239,6 +239,16 @@ def is_number(token: str) -> bool:
     return token[-1].isdigit() and NUMBER.fullmatch(token) is not None  # most tokens fail quickly
 
 
+def is_of_letters(word: str) -> bool:
+    """Whether a word is letters alone, with what is written on, between or under them.
+
+    `str.isalpha` takes most words of Hindi, Thai or Burmese for none: vowel signs are no letters.
+    """
+    return word.isalpha() or all(
+        each in JOINERS or unicodedata.category(each)[0] in "LM" for each in word
+    )
+
+
 @lru_cache(CACHED_WORDS)
 def simple_tokens(word: str) -> Sequence[str]:
     """A word with its punctuation and symbols split off.

@@ -333,3 +333,15 @@ def test_a_long_sentence_goes_on_in_the_next_line_within_the_picture(subject: Su
     assert max(text.get_position()[0] for text in written) < sentences.WIDTH - 60
     heights = sorted({text.get_position()[1] for text in written})
     assert len(heights) > 1 and heights[-1] < below
+
+
+def test_a_sentence_runs_from_the_right_where_its_first_letter_does(subject: Subject) -> None:
+    figure = draw("sentences", subject).figure
+    axes = figure.axes[0]
+    sentences._write(
+        axes, [("1", 1.0), ("\u0645\u0627", 1.0), ("</s>", 1.0)], y=0.0, scale=ScalarMappable()
+    )
+    one, word, end = (text.get_position()[0] for text in axes.texts[-3:])
+    assert sentences.WIDTH > one > word > end > sentences.WIDTH / 2
+    assert not sentences.runs_from_right(["1", "a", "\u0645"])
+    assert not sentences.runs_from_right(["1", "."])

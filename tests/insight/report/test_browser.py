@@ -159,6 +159,8 @@ def test_the_table_across_data_sets_tells_per_cent_of_kneser_ney(
         ["KN-5", "200", "61.23"],
         ["<b>char", "150 (−25.0 %; −30.0 to −20.0)", "–"],
     ]
+    how = opened.page.locator("#table > .how").inner_text()
+    assert how.startswith("How to read this: perplexity of the test texts, state carried; ")
     assert opened.said == []
 
 

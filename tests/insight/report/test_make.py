@@ -144,6 +144,14 @@ def test_without_words_they_are_the_papers_where_the_model_knows_them(run: Path)
     assert chosen_words(loaded) == [*TABLE_6, *TABLE_6_UNKNOWN]
 
 
+def test_words_with_vowel_signs_are_chosen_as_others_are(run: Path) -> None:
+    loaded = load_run(run)
+    word = "\u0915\u093f\u0924\u093e\u092c"
+    object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", "abcd", word))
+    loaded.inventory.__dict__.pop("word_ids", None)
+    assert chosen_words(loaded) == [word]  # the last, of words as few as these
+
+
 def test_a_word_that_would_fill_a_page_is_cut() -> None:
     assert short("a" * 100) == "a" * 100
     assert short("a" * 101) == "a" * 99 + "…"

@@ -162,6 +162,22 @@ def test_frequent_words_have_names_where_there_is_room_and_more_words_as_one_zoo
     assert not set(near) <= set(whole)
 
 
+def test_a_name_is_written_in_the_direction_of_its_letters(watched: Any) -> None:
+    found = watched.page.evaluate(
+        """forms => {
+          const found = [];
+          const pen = { measureText: () => ({ width: 9 }), strokeText() {} };
+          pen.fillText = () => found.push(pen.direction);
+          const to = { at: () => [0, 0], width: 99 };
+          const { write } = writer({ data: { forms } }, { pen, to, ground: "" });
+          forms.forEach((_, row) => write(row, { font: "", ink: "", offset: 0, isForced: true }));
+          return found;
+        }""",
+        ["{un", "{\u0627\u0644", "}"],
+    )
+    assert found == ["ltr", "rtl", "ltr"]
+
+
 def test_a_marked_word_has_its_name_before_all_others(watched: Any) -> None:
     show_words(watched)
     watched.page.get_by_role("searchbox").fill("cat")

@@ -41,6 +41,12 @@ def test_the_mean_is_over_the_most_frequent_words_of_letters_alone(run_of_vector
     }
 
 
+def test_words_of_letters_may_have_vowel_signs(run_of_vectors: MakeRun) -> None:
+    vectors = {"1986": [0.0, 1.0], "\u092e\u0948\u0902": [1.0, 0.0], "\u0928\u0947": [1.0, 0.1]}
+    (found,) = spelling_distance(5, model=run_of_vectors(vectors), k=1, at="word", device="cpu")
+    assert (found.n_words, found.mean_distance) == (2, 3.0)  # each the other's nearest
+
+
 def test_all_taps_but_gates_are_compared_unless_one_is_said(tiny_run: Path) -> None:
     found = spelling_distance(5, model=tiny_run, k=3, device="cpu")
     assert [each.tap for each in found] == ["char-cnn", "highway", "output"]

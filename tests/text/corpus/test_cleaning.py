@@ -197,3 +197,13 @@ def test_what_belongs_to_no_word_is_an_error_unless_asked_otherwise(
         prep(tmp_path / "raw", out=tmp_path / "c")
     assert str(caught.value).startswith(f"{tmp_path / 'raw'}:2: {message}")
     assert "\0" in line.decode() or "--invalid drop leaves out the lines" in str(caught.value)
+
+
+def test_the_line_ends_of_old_macs_are_named(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(b"a b\rc\r")
+    with pytest.raises(DataError) as caught:
+        prep(tmp_path / "raw", out=tmp_path / "c")
+    assert str(caught.value) == (
+        f"{tmp_path / 'raw'}:1: found a CR at character 4, by which old Macs end lines; expected "
+        "lines that end in LF; tr '\\r' '\\n' makes lines of them, --invalid replace blanks"
+    )

@@ -258,3 +258,19 @@ def test_the_normalisation_of_a_stranger_is_refused_by_name(value: object, messa
 def test_an_unknown_unicode_form_is_an_error_of_the_options() -> None:
     with pytest.raises(ConfigError, match=r"^unicode: found 'nfc'; expected one of NFC, NFD"):
         Normalisation(unicode="nfc")
+
+
+@pytest.mark.parametrize(
+    ("word", "is_it"),
+    [
+        ("cat", True),
+        ("\u0915\u093f\u0924\u093e\u092c", True),  # Hindi, with vowel signs
+        ("\u0645\u06cc\u200c\u0631\u0648\u0645", True),  # Persian, a non-joiner within
+        ("e\u0301te\u0301", True),  # NFD
+        ("a1", False),
+        ("a.b", False),
+        ("don't", False),
+    ],
+)
+def test_words_of_letters_alone_are_so_in_every_script(word: str, is_it: bool) -> None:
+    assert rules.is_of_letters(word) == is_it

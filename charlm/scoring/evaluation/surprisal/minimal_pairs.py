@@ -70,17 +70,18 @@ class PairAccuracy:
     def interval(self) -> tuple[float, float] | None:
         """Of 95 %: the pairs are a sample, the sets are what they are.
 
-        Of one set it is Wilson's, which holds near 0 and 1, too; of several the normal one.
+        Of one set it is Wilson's, which holds near 0 and 1, too; of several its ends lie from the
+        mean as those of Wilson's together do, squares summed (Zou and Donner, 2008).
         """
-        judged = [each for each in self.sets if each.n_judged]
         if self.accuracy is None:
             return None
-        if len(judged) == 1:
-            return _wilson(judged[0].n_right, judged[0].n_judged)
+        judged = [each for each in self.sets if each.n_judged]
+        ends = [_wilson(each.n_right, each.n_judged) for each in judged]
         shares = [each.n_right / each.n_judged for each in judged]
-        variances = [p * (1 - p) / each.n_judged for p, each in zip(shares, judged, strict=True)]
-        half = Z * math.sqrt(math.fsum(variances)) / len(judged)
-        return max(0.0, self.accuracy - half), min(1.0, self.accuracy + half)
+        below = math.hypot(*(p - low for p, (low, _) in zip(shares, ends, strict=True)))
+        above = math.hypot(*(high - p for p, (_, high) in zip(shares, ends, strict=True)))
+        n = len(judged)
+        return max(0.0, self.accuracy - below / n), min(1.0, self.accuracy + above / n)
 
     def counts(self) -> dict[str, int]:
         """Over all sets."""

@@ -1,14 +1,17 @@
 """Items of an experiment: sentences, and what else stands beside them in a table.
 
 A text has a sentence a line and no columns. CSV and TSV are read by Python's parser: a field in
-quotes may hold separators, line ends and doubled quotes. Tables of other makers hold lone quotes
-as characters, so a .tsv that is not whole under these rules is read without any.
+quotes may hold separators, line ends and doubled quotes. Where 1,5 is a number, spreadsheets write
+CSV with semicolons: its first line shows them. Tables of other makers hold lone quotes as
+characters, so a .tsv that is not whole under these rules is read without any.
 """
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
@@ -19,6 +22,7 @@ from charlm.text.io.packing import unpacked_name
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
+LINE_ENDS = re.compile("\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Item:
     where: str  # FILE:LINE, for messages
     file: str
     values: dict[str, str | None]  # by column; None: missing
+    structures: frozenset[str] = frozenset()  # columns in which JSON had a list or an object
+    is_line: bool = False  # of a text, which ends at LF alone: a CR within is a character
 
     def text(self, column: str) -> str:
         """The sentence in a column, on one line.
@@ -38,7 +44,12 @@ class Item:
         value = self.values.get(column)
         if value is None:
             raise DataError(f"{self.where}: nothing in column {column!r}; expected a sentence")
-        return " ".join(value.splitlines()) if "\n" in value or "\r" in value else value
+        if column in self.structures:
+            raise DataError(
+                f"{self.where}: found {value!r:.40} in column {column!r}; expected a sentence as "
+                "text, its words between blanks"
+            )
+        return value if self.is_line else LINE_ENDS.sub(" ", value)
 
 
 @dataclass(frozen=True)
@@ -118,13 +129,15 @@ def _format_of(path: str | Path) -> TableFormat:
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     for number, line in read_lines(path, rules=rules):
-        yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line})
+        yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line}, is_line=True)
 
 
 def _csv_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
     lines = (line + "\n" for _, line in read_lines(path, rules=rules))
-    reader = csv.reader(lines, strict=True)
+    first = next(lines, "")
+    delimiter = ";" if ";" in first and "," not in first else ","
+    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
         yield from _table_items(((reader.line_num, row) for row in reader), name)
     except csv.Error as error:
@@ -139,7 +152,7 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
     lines = [line for _, line in read_lines(path, rules=rules)]
     reader = csv.reader((line + "\n" for line in lines), delimiter="\t", strict=True)
     try:
-        rows = [(reader.line_num, row) for row in reader]
+        rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error:
         rows = []
     plain = [(n, line.split("\t")) for n, line in enumerate(lines, 1) if line]
@@ -149,7 +162,7 @@ def _tsv_items(path: str | Path, rules: LineRules) -> list[Item]:
 
 
 def _n_widths(rows: Sequence[tuple[int, list[str]]]) -> int:
-    return len({len(row) for _, row in rows if row})
+    return len({len(row) for _, row in rows})
 
 
 def _table_items(rows: Iterator[tuple[int, list[str]]], name: str) -> Iterator[Item]:
@@ -182,7 +195,9 @@ def _json_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
             value = None
         if not isinstance(value, dict):
             raise DataError(f"{name}:{number}: found {line[:40]!r}; expected a JSON object")
-        yield Item(f"{name}:{number}", name, {key: _cell(each) for key, each in value.items()})
+        structures = frozenset(key for key, each in value.items() if isinstance(each, list | dict))
+        cells = {key: _cell(each) for key, each in value.items()}
+        yield Item(f"{name}:{number}", name, cells, structures)
 
 
 def _cell(value: object) -> str | None:

@@ -79,6 +79,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         notes=(
             *(f"column {a!r} is called {b!r} here" for a, b in renamed.items() if a != b),
             *told,
+            *_note_on_empty(sentences, [where for _, where in texts]),
             *_notes(scored, opened, unknown=unknown, options=options),
         ),
         read_alike=opened.read_alike,
@@ -206,12 +207,22 @@ def _finite(value: float) -> float | None:
 
 def _renamed(items: Items, column: str) -> dict[str, str]:
     """What the user's columns are called in the table, but for that of the sentences."""
-    others = [name for name in items.columns if name != column]
-    return {name: f"{GIVEN}{name}" if _is_ours(name) else name for name in others}
+    renamed = {name: name for name in items.columns if name != column}
+    for name in list(renamed):
+        while _is_ours(renamed[name]) or (renamed[name] != name and renamed[name] in renamed):
+            renamed[name] = f"{GIVEN}{renamed[name]}"
+    return renamed
 
 
 def _is_ours(name: str) -> bool:
     return any(name == own or name.startswith(f"{own}_") for own in (*OWN, "entropy"))
+
+
+def _note_on_empty(sentences: Sequence[WrittenSentence], places: Sequence[str]) -> list[str]:
+    empty = [where for each, where in zip(sentences, places, strict=True) if not each.words]
+    if not empty:
+        return []
+    return [f"{len(empty)} of {len(sentences)} items have no word and no row, first {empty[0]}"]
 
 
 def _notes(

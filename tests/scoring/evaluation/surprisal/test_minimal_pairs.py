@@ -87,10 +87,18 @@ def test_an_open_vocabulary_judges_unknown_words(spelled_run: Path, tmp_path: Pa
 
 def test_intervals_by_hand() -> None:
     half, sure = PairSet("a", "", 50, 50, 0, 0), PairSet("b", "", 100, 0, 0, 7)
-    wide = 1.959964 * math.sqrt(0.25 / 100) / 2
-    assert PairAccuracy("", (half, sure)).interval == pytest.approx((0.75 - wide, 0.75 + wide))
+    z2 = 1.959964**2
     low, high = PairAccuracy("", (sure,)).interval or (0, 0)
-    assert (low, high) == (pytest.approx(100 / (100 + 1.959964**2)), pytest.approx(1.0))
+    assert (low, high) == (pytest.approx(100 / (100 + z2)), pytest.approx(1.0))
+    wide = math.sqrt(z2 * (0.25 / 100 + z2 / 40_000)) / (1 + z2 / 100)  # Wilson's, of the half
+    below, above = math.hypot(wide, 1 - low) / 2, wide / 2
+    assert PairAccuracy("", (half, sure)).interval == pytest.approx((0.75 - below, 0.75 + above))
+
+
+def test_few_pairs_that_are_all_right_are_no_certainty() -> None:
+    sets = tuple(PairSet(name, "", 2, 0, 0, 0) for name in "abcd")
+    low, high = PairAccuracy("", sets).interval or (0, 0)
+    assert (low, high) == (pytest.approx(1 - (1 - 2 / (2 + 1.959964**2)) / 2), 1.0)
     none = PairAccuracy("", (PairSet("c", "", 0, 0, 0, 3),))
     assert (none.accuracy, none.interval) == (None, None)
 

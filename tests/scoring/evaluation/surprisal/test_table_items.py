@@ -31,6 +31,21 @@ def test_a_csv_field_holds_commas_quotes_and_line_ends(tmp_path: Path) -> None:
     assert items.items[2].where == f"{path}:6"
 
 
+def test_csv_of_a_spreadsheet_that_writes_decimal_commas_has_semicolons(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('item;sentence;rt\n1;"a; b";0,5\n2;Wer, sagt er;1,5\n')
+    assert sentences(path) == ["a; b", "Wer, sagt er"]
+    assert [item.values["rt"] for item in read_items([path]).items] == ["0,5", "1,5"]
+
+
+def test_line_ends_within_a_field_are_blanks_and_no_other_signs_are(tmp_path: Path) -> None:
+    table, text = tmp_path / "a.csv", tmp_path / "a.txt"
+    table.write_bytes('text\n"a\r\nb\rc\nd\u2028e"\n'.encode())
+    assert sentences(table) == ["a b c d\u2028e"]
+    text.write_bytes("a\rb\u2028c\r\n".encode())
+    assert sentences(text) == ["a\rb\u2028c"]  # as `charlm eval` reads it
+
+
 def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "a b", "n": 1.5, "x": null}\n\n{"text": "c"}\n'))
@@ -44,6 +59,7 @@ def test_packed_tables_go_by_the_name_before_the_packing(tmp_path: Path) -> None
     ("text", "found"),
     [
         ('text\tn\n"a ""b"""\t1\n', ['a "b"']),
+        ('text\tn\n"a ""b"""\t1\n\n"c"\t2\n\n', ['a "b"', "c"]),  # blank lines say nothing
         ('text\tn\n"Yes," he said.\t1\n', ['"Yes," he said.']),  # no quoting at all
         ('text\tn\n"\t1\n"\t2\n', ['"', '"']),
     ],
@@ -69,6 +85,11 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", "text,text\na,b\n", r"a.csv:1: two columns 'text'; expected a name for each"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', r"a.jsonl:2: found '\[1\]'; expected a JSON object"),
         ("a.jsonl", '{"text": null}\n', r"a.jsonl:1: nothing in column 'text'; expected a sent"),
+        (
+            "a.jsonl",
+            '{"text": ["a", "b"]}\n',
+            r"""found '\["a", "b"\]' in column 'text'""",
+        ),
         ("a.csv", "text\n", r"a.csv: no sentence in it; expected one a line, or a table"),
     ],
 )

@@ -206,6 +206,21 @@ def test_names_that_are_ours_are_left_to_us(run: Path, tmp_path: Path, measure: 
     assert table.notes[0] == "column 'item' is called 'given_item' here"
 
 
+def test_a_name_that_we_give_is_no_other_columns(
+    run: Path, tmp_path: Path, measure: Measure
+) -> None:
+    table = measure(text_of(tmp_path, "given_item,item,text", "x,y,a", name="a.csv"), run)
+    assert table.header[:3] == ("item", "given_item", "given_given_item")
+    assert next(table.rows())[:3] == (1, "x", "y")
+
+
+def test_items_without_words_are_counted(run: Path, tmp_path: Path, measure: Measure) -> None:
+    path = text_of(tmp_path, "n,text", "1,a", "2,", '3,"  "', "4,b", name="a.csv")
+    table = measure(path, run)
+    assert [row[0] for row in table.rows()] == [1, 4]
+    assert table.notes[0] == f"2 of 4 items have no word and no row, first {path}:3"
+
+
 def test_models_need_names_of_their_own(run: Path, tmp_path: Path, measure: Measure) -> None:
     with pytest.raises(ConfigError, match="two models are called 'run-random'"):
         measure(text_of(tmp_path, "a"), run, run)

@@ -121,7 +121,7 @@ class TsvFormat(TemplateFormat):
                 begun = True
                 if names_columns(fields):
                     columns = columns or columns_named(fields, line.place, error=DataError)
-                    self._check_width(fields, columns, line.place)
+                    self.check_width(fields, columns, place=line.place)
                     at = columns.text
                     yield OtherLine(line, self.mark.join([*raw[:at], FEATURE, *raw[at:]]))
                     continue
@@ -129,10 +129,11 @@ class TsvFormat(TemplateFormat):
                     source.notices.headings.append(line.place)
                 columns = columns or self.guessed(fields, line, sample=sample)
             assert columns is not None  # the first line named them
-            self._check_width(fields, columns, line.place)
+            self.check_width(fields, columns, place=line.place)
             yield _row(line, fields, _Cells(tuple(raw), columns))
 
-    def _check_width(self, fields: Fields, columns: Columns, place: str) -> None:
+    def check_width(self, fields: Fields, columns: Columns, *, place: str) -> None:
+        """Raises DataError for a row of more or fewer fields than there are columns."""
         if len(fields) != len(columns.names):
             raise DataError(
                 f"{place}: found {len(fields)} fields between {self.marks}; expected "

@@ -34,6 +34,7 @@ ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "csv", "kaldi", "plain"
 ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
 COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
+WITHOUT_REFERENCE = "lists without a reference"
 NAMED = 3  # ids that a message lists
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
@@ -83,7 +84,7 @@ def read_references(
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
     elif notices is not None:
-        notices.pass_over("lists without a reference", len(set(ids) - set(found)))
+        notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
         notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
 
@@ -96,17 +97,26 @@ def require_references(path: str | Path, *, rules: LineRules = LIST) -> None:
         raise DataError(f"{display_name(path)}: empty; expected references")
 
 
-def own_references(lists: Sequence[NbestList]) -> dict[str, tuple[str, ...]]:
+def own_references(
+    lists: Sequence[NbestList], *, allow_missing: bool = False, notices: Notices | None = None
+) -> dict[str, tuple[str, ...]]:
     """The references that the lists hold themselves.
+
+    `allow_missing`: lists that hold none are left out, and counted in `notices`.
 
     Raises:
         DataError: a list that holds none.
     """
-    references = {}
-    for nbest in lists:
-        if nbest.reference is None:
-            raise DataError(f"list {nbest.id!r}: no reference in it; give a file with --refs")
-        references[nbest.id] = nbest.reference
+    references = {each.id: each.reference for each in lists if each.reference is not None}
+    if not allow_missing:
+        for nbest in lists:
+            if nbest.reference is None:
+                raise DataError(
+                    f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave "
+                    "such lists out with --allow-missing"
+                )
+    elif notices is not None:
+        notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
     return references
 
 

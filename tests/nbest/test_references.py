@@ -7,6 +7,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.references import own_references, read_references
+from charlm.nbest.repairs import Notices
 
 IDS = ["utt-1", "utt-2", "utt-3"]
 WANTED = {"utt-1": ("we", "know"), "utt-2": (), "utt-3": ("the\u00a0end", "(laughs)")}
@@ -122,9 +123,13 @@ def test_what_is_no_file_of_references_is_refused_with_its_place(
     assert message in str(caught.value)
 
 
-def test_a_list_that_holds_no_reference_of_its_own_is_named() -> None:
+def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> None:
     hypotheses = (Hypothesis(("a",), {}, "x:1"),)
     lists = [NbestList("u1", hypotheses, reference=("b",)), NbestList("u2", hypotheses)]
     assert own_references(lists[:1]) == {"u1": ("b",)}
     with pytest.raises(DataError, match=r"^list 'u2': no reference in it; give a file with --refs"):
         own_references(lists)
+    notices = Notices()
+    found = own_references(lists, allow_missing=True, notices=notices)
+    assert found == {"u1": ("b",)}
+    assert notices.passed_over == {"lists without a reference": 1}

@@ -157,6 +157,23 @@ def test_references_and_recordings_are_columns(read) -> None:
     assert found.reference == ("a", "c")
 
 
+def test_a_reference_may_stand_in_any_one_row_of_its_list(read) -> None:
+    text = "id\trank\trecording\ttext\tref\nu\t2\t\ta b\t\nu\t1\tr\ta\ta c\nv\t1\t\ta\t\n"
+    u, v = read(TsvFormat(), text)
+    assert (u.recording, u.reference) == ("r", ("a", "c"))
+    assert (v.recording, v.reference) == ("", ())
+
+
+@pytest.mark.parametrize("column", ["recording", "reference"])
+def test_rows_of_a_list_that_say_different_things_of_it_are_refused(column: str, read) -> None:
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), f"id\ttext\t{column}\nu\ta\tx\nu\tb\t\nu\tc\ty\n")
+    assert str(caught.value) == (
+        f"a.list:4: found another {column} than rows before it have, of list 'u'; expected the "
+        "same in all rows of a list, or in one alone"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "said", "error", "message"),
     [

@@ -24,6 +24,7 @@ LOOKED_AT = 5  # lines
 LEAST_ROWS = 3  # where no names stand above them
 MOST_CHARACTERS = 10_000  # of a line
 COLUMN = re.compile(r"[^\W\d][\w .:/()\[\]%-]{0,39}")
+HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called id and text
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
@@ -96,9 +97,7 @@ def is_csv(lines: Sequence[str]) -> bool:
 def is_csv_header(line: str, mark: str = SEPARATORS[0], *, texts: Sequence[str] = TEXTS) -> bool:
     """Whether a line names columns, an id and a text among them, with commas between."""
     names = _row(line[:MOST_CHARACTERS], mark)
-    return names_columns(names, texts=texts) and all(
-        not name or COLUMN.fullmatch(name) for name in names
-    )
+    return names_columns(names, texts=texts) and all(map(HEADING.fullmatch, names))
 
 
 def _has_separator(line: str) -> bool:

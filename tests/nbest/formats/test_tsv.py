@@ -98,13 +98,21 @@ def test_comments_and_blank_lines_stay_between_lines_that_move(read, write) -> N
     )
 
 
-def test_a_feature_that_is_na_in_a_whole_list_is_not_there(read) -> None:
-    found = read(TsvFormat(), "u\tNA\ta\nu\tNA\tb\nv\t-1\tc\n")
+@pytest.mark.parametrize("cell", ["NA", ""])
+def test_a_feature_that_is_na_in_a_whole_list_is_not_there(cell, read) -> None:
+    text = f"id\tc2\ttext\nu\t{cell}\ta\nu\t{cell}\tb\nv\t-1\tc\n"
+    found = read(TsvFormat(), text)
     assert features_of(found) == [[{}, {}], [{"c2": -1.0}]]
 
 
-def test_na_among_numbers_is_refused_or_the_worst_of_its_list(read) -> None:
-    text = "u\t-2\ta\nu\tNA\tb\nu\t-5\tc\n"
+def test_na_makes_a_feature_of_a_column_without_a_name(read) -> None:
+    found = read(TsvFormat(), "u\tNA\ta\nv\t-1\tc\n")
+    assert features_of(found) == [[{}], [{"c2": -1.0}]]
+
+
+@pytest.mark.parametrize("cell", ["NA", ""])
+def test_na_among_numbers_is_refused_or_the_worst_of_its_list(cell, read) -> None:
+    text = f"u\t-2\ta\nu\t{cell}\tb\nu\t-5\tc\n"
     with pytest.raises(DataError) as caught:
         read(TsvFormat(), text)
     assert str(caught.value) == (

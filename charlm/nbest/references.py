@@ -5,24 +5,41 @@ text: it is taken for plain only where its lines do not look as if they began wi
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from charlm.errors import DataError
+from charlm.nbest.formats.csv_tables import CsvFormat
+from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
 from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.list_lines import Line as ListLine
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.io.files import display_name, parse_json
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
-from charlm.text.io.table_lines import csv_hint, refuse_csv_lines
+from charlm.text.io.table_lines import (
+    REFERENCES,
+    TEXTS,
+    csv_hint,
+    is_csv_header,
+    names_columns,
+    refuse_csv_lines,
+)
 
 References = Mapping[str, tuple[str, ...]]
-ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
+ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "csv", "kaldi", "plain"]
 
 ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
+COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
+WITHOUT_REFERENCE = "lists without a reference"
 NAMED = 3  # ids that a message lists
+NO_HEADER = (
+    "references; write a header above it that calls its columns id and ref, with commas between, "
+    "or save it as utt TAB text, without quotes"
+)
 
 
 Line = tuple[int, str]
@@ -40,9 +57,10 @@ def read_references(
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
-    Forms: `utt TAB text` (tsv), `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref,
-    and lines in the order of the lists (plain). `allow_missing`: lists without a reference, and
-    references without a list, are left out, and counted in `notices`.
+    Forms: `utt TAB text`, or a table whose header names columns as lists do (tsv, csv), `utt text`
+    (kaldi), `text (utt)` (trn), JSON lines with id and ref, and lines in the order of the lists
+    (plain). `allow_missing`: lists without a reference, and references without a list, are left
+    out, and counted in `notices`.
 
     Raises:
         DataError: no such form, an id twice, ids that are not those of the lists.
@@ -66,7 +84,7 @@ def read_references(
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
     elif notices is not None:
-        notices.pass_over("lists without a reference", len(set(ids) - set(found)))
+        notices.pass_over(WITHOUT_REFERENCE, len(set(ids) - set(found)))
         notices.pass_over("references without a list", len(set(found) - set(ids)))
     return {id: found[id] for id in ids if id in found}
 
@@ -79,17 +97,26 @@ def require_references(path: str | Path, *, rules: LineRules = LIST) -> None:
         raise DataError(f"{display_name(path)}: empty; expected references")
 
 
-def own_references(lists: Sequence[NbestList]) -> dict[str, tuple[str, ...]]:
+def own_references(
+    lists: Sequence[NbestList], *, allow_missing: bool = False, notices: Notices | None = None
+) -> dict[str, tuple[str, ...]]:
     """The references that the lists hold themselves.
+
+    `allow_missing`: lists that hold none are left out, and counted in `notices`.
 
     Raises:
         DataError: a list that holds none.
     """
-    references = {}
-    for nbest in lists:
-        if nbest.reference is None:
-            raise DataError(f"list {nbest.id!r}: no reference in it; give a file with --refs")
-        references[nbest.id] = nbest.reference
+    references = {each.id: each.reference for each in lists if each.reference is not None}
+    if not allow_missing:
+        for nbest in lists:
+            if nbest.reference is None:
+                raise DataError(
+                    f"list {nbest.id!r}: no reference in it; give a file with --refs, or leave "
+                    "such lists out with --allow-missing"
+                )
+    elif notices is not None:
+        notices.pass_over(WITHOUT_REFERENCE, len(lists) - len(references))
     return references
 
 
@@ -121,11 +148,9 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         raise DataError(f"{name}: empty; expected references")
     if full[0][1].startswith("{"):
         return "jsonl"
-    refuse_csv_lines(
-        [text for _, text in full],
-        name,
-        expected="references; save it as utt TAB text, without quotes",
-    )
+    if table := table_form(lines):
+        return table
+    refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
     known = set(ids)
     forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
     hits = {form: sum(_keyed(form, text)[0] in known for _, text in full) for form in forms}
@@ -160,7 +185,53 @@ def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
     return id, text
 
 
+def table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
+    """The form of a table whose first line names its columns; None where it names none."""
+    first = next((text for _, text in lines if not is_comment(text)), "")
+    if names_columns(first.split("\t"), texts=COLUMNS):
+        return "tsv"
+    return "csv" if is_csv_header(first, texts=COLUMNS) else None
+
+
+def table_entries(
+    form: Literal["tsv", "csv"], lines: Iterable[Line], *, name: str
+) -> Iterator[Entry]:
+    """The references of a table, by the names of its columns: `ref`, or `text` where there is none.
+
+    Raises:
+        DataError: a row that is none of such a table, names that cannot be told.
+    """
+    table = CsvFormat() if form == "csv" else TsvFormat()
+    columns = None
+    rows = table.records(ListLine(number, text, f"{name}:{number}") for number, text in lines)
+    for line, fields, _ in rows:
+        if is_comment(line.text):
+            continue
+        if columns is None:
+            columns = _columns(fields, line.place)
+            continue
+        table.check_width(fields, columns, place=line.place)
+        if not fields[columns.id]:
+            raise DataError(f"{line.place}: found an empty id; expected the name of an utterance")
+        yield line.number, fields[columns.id], fields[columns.text]
+
+
+def _columns(names: Sequence[str], place: str) -> Columns:
+    """The columns of a table of references, `text` the one that holds them."""
+    has_text = names_columns(names)
+    called = [TEXTS[0] if not has_text and name.lower() in REFERENCES else name for name in names]
+    found = columns_named(called, place, error=DataError)
+    return replace(
+        found,
+        names=tuple(names),
+        text=found.text if found.reference < 0 else found.reference,
+    )
+
+
 def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iterable[Entry]:
+    if form == "csv" or (form == "tsv" and table_form(lines) == "tsv"):
+        yield from table_entries(form, lines, name=name)
+        return
     shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
     for number, line in lines:
         if not line.strip(" \t"):

@@ -21,7 +21,7 @@ from charlm.nbest.formats import detect
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
-from charlm.nbest.references import look_keyed
+from charlm.nbest.references import look_keyed, table_entries, table_form
 from charlm.text.corpus.normalisation import (
     NUMBER_TOKEN,
     Normalisation,
@@ -30,7 +30,9 @@ from charlm.text.corpus.normalisation import (
 )
 from charlm.text.corpus.oddities import Finding, oddities, replaced, scripts_of
 from charlm.text.corpus.tokens import form_of, is_literal_unk, share
-from charlm.text.io.lines import TEXT, read_lines, split_words
+from charlm.text.io.files import display_name
+from charlm.text.io.lines import CORPUS, split_words
+from charlm.text.io.table_lines import SENTENCES, refuse_csv_lines
 from charlm.text.vocabulary.vocabulary import Inventory
 
 N_SHOWN = 8
@@ -211,7 +213,7 @@ def explained(
 
 def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
     """The word sequences of a text, of a list's hypotheses, or of references less their ids."""
-    with opened(Source(path)) as source:
+    with opened(Source(path, rules=CORPUS)) as source:
         assert source.sample is not None
         form = _list_format(source.sample)
         if form is not None:
@@ -221,9 +223,15 @@ def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
                     yield nbest.reference
             return
         texts = source.sample.lines
-    skips_id = look_keyed([text for text in texts if text.strip(" \t")])
-    for _, text in read_lines(path, rules=TEXT):
-        yield split_words(text)[skips_id:]
+        assert source.lines is not None  # a folder is of a format, or refused
+        lines = ((line.number, line.text) for line in source.lines)
+        if table := table_form(enumerate(texts, 1)):
+            entries = table_entries(table, lines, name=display_name(path))
+            yield from (split_words(text) for _, _, text in entries)
+            return
+        refuse_csv_lines(texts, path, expected=f"{SENTENCES}, or write a header above it")
+        skips_id = look_keyed([text for text in texts if text.strip(" \t")])
+        yield from (split_words(text)[skips_id:] for _, text in lines)
 
 
 def _list_format(sample: Sample) -> Format | None:

@@ -7,6 +7,7 @@ import pytest
 from charlm.errors import DataError
 from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.references import own_references, read_references
+from charlm.nbest.repairs import Notices
 
 IDS = ["utt-1", "utt-2", "utt-3"]
 WANTED = {"utt-1": ("we", "know"), "utt-2": (), "utt-3": ("the\u00a0end", "(laughs)")}
@@ -16,6 +17,7 @@ FORMS = {
     "trn": "we know (utt-1)\n(utt-2)\nthe\u00a0end (laughs) (utt-3)\n",
     "jsonl": '{"id": "utt-1", "ref": "we know"}\n{"utt": "utt-2", "text": ""}\n'
     '{"utt_id": "utt-3", "reference": "the\u00a0end (laughs)"}\n',
+    "csv": 'id,ref\nutt-3,the\u00a0end (laughs)\nutt-1,"we\r\nknow"\nutt-2,\n',
     "plain": "we know\n\nthe\u00a0end (laughs)\n",
 }
 
@@ -33,6 +35,25 @@ def test_every_form_gives_the_same_references(form: str, is_said: bool, tmp_path
     found = read_references(path, IDS, form=form if is_said else "auto")  # type: ignore[arg-type]
     assert found == WANTED
     assert list(found) == IDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id\ttext\nu1\twe know\nu2\tyes\n",
+        "# by hand\nspeaker\tref\tutt\nann\twe know\tu1\n\nbob\tyes\tu2\n",
+        "Utterance,Reference,text\r\nu1,we know,we no\r\nu2,yes,yet\r\n",
+        'spk,words,id\n,"we know",u1\n,yes,u2\n',
+    ],
+)
+def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> None:
+    found = read_references(written(tmp_path, text), ["u1", "u2"])
+    assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+
+
+def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
+    path = written(tmp_path, '\ufeffid,ref\nu1,"yes, ""so"" she\nsaid"\n')
+    assert read_references(path, ["u1"]) == {"u1": ("yes,", '"so"', "she", "said")}
 
 
 def test_numbers_as_ids_of_a_json_line_are_ids_like_others(tmp_path: Path) -> None:
@@ -74,6 +95,22 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
         ("utt-1\ta\nb\n", "tsv", "refs:2: 'b'; expected utt TAB text"),
         ("a (utt-1)\nb\n", "trn", "refs:2: 'b'; expected text (utt)"),
         ('{"id": "utt-1"}\n', "auto", "refs:1: {'id': 'utt-1'}; expected {\"id\": …, \"ref\": …}"),
+        (
+            "id,ref\nutt-1,a,b\n",
+            "auto",
+            "refs:2: found 3 fields between commas; expected 2 (id,ref)",
+        ),
+        ("id\tref\nutt-1\n", "auto", "refs:2: found 1 fields between TABs; expected 2 (id,ref)"),
+        ('id,ref\nutt-1,"a\n', "auto", "refs:2: unexpected end of data; expected fields between c"),
+        ("id,ref\n,a\n", "auto", "refs:2: found an empty id; expected the name of an utterance"),
+        ("id,ref\nutt-1,a\nutt-1,b\n", "auto", "refs:3: a second reference for 'utt-1'"),
+        ("id,utt,ref\nutt-1,1,a\n", "auto", "refs:1: found the column 'utt' twice"),
+        (
+            "id;ref\nutt-1;a\n",
+            "auto",
+            "refs: looks like CSV (begins 'id;ref'); expected references; write a header above it "
+            "that calls its columns id and ref, with commas between, or save it as utt TAB text",
+        ),
         ('{"id": \n', "auto", "refs:1: not valid JSON"),
         ("one\ntwo\n", "auto", "2 references for 3 lists, 0 with an id of theirs"),
     ],
@@ -86,9 +123,13 @@ def test_what_is_no_file_of_references_is_refused_with_its_place(
     assert message in str(caught.value)
 
 
-def test_a_list_that_holds_no_reference_of_its_own_is_named() -> None:
+def test_a_list_that_holds_no_reference_of_its_own_is_named_or_left_out() -> None:
     hypotheses = (Hypothesis(("a",), {}, "x:1"),)
     lists = [NbestList("u1", hypotheses, reference=("b",)), NbestList("u2", hypotheses)]
     assert own_references(lists[:1]) == {"u1": ("b",)}
     with pytest.raises(DataError, match=r"^list 'u2': no reference in it; give a file with --refs"):
         own_references(lists)
+    notices = Notices()
+    found = own_references(lists, allow_missing=True, notices=notices)
+    assert found == {"u1": ("b",)}
+    assert notices.passed_over == {"lists without a reference": 1}

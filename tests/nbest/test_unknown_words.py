@@ -1,5 +1,7 @@
 """Which rule would make which unknown words known, of texts, lists and references."""
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,7 @@ def test_a_rule_is_advised_for_a_habit_and_not_for_chance(
         "utt1 the The\nutt2 cat Cat\n",
         "0 ||| the The ||| lm= -1 ||| -1\n0 ||| cat Cat ||| lm= -2 ||| -2\n",  # Moses
         '{"id": "u", "hyps": [{"text": "the The"}, {"text": "cat Cat"}]}\n',
+        'id,ref\nutt1,"the The"\nutt2,cat Cat\n',
         "the The\ncat Cat\n",
     ],
 )
@@ -83,3 +86,12 @@ def test_lists_and_references_are_read_as_what_they_are(
     (tmp_path / "t").write_text(text)
     found = unknown_words(inventory, [tmp_path / "t"])
     assert (found.n_tokens, found.n_unknown) == (4, 2)
+
+
+def test_all_of_standard_input_is_read(
+    inventory: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"the The\n" * 20_000  # more than detection looks at
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+    found = unknown_words(inventory, ["-"])
+    assert (found.n_tokens, found.n_unknown) == (40_000, 20_000)

@@ -44,8 +44,9 @@ class CsvFormat(TsvFormat):
             try:
                 fields = next(reader, None)
             except csv.Error as error:
+                found = str(error).partition(" - ")[0]  # behind it is advice for programmers
                 raise DataError(
-                    f"{taken[0].place}: {error}; expected fields between commas, those with "
+                    f"{taken[0].place}: {found}; expected fields between commas, those with "
                     "quotes, commas or line ends in quotes, and their quotes doubled"
                 ) from None
             if fields is None:

@@ -180,13 +180,19 @@ def files_of(folder: str | Path) -> dict[str, Path]:
 
 
 def first_lines(sample: Sample) -> tuple[str, ...]:
-    """The beginning of a list; of a folder of files, that of the first; empty for other folders."""
+    """The beginning of a list; of a folder of files, that of the first with something in it.
+
+    Empty for other folders.
+    """
     if not sample.names:
         return sample.lines
     if any("/" in name for name in sample.names):
         return ()
-    with open_lines(Path(sample.path) / sample.names[0]) as lines:
-        return lines.sample()
+    for name in sample.names:
+        with open_lines(Path(sample.path) / name) as lines:
+            if found := lines.sample():
+                return found
+    return ()
 
 
 def _folders_beside(source: Source) -> dict[str, dict[str, Path]]:

@@ -8,7 +8,7 @@ line of a file may move up and still gets the end of line that it never had.
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from charlm.errors import DataError
 from charlm.nbest.format import Format, Piece, Source
@@ -26,6 +26,9 @@ class Template:
     scored_gap: str | None = None  # the first gap, where a further feature changes it
     file: str = ""  # the name of the list's own file, where each has one
     beside: Mapping[str, str] = field(default_factory=dict)  # what was read of further files
+
+
+Said = TypeVar("Said")
 
 
 class Row(NamedTuple):
@@ -164,10 +167,27 @@ class ListBuilder:
         return NbestList(
             key,
             with_finite_features(key, hypotheses, source=self._source, ragged=self._ragged),
-            recording=rows[0].recording,
-            reference=rows[0].reference,
+            recording=_of_all(rows, "recording", values=[row.recording for row in rows]) or "",
+            reference=_of_all(rows, "reference", values=[row.reference for row in rows]),
             original=Template(tuple(gaps), tuple(order), self._scored_gap, self._file),
         )
+
+
+def _of_all(rows: Sequence[Row], what: str, *, values: Sequence[Said | None]) -> Said | None:
+    """What rows say of their whole list: all the same, or one alone, the others empty.
+
+    Raises:
+        DataError: a row that says another thing than those before it.
+    """
+    said: Said | None = None
+    for row, value in zip(rows, values, strict=True):
+        if said and value and value != said:
+            raise DataError(
+                f"{row.line.place}: found another {what} than rows before it have, of list "
+                f"{row.id[:80]!r}; expected the same in all rows of a list, or in one alone"
+            )
+        said = said or (said if value is None else value)
+    return said
 
 
 def by_rank(ranks: Sequence[int | None]) -> list[int]:

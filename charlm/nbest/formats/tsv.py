@@ -28,7 +28,8 @@ ROLES = (IDS, TEXTS, REFERENCES, ("rank",), ("recording",))
 COUNTS = ("word", "words")  # a number where another column is the text
 SKIPPED = "-"  # the name of a column that is none of the others; pandas leaves its index without
 UNITS = {"ln": 1.0, "log10": log(10), "log2": log(2), "cost": -1.0}  # how many nats one is
-MISSING = "NA"
+NA = "NA"
+MISSING = (NA, "")  # as R writes what there is not, and pandas
 MAX_RANK_DIGITS = 10
 
 
@@ -58,10 +59,10 @@ class TsvFormat(TemplateFormat):
     """A table; the new feature is a further column before the text, in nats, named in the header.
 
     Columns: `id`, `text`, and where there are any `rank`, `ref`, `recording`, `-` or no name (kept,
-    without meaning), and features. `NA` in all hypotheses of a list means that it lacks the
-    feature; in some, it is treated as NaN. Hypotheses are read in order of their ranks; re-ranked
-    lines get the ranks of the places where they go. Lines that begin with `#`, and blank ones, are
-    comments.
+    without meaning), and features. `NA`, or nothing, in all hypotheses of a list means that it
+    lacks the feature; in some, it is treated as NaN. Hypotheses are read in order of their ranks;
+    re-ranked lines get the ranks of the places where they go. Lines that begin with `#`, and blank
+    ones, are comments.
     """
 
     name = "tsv"
@@ -121,7 +122,7 @@ class TsvFormat(TemplateFormat):
                 begun = True
                 if names_columns(fields):
                     columns = columns or columns_named(fields, line.place, error=DataError)
-                    self._check_width(fields, columns, line.place)
+                    self.check_width(fields, columns, place=line.place)
                     at = columns.text
                     yield OtherLine(line, self.mark.join([*raw[:at], FEATURE, *raw[at:]]))
                     continue
@@ -129,10 +130,11 @@ class TsvFormat(TemplateFormat):
                     source.notices.headings.append(line.place)
                 columns = columns or self.guessed(fields, line, sample=sample)
             assert columns is not None  # the first line named them
-            self._check_width(fields, columns, line.place)
+            self.check_width(fields, columns, place=line.place)
             yield _row(line, fields, _Cells(tuple(raw), columns))
 
-    def _check_width(self, fields: Fields, columns: Columns, place: str) -> None:
+    def check_width(self, fields: Fields, columns: Columns, *, place: str) -> None:
+        """Raises DataError for a row of more or fewer fields than there are columns."""
         if len(fields) != len(columns.names):
             raise DataError(
                 f"{place}: found {len(fields)} fields between {self.marks}; expected "
@@ -164,7 +166,7 @@ def _row(line: Line, fields: Fields, cells: _Cells) -> Row:
         {
             name: nats * number(fields[column].strip(" "), f"{line.place}: column {name!r}")
             for column, name, nats in columns.features
-            if fields[column] != MISSING
+            if fields[column] not in MISSING
         },
         cells,
         rank=_rank(fields[columns.rank], line.place) if columns.rank >= 0 else None,
@@ -248,7 +250,7 @@ def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str])
         )
     names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
     for column, field in enumerate(fields[1:-1], 1):
-        if is_number(field.strip(" ")) or field == MISSING:
+        if is_number(field.strip(" ")) or field == NA:
             names[column] = f"c{column + 1}"
     rows = [line.split("\t")[:2] for line in sample] or [list(fields[:2])]
     if len(fields) > 2 and _are_ranks(rows):

@@ -168,7 +168,7 @@ class ListCounts:
     n_duplicates: int = 0  # texts that their list had before
     n_moved: int = 0  # lists whose first hypothesis is another one now
     n_unknown_wins: int = 0  # lists whose best has unknown words that the first one lacks
-    features: tuple[str, ...] = ()  # of the last list
+    features: tuple[str, ...] = ()  # of all lists
     # The first texts, as models read them.
     texts: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -182,7 +182,8 @@ class ListCounts:
         best = result.ranking[0]
         self.n_moved += texts[best] != texts[0]
         self.n_unknown_wins += not set(scored.unknown[best]) <= set(scored.texts[0])
-        self.features = scored.table.names
+        if scored.table.names != self.features:
+            self.features = tuple(dict.fromkeys((*self.features, *scored.table.names)))
         self.texts += scored.texts[: SAMPLE - len(self.texts)]
 
 

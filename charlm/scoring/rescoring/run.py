@@ -180,12 +180,13 @@ class ListRun:
         Raises:
             DataError: a list without a reference; as the reader of references.
         """
+        may_lack = self.options.allow_missing
         if str(path) == OWN:
-            return own_references(lists)
+            return own_references(lists, allow_missing=may_lack, notices=self.notices)
         return read_references(
             path,
             [nbest.id for nbest in lists],
-            allow_missing=self.options.allow_missing,
+            allow_missing=may_lack,
             notices=self.notices,
             rules=self.options.line_rules,
         )

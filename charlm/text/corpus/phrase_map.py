@@ -82,7 +82,7 @@ class PhraseMap:
         with_rest = [(split_words(old), new) for old, new in rules if REST in old]
         self._patterns: dict[int, list[tuple[re.Pattern[str], str]]] = {}
         for old, new in with_rest:
-            pattern = re.compile(re.escape(" ".join(old)).replace(r"\*", r"(\S+)"))
+            pattern = re.compile(re.escape(" ".join(old)).replace(r"\*", "([^ ]+)"))
             self._patterns.setdefault(len(old), []).append((pattern, new))
         lengths = {*map(len, self._exact), *self._patterns}
         self._lengths = sorted(lengths, reverse=True)

@@ -24,15 +24,16 @@ LOOKED_AT = 5  # lines
 LEAST_ROWS = 3  # where no names stand above them
 MOST_CHARACTERS = 10_000  # of a line
 COLUMN = re.compile(r"[^\W\d][\w .:/()\[\]%-]{0,39}")
+HEADING = re.compile(r"(?! ).{0,40}(?<! )")  # of any column, beside ones called id and text
 ROW_ID = re.compile(r"(?=.*\d)[^\s\"'(){}\[\]<>]+")
 NUMBER = re.compile(r"\d+[,;]\d")  # 1,5 or 2,4-D at the beginning of a sentence
 THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
 
 
-def names_columns(fields: Sequence[str]) -> bool:
+def names_columns(fields: Sequence[str], *, texts: Sequence[str] = TEXTS) -> bool:
     """Whether a first line names columns: one is called id or the like, another text."""
     plain = {field.lower() for field in fields}
-    return not plain.isdisjoint(IDS) and not plain.isdisjoint(TEXTS)
+    return not plain.isdisjoint(IDS) and not plain.isdisjoint(texts)
 
 
 def may_name_columns(fields: Sequence[str]) -> bool:
@@ -93,10 +94,10 @@ def is_csv(lines: Sequence[str]) -> bool:
     return any(_is_csv(head[:n_rows], mark, ends_there=ends_there) for mark in SEPARATORS)
 
 
-def is_csv_header(line: str, mark: str = SEPARATORS[0]) -> bool:
+def is_csv_header(line: str, mark: str = SEPARATORS[0], *, texts: Sequence[str] = TEXTS) -> bool:
     """Whether a line names columns, an id and a text among them, with commas between."""
     names = _row(line[:MOST_CHARACTERS], mark)
-    return names_columns(names) and all(not name or COLUMN.fullmatch(name) for name in names)
+    return names_columns(names, texts=texts) and all(map(HEADING.fullmatch, names))
 
 
 def _has_separator(line: str) -> bool:

@@ -54,6 +54,7 @@ def test_a_feature_may_have_brackets_in_its_name(read) -> None:
     [
         ('id,text\nu,"a\n', "a.list:2: unexpected end of data; expected fields between commas"),
         ('id,text\nu,"a"b\n', "a.list:2: ',' expected after '\"'; expected fields between commas"),
+        ("id,text\nu,a\rb\n", "a.list:2: new-line character seen in unquoted field; expected "),
         ("id,text\nu,a,b\n", "a.list:2: found 3 fields between commas; expected 2 (id,text)"),
         ("u,a\n", "a.list:1: found no names of columns ('u,a'); expected a header with id and te"),
     ],

@@ -161,6 +161,14 @@ def test_a_folder_is_told_by_its_first_file(folder: Path) -> None:
         assert SrilmFormat().claims(source.sample)
 
 
+def test_a_folder_is_told_though_its_first_utterance_has_no_hypothesis(folder: Path) -> None:
+    (folder / "sw-0").touch()
+    (folder / "sw-00.gz").write_bytes(gzip.compress(b""))
+    with opened(Source(folder)) as source:
+        assert source.sample is not None
+        assert SrilmFormat().claims(source.sample)
+
+
 @pytest.mark.parametrize(
     ("lines", "claimed"),
     [

@@ -98,13 +98,21 @@ def test_comments_and_blank_lines_stay_between_lines_that_move(read, write) -> N
     )
 
 
-def test_a_feature_that_is_na_in_a_whole_list_is_not_there(read) -> None:
-    found = read(TsvFormat(), "u\tNA\ta\nu\tNA\tb\nv\t-1\tc\n")
+@pytest.mark.parametrize("cell", ["NA", ""])
+def test_a_feature_that_is_na_in_a_whole_list_is_not_there(cell, read) -> None:
+    text = f"id\tc2\ttext\nu\t{cell}\ta\nu\t{cell}\tb\nv\t-1\tc\n"
+    found = read(TsvFormat(), text)
     assert features_of(found) == [[{}, {}], [{"c2": -1.0}]]
 
 
-def test_na_among_numbers_is_refused_or_the_worst_of_its_list(read) -> None:
-    text = "u\t-2\ta\nu\tNA\tb\nu\t-5\tc\n"
+def test_na_makes_a_feature_of_a_column_without_a_name(read) -> None:
+    found = read(TsvFormat(), "u\tNA\ta\nv\t-1\tc\n")
+    assert features_of(found) == [[{}], [{"c2": -1.0}]]
+
+
+@pytest.mark.parametrize("cell", ["NA", ""])
+def test_na_among_numbers_is_refused_or_the_worst_of_its_list(cell, read) -> None:
+    text = f"u\t-2\ta\nu\t{cell}\tb\nu\t-5\tc\n"
     with pytest.raises(DataError) as caught:
         read(TsvFormat(), text)
     assert str(caught.value) == (
@@ -155,6 +163,23 @@ def test_references_and_recordings_are_columns(read) -> None:
     (found,) = read(TsvFormat(), "id\trecording\ttext\tref\nu\ttape 1\ta b\t<s> a c </s>\n")
     assert found.recording == "tape 1"
     assert found.reference == ("a", "c")
+
+
+def test_a_reference_may_stand_in_any_one_row_of_its_list(read) -> None:
+    text = "id\trank\trecording\ttext\tref\nu\t2\t\ta b\t\nu\t1\tr\ta\ta c\nv\t1\t\ta\t\n"
+    u, v = read(TsvFormat(), text)
+    assert (u.recording, u.reference) == ("r", ("a", "c"))
+    assert (v.recording, v.reference) == ("", ())
+
+
+@pytest.mark.parametrize("column", ["recording", "reference"])
+def test_rows_of_a_list_that_say_different_things_of_it_are_refused(column: str, read) -> None:
+    with pytest.raises(DataError) as caught:
+        read(TsvFormat(), f"id\ttext\t{column}\nu\ta\tx\nu\tb\t\nu\tc\ty\n")
+    assert str(caught.value) == (
+        f"a.list:4: found another {column} than rows before it have, of list 'u'; expected the "
+        "same in all rows of a list, or in one alone"
+    )
 
 
 @pytest.mark.parametrize(

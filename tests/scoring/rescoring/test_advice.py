@@ -101,3 +101,12 @@ def test_scores_of_a_recogniser_count_nothing_only_where_a_model_alone_ranks(
 
     assert said(sort=True).startswith("THE RECOGNISER'S SCORES COUNT NOTHING: ranked by own alone")
     assert said() == said(sort=True, weight=["am=1"]) == ""
+
+
+def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> None:
+    lists = tmp_path / "lists.jsonl"
+    lists.write_text('{"id": "a", "text": "a", "am": -1}\n{"id": "b", "text": "a"}\n')
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    result = charlm.score(lists, scorer=scorer, write="ranked", out=tmp_path / "out")
+    assert result.ignored == ("am", "words", "oov")
+    assert "without am of the lists" in advice.advice_on(result)[0]

@@ -33,6 +33,14 @@ def test_the_longest_rule_wins_and_one_without_a_star_before_one_with(
     assert " ".join(PhraseMap(rules)(words.split())) == read
 
 
+def test_a_star_stands_for_blanks_that_are_letters_of_a_word() -> None:
+    assert PhraseMap((("*km", "* km"),))(["10\u00a0km", "5\u3000x"]) == [
+        "10\u00a0",
+        "km",
+        "5\u3000x",
+    ]
+
+
 def test_a_file_of_rules_is_read_without_its_remarks(rules_path: Path) -> None:
     rules_path.write_text("# a remark\n\n*n't\t* n't\n#\thash\nuh\t\n")
     assert rules_of(rules_path) == (("*n't", "* n't"), ("#", "hash"), ("uh", ""))

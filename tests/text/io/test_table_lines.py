@@ -8,6 +8,7 @@ from charlm.text.io.table_lines import csv_hint, is_csv, may_name_columns, refus
 TABLES = {
     "names of an id and a text": ["id,text", "u1,the cat, it sat", 'u2,"a cat'],
     "names in capitals": ["ID;Sentence", "u1;the cat"],
+    "names of any kind beside these": ["id,rank,am+lm,2nd pass,%,-,text", "u1,1,-2,-3,5,x,cat"],
     "a text and a label": ["text,label", '"the cat, it sat",1', "a dog,0"],
     "ids in front": ["utt-1,the cat sat", "utt-1,a cat sat", "utt-2,yes it did"],
     "ids and numbers": ["u1,1,-2.5,the cat", "u1,2,-3.5,a cat", "u2,1,-1.5,the dog"],
@@ -25,6 +26,7 @@ TEXTS = {
     "quoted speech": ['"Yes," said the cat', '"No," said the dog', '"Well," said he'],
     "two lines": ["u1,the cat", "u2,a cat"],
     "names within a sentence": ["the word, text and id", "a sentence,text", "yes, it did"],
+    "names with blanks behind the commas": ["word,id,text, and so on", "Yes, it did"],
     "JSON": ['{"id":"u1","text":"the cat"}', '{"id":"u2","text":"a cat"}', '{"id":"u3"}'],
     "TABs": ["id,text\tu1", "u1,the cat\t1", "u2,a dog sat\t2"],
     "a list of ids alone": ["u1,u2", "u3,u4", "u5,u6"],

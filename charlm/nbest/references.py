@@ -18,7 +18,7 @@ from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint, refuse_csv_lines
 
 References = Mapping[str, tuple[str, ...]]
-ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "kaldi", "plain"]
+ReferenceFormat = Literal["jsonl", "trn", "tsv", "kaldi", "plain"]
 
 ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
@@ -33,30 +33,23 @@ def read_references(
     path: str | Path,
     ids: Sequence[str],
     *,
-    form: ReferenceFormat = "auto",
     allow_missing: bool = False,
     notices: Notices | None = None,
     rules: LineRules = LIST,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
-    Forms: `utt TAB text` (tsv), `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref,
-    and lines in the order of the lists (plain). `allow_missing`: lists without a reference, and
-    references without a list, are left out, and counted in `notices`.
+    Read are `utt TAB text` (tsv), `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and
+    ref, and lines in the order of the lists (plain). `allow_missing`: lists without a reference,
+    and references without a list, are left out, and counted in `notices`.
 
     Raises:
-        DataError: no such form, an id twice, ids that are not those of the lists.
+        DataError: none of these, an id twice, ids that are not those of the lists.
     """
     name = display_name(path)
     lines = list(read_lines(path, rules=rules))
-    if form == "auto":
-        form = _detect(lines, ids=ids, name=name)
+    form = _detect(lines, ids=ids, name=name)
     if form == "plain":
-        if len(lines) != len(ids):
-            raise DataError(
-                f"{name}: {len(lines)} lines for {len(ids)} lists; expected one each, in their "
-                "order, or lines with the lists' ids"
-            )
         return {id: tuple(split_words(text)) for id, (_, text) in zip(ids, lines, strict=True)}
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):

@@ -362,8 +362,8 @@ def tell_why(explanation: "Explanation") -> None:
     output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
     header, rows = found.table()
     output.table(rows, header=header)
-    if found.knows_not:
-        output.write(f"* not in the vocabulary of {', '.join(found.knows_not)}")
+    if found.lacking_a_word:
+        output.write(f"* not in the vocabulary of {', '.join(found.lacking_a_word)}")
     output.write(f"\ndecided by {_decided(found)}; the difference is {found.difference:.3f}")
 
 

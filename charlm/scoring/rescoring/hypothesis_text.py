@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.lattices.labels import is_word
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import N_SHOWN
@@ -64,7 +64,6 @@ class HypothesisText:
         self.normalisation = normalisation
         self.counts = TextCounts()
         self._is_known = is_known
-        self._labels = Labels()
 
     def read(self, words: Sequence[str]) -> list[str]:
         """The words of the copy."""
@@ -91,4 +90,4 @@ class HypothesisText:
 
     def _is_noise(self, word: str) -> bool:
         is_known = self._is_known
-        return is_known is not None and not self._labels.is_read(word) and not is_known(word)
+        return is_known is not None and not is_word(word) and not is_known(word)

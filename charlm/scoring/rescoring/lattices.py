@@ -201,7 +201,7 @@ def _with_first(found: RescoredLattice, models: Mapping[str, Histories]) -> Nbes
     scales that the lattice is written for, with the weight of all language models that speak for a
     path.
     """
-    options = replace(OWN, labels=found.expanded.options.labels, weights=_own_weights(found))
+    options = replace(OWN, weights=_own_weights(found))
     (own,) = rescore_with([found.lattice], {}, options=options)
     others = found.nbest.hypotheses
     if not own.nbest.hypotheses:

@@ -125,7 +125,7 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
 
 
 def with_finite_features(
-    key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool = False
+    key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool
 ) -> tuple[Hypothesis, ...]:
     """A list's hypotheses, their features all finite, or as their user wants those that are not.
 

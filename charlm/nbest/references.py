@@ -64,7 +64,7 @@ def read_references(
     return {id: found[id] for id in ids if id in found}
 
 
-def require_references(path: str | Path, *, rules: LineRules = LIST) -> None:
+def require_references(path: str | Path, *, rules: LineRules) -> None:
     """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
     if Path(path).exists() and not Path(path).is_file():
         return

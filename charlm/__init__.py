@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from charlm.api.trained_model import Model
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
-    from charlm.insight.report.make import report
+    from charlm.insight.report.report import report
     from charlm.insight.vectors.neighbours import neighbours
     from charlm.nbest.scorers import FunctionScorer
     from charlm.ngram.baseline import ngram_baseline
@@ -86,7 +86,7 @@ _HOMES = {
     "neighbours": "charlm.insight.vectors.neighbours",
     "ngram_baseline": "charlm.ngram.baseline",
     "prep": "charlm.text.corpus.prepare",
-    "report": "charlm.insight.report.make",
+    "report": "charlm.insight.report.report",
     "sample": "charlm.scoring.likelihood.sampling",
     "score": "charlm.scoring.rescoring.score",
     "serve": "charlm.scoring.rescoring.serve",

@@ -42,7 +42,7 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
     if as_json:
         output.write_json(result.to_dict())
     elif isinstance(result, RunFacts):
-        _tell(_facts(result))
+        write_facts(_facts(result))
     elif isinstance(result, Verification):
         _tell_verification(result)
     else:
@@ -54,7 +54,8 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
         )
 
 
-def _tell(rows: Sequence[tuple[str, str]]) -> None:
+def write_facts(rows: Sequence[tuple[str, str]]) -> None:
+    """A row a fact; a terminal gets its long values folded."""
     if sys.stdout is None or not sys.stdout.isatty():
         output.table(rows, header=("what", "value"))
         return

@@ -35,7 +35,7 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
     charlm report exp/first --picture words --out words.svg --data-out words.tsv
     charlm report exp/gated --picture gate
     """
-    from charlm.insight.report.make import report as make_report
+    from charlm.insight.report.report import report as make_report
     from charlm.run.which import which_run
 
     has_page = options.picture is None and (options.pictures is None or options.out is not None)

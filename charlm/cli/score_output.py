@@ -266,11 +266,9 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
             ]
         )
     _table(rows, header=header, emit=emit)
-    held_out = (
-        ""
-        if tuned.held_out_error is None
-        else (f", {_percent(tuned.held_out_error)} cross-validated")
-    )
+    held_out = ""
+    if tuned.held_out_error is not None:
+        held_out = f", {_percent(tuned.held_out_error)} cross-validated"
     emit(
         f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
         f"{_percent(tuned.error)} tuned{held_out}; {tuned.metric}"
@@ -356,14 +354,13 @@ def _rate_row(name: str, rate: "Rate", *, has_edits: bool) -> list[str]:
     return [name, _percent(rate.error), *(str(each) for each in edits if has_edits)]
 
 
-def tell_why(explanation: "Explanation") -> None:
+def tell_why(found: "Explanation") -> None:
     """Two hypotheses beside each other, and what each word adds to their difference."""
-    found = explanation
     output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
     header, rows = found.table()
     output.table(rows, header=header)
-    if found.knows_not:
-        output.write(f"* not in the vocabulary of {', '.join(found.knows_not)}")
+    if found.lacking_a_word:
+        output.write(f"* not in the vocabulary of {', '.join(found.lacking_a_word)}")
     output.write(f"\ndecided by {_decided(found)}; the difference is {found.difference:.3f}")
 
 

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from charlm.insight.surprisal import TextReading
+from charlm.insight.text_reading import TextReading
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import END, Ids
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, banded, frequency_bands

@@ -125,7 +125,7 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
 
 
 def with_finite_features(
-    key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool = False
+    key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool
 ) -> tuple[Hypothesis, ...]:
     """A list's hypotheses, their features all finite, or as their user wants those that are not.
 
@@ -136,6 +136,7 @@ def with_finite_features(
         DataError: one that is not finite and is to be an error, or a list that has no finite one.
     """
     features = [dict(each.features) for each in hypotheses]
+    is_changed = False
     for name in dict.fromkeys(name for found in features for name in found):
         values = [found.get(name, nan) for found in features]
         bad = [
@@ -155,6 +156,9 @@ def with_finite_features(
             cause = "no finite number" if name in features[i] else "missing"
             source.notices.filled[Filling(name, cause, WORST)] += 1
             features[i][name] = min(finite)
+            is_changed = True
+    if not is_changed:
+        return tuple(hypotheses)
     return tuple(
         replace(each, features=found) for each, found in zip(hypotheses, features, strict=True)
     )

@@ -29,7 +29,7 @@ from charlm.text.io.table_lines import (
 )
 
 References = Mapping[str, tuple[str, ...]]
-ReferenceFormat = Literal["auto", "jsonl", "trn", "tsv", "csv", "kaldi", "plain"]
+ReferenceFormat = Literal["jsonl", "trn", "tsv", "csv", "kaldi", "plain"]
 
 ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
@@ -50,31 +50,24 @@ def read_references(
     path: str | Path,
     ids: Sequence[str],
     *,
-    form: ReferenceFormat = "auto",
     allow_missing: bool = False,
     notices: Notices | None = None,
     rules: LineRules = LIST,
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
-    Forms: `utt TAB text`, or a table whose header names columns as lists do (tsv, csv), `utt text`
-    (kaldi), `text (utt)` (trn), JSON lines with id and ref, and lines in the order of the lists
-    (plain). `allow_missing`: lists without a reference, and references without a list, are left
-    out, and counted in `notices`.
+    Read are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv), and
+    `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref, and lines in the order of
+    the lists (plain). `allow_missing`: lists without a reference, and references without a list,
+    are left out, and counted in `notices`.
 
     Raises:
-        DataError: no such form, an id twice, ids that are not those of the lists.
+        DataError: none of these, an id twice, ids that are not those of the lists.
     """
     name = display_name(path)
     lines = list(read_lines(path, rules=rules))
-    if form == "auto":
-        form = _detect(lines, ids=ids, name=name)
+    form = _detect(lines, ids=ids, name=name)
     if form == "plain":
-        if len(lines) != len(ids):
-            raise DataError(
-                f"{name}: {len(lines)} lines for {len(ids)} lists; expected one each, in their "
-                "order, or lines with the lists' ids"
-            )
         return {id: tuple(split_words(text)) for id, (_, text) in zip(ids, lines, strict=True)}
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
@@ -89,7 +82,7 @@ def read_references(
     return {id: found[id] for id in ids if id in found}
 
 
-def require_references(path: str | Path, *, rules: LineRules = LIST) -> None:
+def require_references(path: str | Path, *, rules: LineRules) -> None:
     """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
     if Path(path).exists() and not Path(path).is_file():
         return

@@ -117,7 +117,7 @@ def rescored(
 
 
 def parse_weights(
-    path: str | Path | None = None,
+    path: str | Path | None,
     overrides: Sequence[str] = (),
     *,
     known: Sequence[str] | None = None,

@@ -57,7 +57,7 @@ def run_session(
     is_over: Callable[[], bool],
     is_stopped: Callable[[], bool],
     watcher: Watcher,
-    ranks: Ranks = ALONE,
+    ranks: Ranks,
 ) -> Trainer:
     """Train until the end or until it is over; the trainer as it then stands.
 

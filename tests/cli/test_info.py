@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import charlm
 from charlm.cli import app
-from charlm.cli.info import _tell
+from charlm.cli.info import write_facts
 
 pytestmark = pytest.mark.usefixtures("at_home")
 
@@ -59,7 +59,7 @@ def test_a_terminal_gets_long_values_folded_and_controls_escaped(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "30")
-    _tell([("command", "x" * 30), ("corpus", "\x1b[2J [noise]")])
+    write_facts([("command", "x" * 30), ("corpus", "\x1b[2J [noise]")])
     plain = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out)
     lines = [line.rstrip() for line in plain.splitlines()]
     assert lines == ["command  " + "x" * 19, " " * 9 + "x" * 11, "corpus   \\x1b[2J [noise]"]

@@ -18,7 +18,7 @@ from charlm.insight.perplexity_bands import (
 from charlm.insight.pictures import draw
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.report_options import ReportOptions
-from charlm.insight.surprisal import TextReading, extreme_sentences
+from charlm.insight.text_reading import TextReading, extreme_sentences
 from charlm.ngram.word_ids import END
 from charlm.run.folder import LOG
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn

@@ -29,10 +29,8 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("is_said", [True, False])
-def test_every_form_gives_the_same_references(form: str, is_said: bool, tmp_path: Path) -> None:
-    path = written(tmp_path, FORMS[form])
-    found = read_references(path, IDS, form=form if is_said else "auto")  # type: ignore[arg-type]
+def test_every_form_gives_the_same_references(form: str, tmp_path: Path) -> None:
+    found = read_references(written(tmp_path, FORMS[form]), IDS)
     assert found == WANTED
     assert list(found) == IDS
 
@@ -87,39 +85,36 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "message"),
+    ("text", "message"),
     [
-        ("", "auto", "refs: empty; expected references"),
-        ("utt-1 a\nutt-2 b\nutt-1 c\n", "auto", "refs:3: a second reference for 'utt-1'"),
-        ("a\nb\n", "plain", "refs: 2 lines for 3 lists; expected one each"),
-        ("utt-1\ta\nb\n", "tsv", "refs:2: 'b'; expected utt TAB text"),
-        ("a (utt-1)\nb\n", "trn", "refs:2: 'b'; expected text (utt)"),
-        ('{"id": "utt-1"}\n', "auto", "refs:1: {'id': 'utt-1'}; expected {\"id\": …, \"ref\": …}"),
+        ("", "refs: empty; expected references"),
+        ("utt-1 a\nutt-2 b\nutt-1 c\n", "refs:3: a second reference for 'utt-1'"),
+        ("utt-1\ta b\nb\n", "refs:2: 'b'; expected utt TAB text"),
+        ("a (utt-1)\nb\n", "refs:2: 'b'; expected text (utt)"),
+        ('{"id": "utt-1"}\n', "refs:1: {'id': 'utt-1'}; expected {\"id\": …, \"ref\": …}"),
         (
             "id,ref\nutt-1,a,b\n",
-            "auto",
             "refs:2: found 3 fields between commas; expected 2 (id,ref)",
         ),
-        ("id\tref\nutt-1\n", "auto", "refs:2: found 1 fields between TABs; expected 2 (id,ref)"),
-        ('id,ref\nutt-1,"a\n', "auto", "refs:2: unexpected end of data; expected fields between c"),
-        ("id,ref\n,a\n", "auto", "refs:2: found an empty id; expected the name of an utterance"),
-        ("id,ref\nutt-1,a\nutt-1,b\n", "auto", "refs:3: a second reference for 'utt-1'"),
-        ("id,utt,ref\nutt-1,1,a\n", "auto", "refs:1: found the column 'utt' twice"),
+        ("id\tref\nutt-1\n", "refs:2: found 1 fields between TABs; expected 2 (id,ref)"),
+        ('id,ref\nutt-1,"a\n', "refs:2: unexpected end of data; expected fields between c"),
+        ("id,ref\n,a\n", "refs:2: found an empty id; expected the name of an utterance"),
+        ("id,ref\nutt-1,a\nutt-1,b\n", "refs:3: a second reference for 'utt-1'"),
+        ("id,utt,ref\nutt-1,1,a\n", "refs:1: found the column 'utt' twice"),
         (
             "id;ref\nutt-1;a\n",
-            "auto",
             "refs: looks like CSV (begins 'id;ref'); expected references; write a header above it "
             "that calls its columns id and ref, with commas between, or save it as utt TAB text",
         ),
-        ('{"id": \n', "auto", "refs:1: not valid JSON"),
-        ("one\ntwo\n", "auto", "2 references for 3 lists, 0 with an id of theirs"),
+        ('{"id": \n', "refs:1: not valid JSON"),
+        ("one\ntwo\n", "2 references for 3 lists, 0 with an id of theirs"),
     ],
 )
 def test_what_is_no_file_of_references_is_refused_with_its_place(
-    text: str, form: str, message: str, tmp_path: Path
+    text: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DataError) as caught:
-        read_references(written(tmp_path, text), IDS, form=form)  # type: ignore[arg-type]
+        read_references(written(tmp_path, text), IDS)
     assert message in str(caught.value)
 
 

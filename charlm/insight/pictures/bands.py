@@ -23,7 +23,7 @@ from charlm.insight.pictures.canvas import (
     style_of,
 )
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import TextReading
+from charlm.insight.text_reading import TextReading
 from charlm.scoring.evaluation.comparison.frequency_bands import Band
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
@@ -80,7 +80,7 @@ def _draw(
     n_tokens = sum(band.n_tokens for band in bands)
     rows = [(band.name, band.n_tokens, band.share, *band.ppls) for band in bands]
     bands = [band for band in bands if band.name != hidden]
-    text = f"{reading.question.split} text, {n_tokens:,} tokens, state carried"
+    text = f"{reading.options.split} text, {n_tokens:,} tokens, state carried"
     text += f"; {hidden} is not shown" if hidden else ""
     set_title(top, f"{title}\n{text}")
     points = []

@@ -13,7 +13,7 @@ import numpy as np
 
 from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import ScoredLine, extreme_sentences
+from charlm.insight.text_reading import ScoredLine, extreme_sentences
 from charlm.notebook import MOST_BITS, bits_of
 from charlm.run.curve import drawable
 from charlm.text.corpus.tokens import END_WORD
@@ -55,7 +55,7 @@ def draw(subject: Subject) -> Drawn:
             y = _write(axes, _tokens(line), y=y, scale=scale)
     axes.set(xlim=(0, WIDTH), ylim=(y, -LINE))
     axes.axis("off")
-    text = f"{Path(reading.question.data).resolve().name} {reading.question.split}"
+    text = f"{Path(reading.options.data).resolve().name} {reading.options.split}"
     set_title(axes, f"Sentences of {text} as {subject.name} read them")
     figure.set_size_inches(INCHES, max(INCHES * 0.65, (y + FURNITURE) * INCHES / WIDTH))
     label = "surprisal in bits: 1 is a chance of one in 2, 10 of one in 1,024"

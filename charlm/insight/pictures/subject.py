@@ -13,7 +13,7 @@ from charlm.insight.encoded_pieces import character_encoder
 from charlm.insight.filters import FilterMatches, filter_matches, require_filter
 from charlm.insight.gates import GateProfile, TransformGate, gate_profile, transform_gates
 from charlm.insight.report_options import ReportOptions
-from charlm.insight.surprisal import ORDER, TextReading
+from charlm.insight.text_reading import ORDER, TextReading
 from charlm.insight.vectors.projection import (
     NgramMap,
     WordMap,
@@ -155,7 +155,7 @@ class Subject:
                 f"{self.options.split}.txt, which perplexities need"
             )
         split_path(self.options.data, self.options.split)  # before anything takes long
-        question = CompareKnOptions(
+        options = CompareKnOptions(
             self.options.data,
             order=ORDER,
             split=self.options.split,
@@ -163,4 +163,4 @@ class Subject:
             threads=self.options.threads,
             on_stage=self.on_stage,
         )
-        return TextReading(question, self.members)
+        return TextReading(options, self.members)

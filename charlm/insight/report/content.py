@@ -8,8 +8,8 @@ from collections.abc import Callable
 from charlm.errors import ConfigError, DataError
 from charlm.insight.perplexity_bands import by_frequency, by_position, position_systems
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.report.chosen import neighbour_table
 from charlm.insight.report.maps import ngrams_as_json, words_as_json
+from charlm.insight.report.neighbour_table import neighbour_table
 from charlm.insight.report.tables import (
     across_as_json,
     bands_as_json,

@@ -13,7 +13,7 @@ import numpy as np
 from charlm.errors import DataError
 from charlm.insight.pictures.gate import by_rank
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.surprisal import ScoredLine, extreme_sentences
+from charlm.insight.text_reading import ScoredLine, extreme_sentences
 from charlm.run.card import kept_ppl
 from charlm.run.folder import CARD
 from charlm.run.history import best_record
@@ -93,7 +93,7 @@ def results_as_json(subject: Subject) -> Json:
     )
     counts = baseline.counts
     return {
-        "text": f"{Path(reading.question.data).resolve().name} {reading.question.split}",
+        "text": f"{Path(reading.options.data).resolve().name} {reading.options.split}",
         "n_sentences": counts.n_sentences,
         "n_tokens": counts.n_tokens,
         "rows": rows,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from charlm.nbest.lattices.expanded import Answers, ExpandedLattice
 from charlm.nbest.lattices.histories import History
+from charlm.nbest.lattices.labels import is_silent
 
 THE_END = -1
 
@@ -38,7 +39,7 @@ def best_paths(expanded: ExpandedLattice, n_paths: int) -> list[BestPath]:
 def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
     future, leaving = _futures(expanded)
     totals = [expanded.arc_total(arc) for arc in expanded.arcs]
-    labels, arcs = expanded.options.labels, expanded.lattice.arcs
+    arcs = expanded.lattice.arcs
     number = count()  # of equal totals the path that was found first comes first
     # What it may count in all, number, what it counts so far, node, words, how it came.
     heap: list[tuple[float, int, float, int, History, _Step | None]] = []
@@ -58,7 +59,7 @@ def _paths(expanded: ExpandedLattice) -> Iterator[BestPath]:
         for which in leaving[node]:
             arc = expanded.arcs[which]
             word = arcs[arc.arc].word
-            longer = text if labels.is_silent(word) else text.then(word)
+            longer = text if is_silent(word) else text.then(word)
             onward = total + totals[which]
             hope = -(onward + future[arc.target])
             following = _Step(step, which)

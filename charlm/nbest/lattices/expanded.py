@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
+from charlm.nbest.lattices.labels import is_silent
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import (
     GRAPH,
@@ -109,7 +110,7 @@ def static_scores(
     for_words, for_unknown = weighing.counts
     counts = {}
     for label in labels:
-        is_word = not options.labels.is_silent(label)
+        is_word = not is_silent(label)
         counts[label] = for_words * is_word + for_unknown * options.n_unknown(label)
     return tuple(dot(weighing.own, arc.values) + counts[arc.word] for arc in lattice.arcs)
 

@@ -24,7 +24,7 @@ from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.list_lines import Line, Lines
 from charlm.nbest.policies import DECIMAL
 from charlm.text.io.files import display_name
-from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.lines import LineRules, read_lines, split_words
 from charlm.text.io.table_lines import csv_hint
 
 NAMES = ("graph", "am")
@@ -239,7 +239,7 @@ class _Builder:
             )
 
 
-def read_symbols(path: str | Path, *, rules: LineRules = LIST) -> dict[int, str]:
+def read_symbols(path: str | Path, *, rules: LineRules) -> dict[int, str]:
     """A symbol table of Kaldi and OpenFst: `word number` a line.
 
     Raises:

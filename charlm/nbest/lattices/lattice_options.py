@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.lattices.labels import is_silent, is_word
 from charlm.nbest.lattices.lattice import Lattice
 
 OLD = "old_lm"  # the model that the lattice was made with, where it stands apart
@@ -34,23 +34,15 @@ class LatticeOptions:
     recombine: int = 4  # histories that share so many last words are one; 0: never
     max_pairs: int = 10_000  # of nodes and histories a level; the best ones stay
     n_best: int = 100  # hypotheses that are given back; 0: none
-    labels: Labels = field(default_factory=Labels)
     tokens: Callable[[str], Sequence[str]] = one_token  # what the models read for a word
     is_known: Callable[[str], bool] | None = None  # in a vocabulary; None: words are, noise is not
     by_label: bool = False  # histories are of labels, not of what models read for them
 
-    def __post_init__(self) -> None:
-        """Raises ConfigError for numbers that make no search."""
-        for name, least in (("beam", 0), ("recombine", 0), ("max_pairs", 1), ("n_best", 0)):
-            value = getattr(self, name)
-            if not value >= least:
-                raise ConfigError(f"{name}: found {value}; expected {least} or more")
-
     def is_read(self, label: str) -> bool:
         """Whether models read a label: words, and the noise that they know, as in lists."""
-        if self.labels.is_silent(label):
+        if is_silent(label):
             return False
-        return self.labels.is_read(label) or (self.is_known is not None and self.is_known(label))
+        return is_word(label) or (self.is_known is not None and self.is_known(label))
 
     def read(self, label: str) -> tuple[str, ...]:
         """What models read for a label."""
@@ -59,7 +51,7 @@ class LatticeOptions:
     def steps(self, label: str) -> tuple[str, ...]:
         """What a label adds to a history."""
         if self.by_label:
-            return () if self.labels.is_silent(label) else (label,)
+            return () if is_silent(label) else (label,)
         return self.read(label)
 
     def n_unknown(self, label: str) -> int:

@@ -82,7 +82,7 @@ def tune_weights(
     references: References,
     metric: Metric,
     start: Mapping[str, float] | None = None,
-    options: SearchOptions | None = None,
+    options: SearchOptions,
     spelled: bool = False,
 ) -> Tuned:
     """The weights of features with the lowest error rate on these lists.
@@ -94,7 +94,6 @@ def tune_weights(
         ConfigError: a feature that is not there, a range without its start, a number below 0.
         DataError: no lists, a list without reference or hypothesis, nothing that varies.
     """
-    options = options or SearchOptions()
     if not lists:
         raise DataError("tuning: no lists; expected some, with references")
     require_same_names(lists, tables)

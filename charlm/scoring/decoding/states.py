@@ -225,19 +225,9 @@ class StatefulModel:
         Raises:
             ConfigError: `<unk>:form` of a word that the vocabulary has.
         """
-        added = np.zeros(len(words))
         if self.speller is None:
-            return added
-        places = [k for k in np.flatnonzero(~known).tolist() if form_of(words[k]) != UNK_WORD]
-        for form in (form_of(words[k]) for k in places):
-            if form in self.speller.inventory.word_ids:
-                raise ConfigError(
-                    f"words: found {form!r:.60} as {UNK_WORD}, and the vocabulary has it; expected "
-                    "unknown words alone to be spelled; write the word itself"
-                )
-        if places:
-            added[places] = self.speller.log_probs([form_of(words[k]) for k in places])
-        return added
+            return np.zeros(len(words))
+        return self.speller.spelled(words, known, refusal=_refusal)
 
     def _check(self, state: State, given: Sequence[str] | None = None, what: str = "words") -> None:
         if state.model is not self:
@@ -254,3 +244,10 @@ class StatefulModel:
                     f"words: found {mark!r}; expected words; start and finish are the sentence's "
                     "ends"
                 )
+
+
+def _refusal(token: str) -> ConfigError:
+    return ConfigError(
+        f"words: found {form_of(token)!r:.60} as {UNK_WORD}, and the vocabulary has it; expected "
+        "unknown words alone to be spelled; write the word itself"
+    )

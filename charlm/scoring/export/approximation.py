@@ -70,7 +70,10 @@ class Approximator:
         models = [self._estimated(train, prune=(0,)), self._estimated(drawn, prune=self._prune)]
         closure = union(models)
         self._tell(f"{sum(map(len, closure.levels)):,} n-grams of the training and the drawn text")
-        texts = {"the training text": _begin(train), "the drawn text": _begin(drawn)}
+        texts = {
+            "the training text": first_sentences(train),
+            "the drawn text": first_sentences(drawn),
+        }
         if self._options.followers:
             closure = self._with_followers(closure, texts)
         spreads = [spread(closure, each) for each in models]
@@ -165,7 +168,7 @@ class Approximator:
         return renormalised(closure.kept(kept), smaller, source=source)
 
 
-def _begin(text: Ids) -> Ids:
+def first_sentences(text: Ids) -> Ids:
     """The first sentences of a text, up to `MOST_READ` tokens, one at least."""
     if len(text) <= MOST_READ:
         return text

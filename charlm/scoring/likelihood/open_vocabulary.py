@@ -6,7 +6,7 @@ these words, Kneser–Ney included.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from charlm.model.speller import LONGEST_DRAWN, Speller
 from charlm.run.folder import load_info
 from charlm.run.stored_speller import RunSpeller, load_speller
 from charlm.run.stored_weights import LoadedRun, load_words
-from charlm.text.corpus.tokens import UNK
+from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of
 from charlm.text.vocabulary.vocabulary import Inventory
 
 MOST_REMEMBERED = 1 << 20  # words; a server sees new ones for ever
@@ -74,6 +74,28 @@ class OpenVocabulary:
         log_probs = (self.speller.log_probs(new) - self._log_left).tolist()
         self._cache.update(zip(new, log_probs, strict=True))
         return np.array([self._cache[each] for each in spellings], np.float64)
+
+    def spelled(
+        self,
+        tokens: Sequence[str],
+        known: Sequence[bool] | npt.NDArray[np.bool_],
+        *,
+        refusal: Callable[[str], Exception],
+    ) -> npt.NDArray[np.float64]:
+        """log P(w | <unk>) of each token that is not known, 0 of the others, shape (N,).
+
+        A literal `<unk>` has no spelling and gets 0, and so does `<unk>:<unk>`. What `refusal`
+        makes of a token is raised where its form is a word of the vocabulary.
+        """
+        added = np.zeros(len(tokens))
+        unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
+        places = [place for place in unknown if form_of(tokens[place]) != UNK_WORD]
+        for token in (tokens[place] for place in places):
+            if form_of(token) in self.inventory.word_ids:
+                raise refusal(token)
+        if places:
+            added[places] = self.log_probs([form_of(tokens[place]) for place in places])
+        return added
 
     def spell(self, n: int, generator: np.random.Generator) -> list[str]:
         """`n` words drawn from P(w | <unk>), of the inventory's characters and no endless length.

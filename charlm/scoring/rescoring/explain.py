@@ -86,7 +86,7 @@ class Explanation:
         return next((row for row in self.words if row.decided), None)
 
     @property
-    def knows_not(self) -> tuple[str, ...]:
+    def lacking_a_word(self) -> tuple[str, ...]:
         """The scorers whose vocabulary lacks a word of the two."""
         known = [side for row in self.words for side in (row.winner_known, row.other_known)]
         return tuple(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.lattices.labels import is_word
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import N_SHOWN
@@ -64,12 +64,13 @@ class HypothesisText:
         self.normalisation = normalisation
         self.counts = TextCounts()
         self._is_known = is_known
-        self._labels = Labels()
 
     def read(self, words: Sequence[str]) -> list[str]:
         """The words of the copy."""
-        own = [word for word in words if not self._is_noise(word)]
-        rules = self.normalisation
+        is_known, rules = self._is_known, self.normalisation
+        own = list(words)
+        if is_known is not None:
+            own = [word for word in words if is_word(word) or is_known(word)]
         counts = self.counts
         copy = own if rules is None else split_words(rules(" ".join(own), changed=counts.by_rule))
         counts.n_hypotheses += 1
@@ -88,7 +89,3 @@ class HypothesisText:
         if len(self.counts.unknown) > MOST_COUNTED:
             self.counts.unknown = Counter(dict(self.counts.unknown.most_common(MOST_COUNTED // 2)))
         return unknown
-
-    def _is_noise(self, word: str) -> bool:
-        is_known = self._is_known
-        return is_known is not None and not self._labels.is_read(word) and not is_known(word)

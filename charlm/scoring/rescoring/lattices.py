@@ -1,4 +1,4 @@
-"""Lattices as a format of lists: reading one searches it, and its list are the best paths.
+"""Lattices as a format of lists: reading one searches it, and its list holds the best paths.
 
 The models are asked while a lattice is searched, so that its hypotheses come with their scores, and
 nothing is left to do but to weigh them again. Each lattice has scales of its own, which are its
@@ -169,13 +169,13 @@ def lattice_lists(
             )
     return LatticeLists(
         form,
-        partial(_histories, scorers),
-        replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known),
-        1 if one_by_one else LATTICES_AT_ONCE,
-        words_txt,
-        memory,
-        bool(scorers.spelled),
-        scorers.search,
+        models_after=partial(_histories, scorers),
+        options=replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known),
+        at_once=1 if one_by_one else LATTICES_AT_ONCE,
+        words_txt=words_txt,
+        memory=memory,
+        spells=bool(scorers.spelled),
+        divided=scorers.search,
     )
 
 
@@ -201,7 +201,7 @@ def _with_first(found: RescoredLattice, models: Mapping[str, Histories]) -> Nbes
     scales that the lattice is written for, with the weight of all language models that speak for a
     path.
     """
-    options = replace(OWN, labels=found.expanded.options.labels, weights=_own_weights(found))
+    options = replace(OWN, weights=_own_weights(found))
     (own,) = rescore_with([found.lattice], {}, options=options)
     others = found.nbest.hypotheses
     if not own.nbest.hypotheses:

@@ -1,4 +1,4 @@
-"""Who runs a command's scorers: `several_processes`, or this process alone without torch."""
+"""A command's scorers run: in this process without torch, or by `several_processes`."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,6 +1,5 @@
 """How far scores in a coarse number format are from fp32's: measured on the lists at hand."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,6 @@ from charlm.nbest.scorer import Words
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
-
-SENTENCES = 256  # of the first lists
 
 
 @dataclass(frozen=True)
@@ -27,9 +24,8 @@ class Deviation:
 
 
 def deviation(scorer: NeuralScorer, texts: Sequence[Words]) -> Deviation | None:
-    """Of the first texts under a scorer that is not in fp32; None if it is, or without a text."""
-    sample = list(itertools.islice(texts, SENTENCES))
-    if scorer.precision == "fp32" or not sample:
+    """Of texts under a scorer that is not in fp32; None if it is, or without a text."""
+    if scorer.precision == "fp32" or not texts:
         return None
     coarse = scorer.forms
     # A cache of its own: the scorer's holds vectors that were made in the coarse format.
@@ -41,7 +37,7 @@ def deviation(scorer: NeuralScorer, texts: Sequence[Words]) -> Deviation | None:
     walker = Walker(forms, unnormalised=scorer.walker.unnormalised)
     exact = NeuralScorer(walker, name=scorer.name)
     ours, theirs = (
-        np.array([each.log_prob for each in one.score(sample)]) for one in (scorer, exact)
+        np.array([each.log_prob for each in one.score(texts)]) for one in (scorer, exact)
     )
     apart = np.abs(ours - theirs)
-    return Deviation(len(sample), float(apart.mean()), float(apart.max()))
+    return Deviation(len(texts), float(apart.mean()), float(apart.max()))

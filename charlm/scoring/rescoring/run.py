@@ -221,7 +221,7 @@ def pipeline_of(
     *,
     form: Format,
     notices: Notices,
-    keeps_order: bool = False,
+    keeps_order: bool,
 ) -> Pipeline:
     """What lists of a format go through, weighed by a file of weights, else by their own.
 

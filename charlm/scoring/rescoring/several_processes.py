@@ -17,7 +17,7 @@ import torch
 from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.lattices.lattice_options import LatticeOptions, one_token
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
@@ -107,7 +107,7 @@ class Search(NamedTuple):
     """Lattices to be searched."""
 
     form: str
-    options: LatticeOptions  # less what cannot be sent
+    options: LatticeOptions  # without its functions, which cannot be sent
     lattices: Sequence[Lattice]
     spells: bool  # unknown words
 
@@ -237,13 +237,7 @@ def _searched_by(
 ) -> Iterator[NbestList]:
     """The lists of lattices in their order, so many of them at once that each process has some."""
     options = form.options
-    sent = LatticeOptions(
-        weights=dict(options.weights),
-        overrides=dict(options.overrides),
-        beam=options.beam,
-        recombine=options.recombine,
-        n_best=options.n_best,
-    )
+    sent = replace(options, tokens=one_token, is_known=None)
     rest = iter(lattices)
     n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each is to come at once
     while some := list(islice(rest, n_at_once)):

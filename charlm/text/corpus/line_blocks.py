@@ -79,7 +79,7 @@ def read_blocks(path: str | Path) -> Iterator[TextBlock]:
         yield from _blocks(file, name=display_name(path))
 
 
-def read_range(path: str | Path, *, start: int, end: int, first: int = 1) -> Iterator[TextBlock]:
+def read_range(path: str | Path, *, start: int, end: int, first: int) -> Iterator[TextBlock]:
     """The blocks of the bytes of a plain text from one line's start to another's.
 
     Raises:

@@ -1,7 +1,7 @@
 """Several processes that read one text together, a range of its lines at a time.
 
-Each is this Python at work on `charlm.text.vocabulary.counting_jobs` alone: the caller's own script
-is not run again, as it would be by multiprocessing, and whatever ends the caller closes what its
+Each is this Python at work on `text.vocabulary.reader_process` alone: the caller's own script is
+not run again, as it would be by multiprocessing, and whatever ends the caller closes what its
 readers read from.
 """
 
@@ -32,7 +32,7 @@ MOST_READERS = 16  # a caller that puts answers together keeps up with no more
 # `-P` and the end of the path: whatever lies in the working folder must not be imported.
 PROGRAM = (
     "import sys; sys.path.append(sys.argv[1]);"
-    "from charlm.text.vocabulary.counting_jobs import main; main()"
+    "from charlm.text.vocabulary.reader_process import main; main()"
 )
 
 Json = dict[str, Any]

@@ -148,7 +148,7 @@ def read_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[tuple[
 
 
 def raw_lines(
-    file: BinaryIO, name: str, *, first: int = 1, rules: LineRules = PLAIN
+    file: BinaryIO, name: str, *, first: int = 1, rules: LineRules
 ) -> Iterator[tuple[int, bytes]]:
     """Line numbers from `first`, and lines still in bytes, without LF (or CRLF) and leading BOM.
 

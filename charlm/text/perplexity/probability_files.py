@@ -79,7 +79,7 @@ def of_split(path: str | Path, split: str) -> Path:
     return other
 
 
-def probability_lines(sentence: ScoredSentence, *, first: int = 0) -> str:
+def probability_lines(sentence: ScoredSentence, *, first: int) -> str:
     """A line a token, from the token `first` on: its probability, a TAB, the word as scored."""
     tokens = zip((*sentence.mapped, *sentence.ends), sentence.log10_probs, strict=True)
     return "\n".join(f"{10.0**log10_prob:.9g}\t{word}" for word, log10_prob in [*tokens][first:])

@@ -15,8 +15,6 @@ from torch import Tensor
 
 from charlm.settings import Count, Meaning, Range
 
-Share = Annotated[float, Range(0.0, 0.999_999_9)]
-
 
 class Averaging:
     """Which steps' weights are averaged, and how much each counts; here none are."""
@@ -45,7 +43,9 @@ class Exponential(Averaging):
     weights were drawn as.
     """
 
-    decay: Annotated[Share, Meaning("what the average keeps at a step")] = 0.9995
+    decay: Annotated[
+        float, Range(0.0, 0.999_999_9), Meaning("what the average keeps at a step")
+    ] = 0.9995
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         return True

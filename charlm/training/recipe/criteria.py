@@ -17,7 +17,6 @@ from charlm.errors import ConfigError
 from charlm.model.contract import Output
 from charlm.settings import Meaning, Range
 
-Share = Annotated[float, Range(0.0, 1e3)]
 NoiseWords = Annotated[int, Range(1, 1_000_000), Meaning("noise words drawn for a step")]
 Power = Annotated[float, Range(0.0, 1.0), Meaning("they are drawn by frequency to this power")]
 
@@ -67,7 +66,7 @@ class SelfNormalised(Criterion):
 
     needs_scores = True
     is_self_normalised = True
-    alpha: Annotated[Share, Meaning("factor of the squared log Z")] = 0.1
+    alpha: Annotated[float, Range(0.0, 1e3), Meaning("factor of the squared log Z")] = 0.1
 
     def losses(
         self, h_NH: Tensor, words_N: Tensor, *, output: Output, unigrams_V: Tensor

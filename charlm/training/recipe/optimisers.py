@@ -16,7 +16,7 @@ from charlm.errors import ConfigError
 from charlm.settings import Meaning, Range
 
 Rate = Annotated[float, Range(0.0, 1e6), Meaning("learning rate")]
-Share = Annotated[float, Range(0.0, 0.999_999)]  # of what an average keeps at a step
+Kept = Annotated[float, Range(0.0, 0.999_999)]  # the share that an average keeps at a step
 Betas = Annotated[tuple[float, ...], Range(0.0, 0.999_999), Meaning("what the two averages keep")]
 Decay = Annotated[float, Range(0.0, 1e3), Meaning("how fast weights shrink")]
 # 0 would divide 0 by 0 where a word is never seen.
@@ -71,7 +71,7 @@ class SGD(Optimiser):
 
     of_torch = torch.optim.SGD
     lr: Rate = 1.0
-    momentum: Annotated[Share, Meaning("share of the step before that goes on")] = 0.0
+    momentum: Annotated[Kept, Meaning("share of the step before that goes on")] = 0.0
     nesterov: Annotated[bool, Meaning("momentum looks ahead (Nesterov's)")] = False
     weight_decay: Decay = 0.0
 
@@ -159,9 +159,9 @@ class RMSprop(Optimiser):
 
     of_torch = torch.optim.RMSprop
     lr: Rate = 1e-2
-    alpha: Annotated[Share, Meaning("what the average of the squared gradient keeps")] = 0.99
+    alpha: Annotated[Kept, Meaning("what the average of the squared gradient keeps")] = 0.99
     eps: Epsilon = 1e-8
-    momentum: Annotated[Share, Meaning("share of the step before that goes on")] = 0.0
+    momentum: Annotated[Kept, Meaning("share of the step before that goes on")] = 0.0
     weight_decay: Decay = 0.0
 
 
@@ -220,7 +220,7 @@ class Adadelta(Optimiser):
 
     of_torch = torch.optim.Adadelta
     lr: Rate = 1.0
-    rho: Annotated[Share, Meaning("what the averages of squares keep")] = 0.9
+    rho: Annotated[Kept, Meaning("what the averages of squares keep")] = 0.9
     eps: Epsilon = 1e-6
     weight_decay: Decay = 0.0
 

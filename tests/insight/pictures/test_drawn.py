@@ -288,7 +288,7 @@ def test_a_picture_of_another_format_is_refused(path: str, ending: str) -> None:
 
 
 def test_matplotlib_is_loaded_only_where_something_is_drawn() -> None:
-    program = "import sys, charlm.insight.report.make; print('matplotlib' in sys.modules)"
+    program = "import sys, charlm.insight.report.report; print('matplotlib' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
-from charlm.insight.report.make import page
 from charlm.insight.report.maps import how_many, nearest, places
+from charlm.insight.report.report import page
 from charlm.text.io.html_page import json_block
 
 AWKWARD = [

@@ -9,8 +9,8 @@ import pytest
 import charlm
 from charlm.errors import DataError
 from charlm.insight.pictures.subject import Subject
-from charlm.insight.report.chosen import neighbour_table
 from charlm.insight.report.maps import words_as_json
+from charlm.insight.report.neighbour_table import neighbour_table
 from charlm.insight.report.tables import card_rows, sentences_as_json
 from charlm.insight.report_options import ReportOptions
 from charlm.run.folder import CARD

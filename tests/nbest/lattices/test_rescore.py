@@ -8,7 +8,7 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import LogProbs, MixedHistories, Request, ScorerHistories
-from charlm.nbest.lattices.labels import Labels
+from charlm.nbest.lattices.labels import is_silent, is_word
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
@@ -37,13 +37,13 @@ def by_hand(
     lattice: Lattice, scorer: FunctionScorer, weights: Mapping[str, float]
 ) -> dict[tuple[str, ...], float]:
     """The best total of each sequence of words."""
-    labels, best = Labels(), dict[tuple[str, ...], float]()
+    best = dict[tuple[str, ...], float]()
     for numbers in paths_of(lattice):
         arcs = [lattice.arcs[number] for number in numbers]
         last = arcs[-1].target if arcs else lattice.start
         values = [*(arc.values for arc in arcs), lattice.finals[last]]
-        words = tuple(arc.word for arc in arcs if not labels.is_silent(arc.word))
-        read = [arc.word for arc in arcs if labels.is_read(arc.word)]
+        words = tuple(arc.word for arc in arcs if not is_silent(arc.word))
+        read = [arc.word for arc in arcs if is_word(arc.word)]
         total = sum(weights["graph"] * graph + weights["am"] * am for graph, am in values)
         total += weights["words"] * len(words)
         total += weights["nn"] * scorer.score([read])[0].log_prob
@@ -78,7 +78,7 @@ def test_merged_histories_leave_hypotheses_with_their_own_scores(
     expected = by_hand(lattice, scorer, WEIGHTS)
     assert len(found.nbest.hypotheses) == len(expected)
     for hypothesis, total in zip(found.nbest.hypotheses, found.totals, strict=True):
-        own = [word for word in hypothesis.words if Labels().is_read(word)]
+        own = [word for word in hypothesis.words if is_word(word)]
         assert hypothesis.features["nn"] == pytest.approx(scorer.score([own])[0].log_prob)
         # One pronunciation of the words is chosen by merged scores: never a better one.
         assert total <= expected[hypothesis.words] + 1e-9

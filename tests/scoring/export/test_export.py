@@ -14,7 +14,7 @@ import charlm
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.word_ids import START
-from charlm.scoring.export.approximation import MOST_READ, PARTS, _begin
+from charlm.scoring.export.approximation import MOST_READ, PARTS, first_sentences
 from charlm.scoring.export.export import Export, export
 from charlm.text.corpus.tokens import END
 
@@ -139,12 +139,12 @@ def test_what_is_done_is_told(tiny_run: Path, corpus_dir: Path, tmp_path: Path) 
 def test_of_a_long_text_whole_sentences_are_read() -> None:
     text = np.ones(MOST_READ + 10, np.int32)
     text[[5, 9, MOST_READ - 1, MOST_READ + 5]] = END
-    assert len(_begin(text)) == MOST_READ
+    assert len(first_sentences(text)) == MOST_READ
     text[MOST_READ - 1] = 1
-    assert len(_begin(text)) == 10
+    assert len(first_sentences(text)) == 10
     text[[5, 9]] = 1
-    assert len(_begin(text)) == MOST_READ + 6
-    assert len(_begin(text[:20])) == 20
+    assert len(first_sentences(text)) == MOST_READ + 6
+    assert len(first_sentences(text[:20])) == 20
 
 
 @pytest.mark.parametrize(

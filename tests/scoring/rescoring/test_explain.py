@@ -114,7 +114,7 @@ def test_a_word_that_a_scorer_does_not_know_is_marked() -> None:
     )
     _, rows = found.table()
     assert [row[:2] for row in rows[2:]] == [["the", "the"], ["cat", "catz*"], ["</s>", "</s>"]]
-    assert found.knows_not == ("nn",)
+    assert found.lacking_a_word == ("nn",)
     told = [(row.winner_known, row.other_known) for row in found.words]
     assert told == [((True,), (True,)), ((True,), (False,)), ((True,), (True,))]
 

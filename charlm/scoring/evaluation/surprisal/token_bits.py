@@ -192,17 +192,14 @@ def spelling_bits(
     Raises:
         DataError: a token that the speller's vocabulary has.
     """
-    added = np.zeros(len(tokens) + 1)
-    if speller is None:
-        return added
-    places = [k for k, is_known in enumerate(known) if not is_known]
-    places = [k for k in places if form_of(tokens[k]) != UNK_WORD]
-    for form in (form_of(tokens[k]) for k in places):
-        if form in speller.inventory.word_ids:
-            raise DataError(
-                f"--open-vocabulary: found {form!r:.60} as {UNK_WORD}, a word of the speller's "
-                "vocabulary; expected only other words to be spelled; write the word itself"
-            )
-    if places:
-        added[places] = -speller.log_probs([form_of(tokens[k]) for k in places]) * NATS
-    return added
+    bits = np.zeros(len(tokens) + 1)
+    if speller is not None:
+        bits[:-1] -= speller.spelled(tokens, known, refusal=_refusal) * NATS
+    return bits
+
+
+def _refusal(token: str) -> DataError:
+    return DataError(
+        f"--open-vocabulary: found {form_of(token)!r:.60} as {UNK_WORD}, a word of the speller's "
+        "vocabulary; expected only other words to be spelled; write the word itself"
+    )

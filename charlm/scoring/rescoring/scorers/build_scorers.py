@@ -49,7 +49,7 @@ DividedSearch = Callable[..., Iterator[NbestList]]  # of a LatticeLists and its 
 
 @dataclass(frozen=True)
 class Scorers:
-    """What was made."""
+    """The loaded scorers, and what goes with them."""
 
     scorers: tuple[Scorer, ...]  # of a list's features; the first is what `charlm` stands for
     parts: tuple[Scorer, ...]  # before they were mixed

@@ -5,6 +5,7 @@ odd word gets what one with a rare and right word gets. The speller tells them a
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from charlm.errors import ConfigError
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.nbest.scorers import LogProbs
-from charlm.text.corpus.tokens import UNK_WORD, form_of
+from charlm.text.corpus.tokens import form_of
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -60,29 +61,17 @@ def spelled(
     Raises:
         ConfigError: as `OpenScorer.score`.
     """
-    added = np.zeros(len(words))
-    unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
-    places = [place for place in unknown if form_of(words[place]) != UNK_WORD]
-    if places:
-        tokens = [words[place] for place in places]
-        _require_unknown(tokens, vocabulary=vocabulary, name=name)
-        added[places] = vocabulary.log_probs([form_of(token) for token in tokens])
-    return added
+    return vocabulary.spelled(words, known, refusal=partial(_refusal, name=name))
 
 
-def _require_unknown(tokens: Sequence[str], *, vocabulary: "OpenVocabulary", name: str) -> None:
-    known = vocabulary.inventory.word_ids
-    for token in tokens:
-        form = form_of(token)
-        if form not in known:
-            continue
-        if form != token:
-            raise ConfigError(
-                f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
-                f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
-            )
-        raise ConfigError(
-            f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; "
-            "--open-vocabulary expects the same words of all models; estimate it with "
-            "--vocab RUN"
+def _refusal(token: str, *, name: str) -> ConfigError:
+    form = form_of(token)
+    if form != token:
+        return ConfigError(
+            f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
+            f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
         )
+    return ConfigError(
+        f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; --open-vocabulary "
+        "expects the same words of all models; estimate it with --vocab RUN"
+    )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.vocabulary import counting_jobs, counts
+from charlm.text.vocabulary import counts, reader_process
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def answers(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(asked)))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=told))
-    counting_jobs.main()
+    reader_process.main()
     told.seek(0)
     return told
 
@@ -106,7 +106,7 @@ def test_a_lack_of_memory_is_told_as_the_system_would(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(counting_jobs.Tally, "add", fail)
+    monkeypatch.setattr(reader_process.Tally, "add", fail)
     told = answers(monkeypatch, text, [0, 5], job="count")
     assert json.loads(told.read()) == {
         "error": [12, os.strerror(12), str(text)],

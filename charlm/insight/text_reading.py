@@ -35,31 +35,31 @@ class TextReading:
     that is not what was expected, and for a model that gives no numbers.
     """
 
-    question: CompareKnOptions
+    options: CompareKnOptions
     members: tuple[Contender, ...]
     _found: dict[tuple[int, State], Scores] = field(default_factory=dict, init=False)
 
     def scores(self, number: int, state: State) -> Scores:
         """Of a member."""
         if (number, state) not in self._found:
-            member, split = self.members[number], self.question.split
-            self.question.tell(f"{member.name}: scoring {self._path}, state {state}")
-            found = scores_of(member, self.question, split=split, state=state)
+            member, split = self.members[number], self.options.split
+            self.options.tell(f"{member.name}: scoring {self._path}, state {state}")
+            found = scores_of(member, self.options, split=split, state=state)
             self._found[number, state] = found
         return self._found[number, state]
 
     @cached_property
     def baseline(self) -> KneserNey:
         """KN-5."""
-        data, order = self.question.data, self.question.order
+        data, order = self.options.data, self.options.order
         train = split_path(data, "train")
-        self.question.tell(f"{baseline_name(order)}: estimating from {train}")
+        self.options.tell(f"{baseline_name(order)}: estimating from {train}")
         return kneser_ney(data, EstimationPlan(order), inventory=self.members[0].inventory)
 
     @cached_property
     def baseline_scores(self) -> Scores:
         """The same in both states: an n-gram model starts sentences anew."""
-        return self.baseline.scores_of(self.question.data, self.question.split)
+        return self.baseline.scores_of(self.options.data, self.options.split)
 
     @property
     def sentences(self) -> Iterator[list[str]]:
@@ -69,7 +69,7 @@ class TextReading:
 
     @property
     def _path(self) -> Path:
-        return split_path(self.question.data, self.question.split)
+        return split_path(self.options.data, self.options.split)
 
     @property
     def comparable(self) -> list[int]:
@@ -96,7 +96,7 @@ class TextReading:
         training: tuple[str, ...] = ()
         if "baseline" in self.__dict__:  # else nothing was held against it
             n_tokens = self.baseline.n_train_tokens
-            training = remarks_on_training(self.members, self.question, n_tokens=n_tokens)
+            training = remarks_on_training(self.members, self.options, n_tokens=n_tokens)
         return (
             *remarks_on_text(self.scores(0, "carried").counts),
             *training,

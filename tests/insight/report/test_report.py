@@ -10,7 +10,7 @@ import pytest
 
 import charlm
 from charlm.errors import CharlmError, ConfigError, DataError
-from charlm.insight.report.chosen import TABLE_6, TABLE_6_UNKNOWN, chosen_words
+from charlm.insight.report.neighbour_table import TABLE_6, TABLE_6_UNKNOWN, chosen_words
 from charlm.insight.report.tables import short
 from charlm.run.folder import CARD, LOG
 from charlm.run.stored_weights import load_run
@@ -187,8 +187,8 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
     cut = data_of(tmp_path / "cut.html")
     assert len(cut["ngrams"]["forms"]) < cut["ngrams"]["n_all"]
     monkeypatch.undo()
-    from charlm.insight.report.make import page
     from charlm.insight.report.maps import how_many
+    from charlm.insight.report.report import page
 
     shown = how_many(words)
     # The largest map: as many words as fit, with the rest of what a map holds.

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import BOM, LIST, UTF8, LineRules, pass_over_line
+from charlm.text.io.lines import LIST, NUL_FOUND, UTF8, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -75,6 +75,9 @@ class Lines:
 
         What is not of the encoding comes as U+FFFD here, and as an error when the line is taken.
         Waits for 64 KiB or the end of the file. To be called before a line is taken.
+
+        Raises:
+            DataError: as `mark_of`.
         """
         head = self._file.read(SAMPLE_BYTES)
         pieces = [*(piece + b"\n" for piece in head.split(b"\n")[:-1]), head.rpartition(b"\n")[2]]
@@ -83,7 +86,8 @@ class Lines:
         if len(head) == SAMPLE_BYTES and len(pieces) > 1 and not head.endswith(b"\n"):
             pieces = pieces[:-1]
         if pieces:
-            pieces[0] = pieces[0].removeprefix(BOM)
+            mark = self._rules.mark_of(pieces[0], where=f"{self.name}:1")
+            pieces[0] = pieces[0].removeprefix(mark)
         texts = (piece.removesuffix(b"\n").removesuffix(b"\r") for piece in pieces)
         return tuple(text.decode(self._rules.encoding, "replace") for text in texts)
 
@@ -100,9 +104,9 @@ class Lines:
         place = f"{self.name}:{self._number}"
         self._is_within = self._rules.is_long(raw) and not raw.endswith(b"\n")
         self._rules.refuse_long(raw, where=place)
-        if b"\0" in raw:
-            raise DataError(f"{place}: found a NUL byte; expected text, not a binary file")
         start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
+        if b"\0" in raw:
+            raise DataError(f"{place}: {NUL_FOUND}")
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here

@@ -107,3 +107,13 @@ def test_names_of_a_folder_are_sorted_and_neither_hidden_nor_too_deep(tmp_path: 
         assert source.sample is not None
         assert source.sample.names == ("a", "b", "c/d/e/f")
         assert source.lines is None
+
+
+def test_lists_in_utf_16_are_called_so(tmp_path: Path) -> None:
+    path = tmp_path / "lists.tsv"
+    path.write_text("u1\ta\nu1\tb\n", encoding="utf-16")
+    with (
+        pytest.raises(DataError, match=r"lists\.tsv:1: looks like UTF-16, "),
+        opened(Source(path)) as source,
+    ):
+        assert source.sample

@@ -19,6 +19,7 @@ Invalid = Literal["error", "replace", "drop"]
 
 UTF8 = "utf-8"
 BOM = b"\xef\xbb\xbf"
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ASCII = bytes(range(128))
 CONVERT = "convert the file"
 SAY_ENCODING = "say what it is by --encoding, or convert the file"  # where there is the option
@@ -54,8 +55,13 @@ class LineRules:
         """The byte order mark that the first line of a file begins with, or nothing.
 
         Raises:
-            DataError: the mark of UTF-8, where another encoding was said.
+            DataError: the mark of UTF-8, where another encoding was said; that of UTF-16.
         """
+        if raw.startswith(UTF16) and (is_utf8(self.encoding) or b"\0" in raw):
+            raise DataError(
+                f'{where}: looks like UTF-16, as PowerShell\'s > and "Unicode text" are; expected '
+                "UTF-8; convert the file (iconv -f UTF-16 -t UTF-8)"
+            )
         if not raw.startswith(BOM):
             return b""
         if not is_utf8(self.encoding):

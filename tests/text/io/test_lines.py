@@ -192,3 +192,17 @@ def test_the_mark_of_utf_8_is_none_of_another_encoding(tmp_path: Path) -> None:
         f"{path}:1: found the byte order mark of UTF-8; expected latin-1, as --encoding says; "
         "leave it out"
     )
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_utf_16_is_called_by_its_name(codec: str, encoding: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "\ufeffein Wort\n".encode(codec))
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path, rules=LineRules(encoding=encoding, invalid="replace")))
+    assert str(caught.value).startswith(f"{path}:1: looks like UTF-16, as PowerShell's > and ")
+
+
+def test_two_letters_of_latin_1_are_no_utf_16(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", b"\xff\xfe a\n")
+    assert list(read_lines(path, rules=LineRules(encoding="latin-1"))) == [(1, "\xff\xfe a")]

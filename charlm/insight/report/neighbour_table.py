@@ -61,5 +61,6 @@ def chosen_words(run: LoadedRun) -> list[str]:
         return [*known, *unknown]
     words = inventory.words[UNK + 1 :]
     long_enough = [w for w in words if len(w) >= LEAST_LETTERS and is_of_letters(w)] or words
-    n_words = len(long_enough)
-    return list(dict.fromkeys(long_enough[min(rank, n_words - 1)] for rank in RANKS))
+    last = len(long_enough) - 1
+    ranks = RANKS if last > RANKS[1] else [last * n // len(RANKS) for n in range(1, len(RANKS) + 1)]
+    return list(dict.fromkeys(long_enough[min(rank, last)] for rank in ranks))

@@ -3,7 +3,8 @@
 Where several rules fit, that of the most words is taken, and of these one without `*` first. `*`
 stands for what a word has besides, on both sides: `*n't TAB * n't` cuts every such word in two, and
 `* n't TAB *n't` joins them again. Nothing behind the TAB takes words out. What a rule gives is not
-looked at again, and no rule may change it: applying a map twice is applying it once.
+looked at again, and no rule may change it as it stands; beside other words one may, so that a map
+is to be applied once.
 """
 
 import re

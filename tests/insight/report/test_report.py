@@ -149,7 +149,15 @@ def test_words_with_vowel_signs_are_chosen_as_others_are(run: Path) -> None:
     word = "\u0915\u093f\u0924\u093e\u092c"
     object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", "abcd", word))
     loaded.inventory.__dict__.pop("word_ids", None)
-    assert chosen_words(loaded) == [word]  # the last, of words as few as these
+    assert chosen_words(loaded) == ["abcd", word]
+
+
+def test_of_few_words_some_frequent_and_some_rare_are_chosen(run: Path) -> None:
+    loaded = load_run(run)
+    words = [f"word{chr(97 + n)}" for n in range(25)]
+    object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", *words))
+    loaded.inventory.__dict__.pop("word_ids", None)
+    assert [words.index(word) for word in chosen_words(loaded)] == [4, 8, 12, 16, 20, 24]
 
 
 def test_a_word_that_would_fill_a_page_is_cut() -> None:

@@ -1,7 +1,10 @@
 """States that step: the same figures as whole sentences, whatever is picked, kept or asked."""
 
+import itertools
 import math
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +172,7 @@ def test_tiny_sums_are_not_lost_in_rounding(load: Load) -> None:
     state = model.start()
     table = np.full((1, 10), -math.inf)
     table[0, 2:4] = 0.0, -80.0  # the words a and b
-    state._place.log_probs_NV = table
+    state._at[0].log_probs_NV = table
     assert model.prefix_log_prob(state, "b").tolist() == pytest.approx([-80.0])
 
 
@@ -260,3 +263,24 @@ def test_a_broken_model_is_one_line_and_no_nan(saved_run: Callable[..., Path]) -
         model.step(model.start(), ["b"])
     with pytest.raises(DataError, match="the model is broken"):
         model.distribution(model.start())
+
+
+def test_threads_share_a_model_and_its_states(load: Load) -> None:
+    model, letters = load("run"), "abch"
+    new = ["".join(each) for each in itertools.product(letters, repeat=4)]
+    texts = [new[n : n + 4] for n in range(0, len(new), 4)]
+    start = model.start(2).select([1])
+
+    def walked(text: list[str]) -> tuple[list[float], list[float]]:
+        return chained(model, text), model.distribution(start.select([0]))[0].tolist()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(walked, texts))
+    finally:
+        sys.setswitchinterval(before)
+    for (log_probs, first), text in zip(found, texts, strict=True):
+        assert log_probs == pytest.approx(chained(model, text), abs=1e-5)
+        assert first == found[0][1]

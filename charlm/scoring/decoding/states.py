@@ -167,8 +167,13 @@ class StatefulModel:
             return log_probs
         return self._steps.log_probs(place.position, rows=rows, words=ends)
 
+    @checked_call
     def log_prob_of_unk(self, state: State) -> Floats:
-        """The log-probability that each row's next word is none of the vocabulary, shape (N,)."""
+        """The log-probability that each row's next word is none of the vocabulary, shape (N,).
+
+        Raises:
+            ConfigError: another model's state.
+        """
         self._check(state)
         table, _, rows = self._table(state)
         log_probs: Floats = table[rows, UNK]

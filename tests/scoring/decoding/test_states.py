@@ -197,6 +197,7 @@ def test_no_rows_are_rows_too(load: Load) -> None:
         (lambda m, s: s.select([-1]), "indices: found -1; expected 0 to 1"),
         (lambda m, s: s.select(0), "indices: found 0; expected a list of whole numbers"),
         (lambda m, s: s.select([True]), "indices: found [True]; expected a list of whole numbers"),
+        (lambda m, s: m.log_prob_of_unk(None), "state: found None; expected a State"),
         (lambda m, s: m.start(-1), "n: found -1; expected 0 or more"),
         (lambda m, s: m.step(s, "ab"), "words: found 1; expected 2"),
         (lambda m, s: m.step(s, ["<unk>:a", "b"]), "words: found 'a' as <unk>, and the vocabulary"),
@@ -221,6 +222,7 @@ def test_a_state_belongs_to_its_model(load: Load) -> None:
     [
         ([0.5], "weights: found 1 for 2 models; expected one each"),
         ([0.5, 0.6], r"weights: found \[0.5, 0.6\]; expected positive ones of sum 1"),
+        ([0.5, math.nan], r"weights: found \[0.5, nan\]; expected positive ones of sum 1"),
         ([1.0, 0.0], r"weights: found \[1.0, 0.0\]; expected positive ones of sum 1"),
     ],
 )

@@ -116,7 +116,7 @@ def __getattr__(name: str) -> object:
         return found
     from charlm.arguments import public_function
 
-    return public_function(found)
+    return public_function(found, module="charlm")
 
 
 def __dir__() -> list[str]:

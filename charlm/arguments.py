@@ -34,10 +34,10 @@ MISFIT = object()  # in the place of a value that is not of the kind asked for
 
 
 @cache  # pickle insists on finding the very same object
-def public_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` as `charlm.NAME`, its arguments checked."""
+def public_function(function: Callable[..., Any], *, module: str) -> Callable[..., Any]:
+    """`function` as a name of a public module, its arguments checked."""
     checked = checked_call(function)
-    checked.__module__ = "charlm"
+    checked.__module__ = module
     return checked
 
 

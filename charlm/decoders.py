@@ -44,9 +44,9 @@ def __getattr__(name: str) -> object:
     found = getattr(import_module(f"{_ROOM}.{_HOMES[name]}"), name)
     if isinstance(found, type):
         return found
-    from charlm.arguments import checked_call
+    from charlm.arguments import public_function
 
-    return checked_call(found)
+    return public_function(found, module="charlm.decoders")
 
 
 def __dir__() -> list[str]:

@@ -148,6 +148,8 @@ def check_range(value: object, *, opt: Opt, name: str) -> None:
     """Raises ConfigError for a number that is outside what an option allows."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
+    if value != value and opt.least is opt.most is None:
+        raise ConfigError(f"{opt.flag(name)} {value}: expected a number")  # NaN is none
     is_low = opt.least is not None and not value >= opt.least
     if is_low or (opt.most is not None and not value <= opt.most):
         raise ConfigError(f"{opt.flag(name)} {value}: expected {shown_range(opt)}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import charlm
+from charlm import decoders
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError
 
@@ -139,3 +140,9 @@ def test_a_public_function_can_be_sent_to_another_process(name: str) -> None:
     function: Callable[..., object] = getattr(charlm, name)
     assert pickle.loads(pickle.dumps(function)) is function
     assert function.__module__ == "charlm"
+
+
+def test_the_search_of_decoders_can_be_sent_to_another_process() -> None:
+    function = decoders.ctc_beam_search
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert function.__module__ == "charlm.decoders"

@@ -119,8 +119,8 @@ class LoadedModel(StatefulModel):
         """
         if "\n" in sentence:
             raise DataError(
-                f"sentence {sentence[:40]!r}: found a line end; expected one sentence; "
-                "give several to score_many"
+                f"sentence {sentence[:40]!r}: found a line end; expected one sentence "
+                "without it; several go to score_many, a string each"
             )
         rules = self._normalisation
         words = split_words(sentence if rules is None else rules(sentence))

@@ -7,7 +7,7 @@ on its company.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ class OnnxModel:
             DataError: a file is missing, is another one, or is no network of charlm's.
         """
         self.path = Path(path)
+        self._threads = threads
         self.info, self.inventory = load_exported(self.path)
         self.step_session = _session(self.path / STEP, threads)
         self._encode_session = _session(self.path / ENCODE, threads)
@@ -61,6 +62,10 @@ class OnnxModel:
         self.vectors = FormVectors(self, by_spelling=self.oov_input == "spelling")
         # For neighbours every form is read by its spelling, whatever goes in with a text.
         self.spelled_vectors = FormVectors(self, by_spelling=True)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Opened anew where it is unpickled, as onnxruntime's sessions cannot be sent."""
+        return partial(OnnxModel, threads=self._threads), (self.path.resolve(),)
 
     @property
     def learned_single_sentences(self) -> bool:

@@ -119,7 +119,8 @@ def test_the_text_rules_of_the_run_are_applied(saved: Callable[..., Path]) -> No
     [
         (
             "a\nb",
-            "sentence 'a\\nb': found a line end; expected one sentence; give several to score_many",
+            "sentence 'a\\nb': found a line end; expected one sentence without it; several go to "
+            "score_many, a string each",
         ),
         (
             "a <s> b",

@@ -95,8 +95,8 @@ def _alphabet(letters: Sequence[str]) -> list[str]:
 
 def _checked(log_probs: object, *, n_letters: int) -> Floats:
     try:
-        found = np.array(log_probs, np.float64)
-    except (ValueError, TypeError) as error:
+        found = np.asarray(log_probs, np.float64)
+    except (ValueError, TypeError, RuntimeError) as error:  # the last: torch's, of a gradient
         raise ConfigError(f"log_probs: {error}; expected an array of numbers") from None
     if found.ndim != 2 or found.shape[1] != n_letters:
         raise ConfigError(

@@ -32,7 +32,7 @@ class MixedModel(StatefulModel):
             raise ConfigError(
                 f"weights: found {len(weights)} for {len(models)} models; expected one each"
             )
-        if not min(weights) > 0 or abs(math.fsum(weights) - 1) > SUM_ROUNDING:
+        if not (min(weights) > 0 and abs(math.fsum(weights) - 1) <= SUM_ROUNDING):
             raise ConfigError(f"weights: found {list(weights)}; expected positive ones of sum 1")
         first = models[0]
         for number, other in enumerate(models[1:], 2):

@@ -1,6 +1,7 @@
 """A run's model step by step: the same walk as that of trees and lattices."""
 
 from collections.abc import Sequence
+from threading import Lock
 
 import numpy as np
 import torch
@@ -11,6 +12,10 @@ from charlm.scoring.decoding.states import Floats, Rows
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker
 from charlm.text.vocabulary.vocabulary import Inventory
+
+# The forms are numbered and kept as they come, by one thread at a time. One lock for all models:
+# a lock of its own would make a model that cannot be pickled.
+READING = Lock()
 
 
 class RunSteps:
@@ -27,7 +32,9 @@ class RunSteps:
 
     def start(self, n: int) -> Paths:
         """`n` paths that have read `</s>` alone."""
-        return self.gather(self._walker.begin(), np.zeros(n, np.int64))
+        with READING:
+            begun = self._walker.begin()
+        return self.gather(begun, np.zeros(n, np.int64))
 
     def gather(self, position: Paths, rows: Rows) -> Paths:
         """These paths, in this order, with repetition."""
@@ -51,8 +58,9 @@ class RunSteps:
         """The paths behind one more form each."""
         if not len(rows):
             return self.gather(position, rows)
-        self._forms.forget()
-        return self._walker.advance(position, rows=rows, form_ids=self._forms.ids(tokens))
+        with READING:
+            self._forms.forget()
+            return self._walker.advance(position, rows=rows, form_ids=self._forms.ids(tokens))
 
     @torch.no_grad()
     def distribution(self, position: Paths) -> Floats:

@@ -2,7 +2,7 @@
 
 `step` gives each row's log-probability of its next word, and the state behind it. A state is never
 changed: rows of it may be picked again and again, each to go on with another word. Everything is in
-nats, and each row is computed as if it stood alone.
+nats, and each row is computed as if it stood alone. Threads may share a model and its states.
 """
 
 from collections.abc import Sequence
@@ -64,11 +64,11 @@ class State:
 
     def __init__(self, model: "StatefulModel", place: "_Place", rows: Rows) -> None:
         self.model = model
-        self._place = place
-        self._rows = rows
+        # One attribute, since `_table` replaces both and another thread may read them meanwhile.
+        self._at = place, rows
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._at[1])
 
     def __repr__(self) -> str:
         return f"<charlm state, {len(self)} rows>"
@@ -86,7 +86,8 @@ class State:
         wrong = picked[(picked < 0) | (picked >= len(self))]
         if len(wrong):
             raise ConfigError(f"indices: found {wrong[0]}; expected 0 to {len(self) - 1}")
-        return State(self.model, self._place, self._rows[picked])
+        place, rows = self._at
+        return State(self.model, place, rows[picked])
 
 
 class _Place:
@@ -140,7 +141,7 @@ class StatefulModel:
         """
         self._check(state, words)
         ids = self._ids(words)
-        place, rows = state._place, state._rows
+        place, rows = state._at
         if place.log_probs_NV is not None:
             log_probs = place.log_probs_NV[rows, ids]
         else:
@@ -160,15 +161,22 @@ class StatefulModel:
         """
         self._check(state)
         ends = np.full(len(state), END, np.int64)
-        if state._place.log_probs_NV is not None:
-            log_probs: Floats = state._place.log_probs_NV[state._rows, ends]
+        place, rows = state._at
+        if place.log_probs_NV is not None:
+            log_probs: Floats = place.log_probs_NV[rows, ends]
             return log_probs
-        return self._steps.log_probs(state._place.position, rows=state._rows, words=ends)
+        return self._steps.log_probs(place.position, rows=rows, words=ends)
 
+    @checked_call
     def log_prob_of_unk(self, state: State) -> Floats:
-        """The log-probability that each row's next word is none of the vocabulary, shape (N,)."""
+        """The log-probability that each row's next word is none of the vocabulary, shape (N,).
+
+        Raises:
+            ConfigError: another model's state.
+        """
         self._check(state)
-        log_probs: Floats = self._table(state)[state._rows, UNK]
+        table, _, rows = self._table(state)
+        log_probs: Floats = table[rows, UNK]
         return log_probs
 
     @checked_call
@@ -179,7 +187,8 @@ class StatefulModel:
             ConfigError: another model's state.
         """
         self._check(state)
-        return self._table(state)[state._rows]
+        table, _, rows = self._table(state)
+        return table[rows]
 
     @checked_call
     def prefix_log_prob(self, state: State, letters: str | Sequence[str]) -> Floats:
@@ -196,22 +205,21 @@ class StatefulModel:
         self._check(state, prefixes, what="letters")
         if self._prefixes is None:
             self._prefixes = PrefixSums(self.words, speller=self.speller)
-        table, place = self._table(state), state._place
+        table, place, rows = self._table(state)
         if place.sums is None:
             place.sums = self._prefixes.sums(table)
-        return self._prefixes.log_probs(table, place.sums, rows=state._rows, prefixes=prefixes)
+        return self._prefixes.log_probs(table, place.sums, rows=rows, prefixes=prefixes)
 
-    def _table(self, state: State) -> Floats:
-        """The distribution at all rows of the state's place; rows that nobody picked are left."""
-        place = state._place
+    def _table(self, state: State) -> tuple[Floats, _Place, Rows]:
+        """The distribution at the state's place, and its rows there; what nobody picked is left."""
+        place, rows = state._at
         if place.log_probs_NV is None:
-            used, rows = np.unique(state._rows, return_inverse=True)
+            used, where = np.unique(rows, return_inverse=True)
             if len(used) < place.n_rows:
                 position = self._steps.gather(place.position, used)
-                place = state._place = _Place(position, len(used))
-                state._rows = rows.reshape(-1)
+                place, rows = state._at = _Place(position, len(used)), where.reshape(-1)
             place.log_probs_NV = self._steps.distribution(place.position)
-        return place.log_probs_NV
+        return place.log_probs_NV, place, rows
 
     def _ids(self, words: Sequence[str]) -> Rows:
         if not self._word_ids:

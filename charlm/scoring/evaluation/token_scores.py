@@ -18,6 +18,7 @@ from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.ngram.source import loaded
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
 from charlm.ngram.word_ids import text_in
+from charlm.run.exported_folder import is_exported
 from charlm.run.folder import RUN
 from charlm.scoring.evaluation.mix_options import MixOptions
 from charlm.text.corpus.tokens import END_WORD
@@ -47,6 +48,11 @@ def kind_of(stream: str | Path) -> Kind:
     path = Path(stream)
     if path.is_dir():
         if not (path / RUN).is_file():
+            if is_exported(path):
+                raise DataError(
+                    f"{stream}: an exported model; expected the run that it was made of, or its "
+                    "scores, which `charlm eval --format jsonl` writes"
+                )
             raise DataError(
                 f"{stream}: a folder, and not a run ({RUN} is missing); expected scores of words, "
                 "a run or an n-gram model"

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 
 from charlm.decoders import StatefulModel, Transcript, ctc_beam_search
 from charlm.errors import ConfigError, DataError
@@ -145,6 +146,8 @@ def test_rounded_and_pruned_frames_are_probabilities_still() -> None:
         ),
         ([[0.0] * 4, [0.0]], {}, ConfigError, "log_probs: .*; expected an array of numbers"),
         (frames(2, 1), {"model": "exp/a"}, ConfigError, "model: found str; expected what charlm.l"),
+        (torch.zeros(2, 4, requires_grad=True), {}, ConfigError, "log_probs: .*requires grad.*det"),
+        (frames(2, 1), {"beta": math.nan}, ConfigError, "--beta nan: expected a number"),
         (frames(2, 1), {"beam_width": 0}, ConfigError, "--beam-width 0: expected 1 or more"),
     ],
 )

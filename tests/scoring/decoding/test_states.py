@@ -1,7 +1,10 @@
 """States that step: the same figures as whole sentences, whatever is picked, kept or asked."""
 
+import itertools
 import math
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +172,7 @@ def test_tiny_sums_are_not_lost_in_rounding(load: Load) -> None:
     state = model.start()
     table = np.full((1, 10), -math.inf)
     table[0, 2:4] = 0.0, -80.0  # the words a and b
-    state._place.log_probs_NV = table
+    state._at[0].log_probs_NV = table
     assert model.prefix_log_prob(state, "b").tolist() == pytest.approx([-80.0])
 
 
@@ -194,6 +197,7 @@ def test_no_rows_are_rows_too(load: Load) -> None:
         (lambda m, s: s.select([-1]), "indices: found -1; expected 0 to 1"),
         (lambda m, s: s.select(0), "indices: found 0; expected a list of whole numbers"),
         (lambda m, s: s.select([True]), "indices: found [True]; expected a list of whole numbers"),
+        (lambda m, s: m.log_prob_of_unk(None), "state: found None; expected a State"),
         (lambda m, s: m.start(-1), "n: found -1; expected 0 or more"),
         (lambda m, s: m.step(s, "ab"), "words: found 1; expected 2"),
         (lambda m, s: m.step(s, ["<unk>:a", "b"]), "words: found 'a' as <unk>, and the vocabulary"),
@@ -218,6 +222,7 @@ def test_a_state_belongs_to_its_model(load: Load) -> None:
     [
         ([0.5], "weights: found 1 for 2 models; expected one each"),
         ([0.5, 0.6], r"weights: found \[0.5, 0.6\]; expected positive ones of sum 1"),
+        ([0.5, math.nan], r"weights: found \[0.5, nan\]; expected positive ones of sum 1"),
         ([1.0, 0.0], r"weights: found \[1.0, 0.0\]; expected positive ones of sum 1"),
     ],
 )
@@ -260,3 +265,24 @@ def test_a_broken_model_is_one_line_and_no_nan(saved_run: Callable[..., Path]) -
         model.step(model.start(), ["b"])
     with pytest.raises(DataError, match="the model is broken"):
         model.distribution(model.start())
+
+
+def test_threads_share_a_model_and_its_states(load: Load) -> None:
+    model, letters = load("run"), "abch"
+    new = ["".join(each) for each in itertools.product(letters, repeat=4)]
+    texts = [new[n : n + 4] for n in range(0, len(new), 4)]
+    start = model.start(2).select([1])
+
+    def walked(text: list[str]) -> tuple[list[float], list[float]]:
+        return chained(model, text), model.distribution(start.select([0]))[0].tolist()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(walked, texts))
+    finally:
+        sys.setswitchinterval(before)
+    for (log_probs, first), text in zip(found, texts, strict=True):
+        assert log_probs == pytest.approx(chained(model, text), abs=1e-5)
+        assert first == found[0][1]

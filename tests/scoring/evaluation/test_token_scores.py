@@ -107,6 +107,12 @@ def test_a_folder_that_is_no_run_is_called_so(here: Path) -> None:
     )
 
 
+def test_an_exported_model_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text("{}")
+    with pytest.raises(DataError, match="an exported model; expected the run that .*or its scores"):
+        kind_of(tmp_path)
+
+
 def test_a_missing_stream_is_named(here: Path) -> None:
     with pytest.raises(DataError) as caught:
         kind_of("none")

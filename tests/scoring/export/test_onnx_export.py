@@ -1,6 +1,7 @@
 """`charlm.export(onnx=…)`: each preset, small, against torch; and what is refused."""
 
 import json
+import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -217,6 +218,18 @@ def test_in_eight_bits_a_row_does_not_depend_on_its_company(tiny_int8: Path) -> 
         alone, own = model.step(model.encode([form]), model.initial_state(1))
         assert (log_probs[row] == alone[0]).all()
         assert all((a[row] == b[0]).all() for a, b in zip(state, own, strict=True))
+
+
+def test_an_exported_model_can_be_sent_to_another_process(
+    tiny_onnx: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_onnx.parent)
+    model = charlm.load(tiny_onnx.name)
+    sent = pickle.dumps((model, model.start(2)))
+    monkeypatch.chdir("/")
+    again, state = pickle.loads(sent)
+    assert again.score("a cat") == model.score("a cat")
+    assert again.finish(state).tolist() == model.finish(model.start(2)).tolist()
 
 
 def test_eight_bits_are_for_networks(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from charlm.text.corpus.line_blocks import read_blocks
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prep
 from charlm.text.corpus.sentences import read_sentences
-from charlm.text.io.lines import LONGEST, LineRules
+from charlm.text.io.lines import LIST, LONGEST, LineRules
 from charlm.text.perplexity.score_streams import read_word_scores
 from charlm.text.vocabulary.segmenters import segmenter_of
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -147,7 +148,7 @@ READERS = {
     "a list that is detected": Reader(detected, "we know\n" * 20),
     "slf": Reader(exhausted(lambda path: read_lattices(Source(path))), "VERSION=1.0\n"),
     "kaldi-lattice": Reader(exhausted(lambda path: read_lattices(Source(path))), "u\n0 1 a 1,1\n"),
-    "words.txt": Reader(read_symbols, "a 1\n"),
+    "words.txt": Reader(partial(read_symbols, rules=LIST), "a 1\n"),
     "references": Reader(lambda path: read_references(path, ["u"]), "u a\n"),
     "scores of SRILM's": Reader(read_word_scores, "a\n\tp( a | <s> ) \t= [2gram] 0.1 [ -1 ]\n"),
     "scores as JSON lines": Reader(

@@ -106,7 +106,8 @@ class Lines:
         self._rules.refuse_long(raw, where=place)
         start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
         if b"\0" in raw:
-            raise DataError(f"{place}: {NUL_FOUND}")
+            advice = f"; {self._rules.clean}" if self._rules.clean else ""
+            raise DataError(f"{place}: {NUL_FOUND}{advice}")
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here

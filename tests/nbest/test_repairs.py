@@ -97,7 +97,7 @@ def test_features_that_are_no_number_are_counted_where_they_are_replaced(
     "text",
     [
         "u-1 <s> a </s>\nu-2 b\nu-3 </s>\n",
-        "id\ttext\tref\nu\t<s> a\t<s> a\nu\tb\tx\nu\ta </s>\tx\n",
+        "id\ttext\tref\nu\t<s> a\tx\nu\tb\tx\nu\ta </s>\tx\n",
         "0 ||| <s> a </s> ||| f= 0 ||| 0\n0 ||| b ||| f= 0 ||| 0\n0 ||| <s> ||| f= 0 ||| 0\n",
         "-1 -1 1 <s> a </s>\n-1 -1 1 b\n-1 -1 0 <s> </s>\n",
         "0 <s> a </s>\n0 b\n0 a </s>\n",

@@ -143,7 +143,7 @@ def test_a_difference_by_band_is_that_of_its_tokens_alone_on_draws_of_whole_sent
         ppls = band.ppls[first], band.ppls[second]
         assert found.ppl == pytest.approx((ppls[0] or 0) - (ppls[1] or 0))
         assert found.low is not None and found.high is not None
-        assert found.low <= (found.ppl or 0) <= found.high
+        assert found.low - 1e-9 <= (found.ppl or 0) <= found.high + 1e-9  # some are sums of equals
     ends, whole = group.best_two.by_band["</s>"], group.best_two.by_state["sentence"]
     assert ends.high != whole.high
 

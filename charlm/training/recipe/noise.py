@@ -1,10 +1,10 @@
 """Noise that smooths as Kneser–Ney does: in training some of the words read are replaced by others.
 
-After Xie et al. (2017), "Data noising as smoothing in neural network language models", section 3.4.
+After Xie et al. (2017), "Data noising as smoothing in neural network language models".
 A word gives way the oftener, the more of its occurrences had a follower of their own, as absolute
 discounting takes more from such contexts; what comes in its place is drawn by how many words it
-follows, as Kneser–Ney's lowest order is. What is to be predicted stays as it is.
-Differs from the paper: they replace a word to be predicted with the word before it, too.
+follows, as Kneser–Ney's lowest order is.
+Differs from the paper, where what is to be predicted may be replaced, too.
 """
 
 import numpy as np

@@ -46,11 +46,7 @@ class RunSteps:
             return np.empty(0)
         used, where = np.unique(rows, return_inverse=True)
         own = position if len(used) == len(position) else self.gather(position, used)
-        order = np.argsort(where, kind="stable")
-        targets = words[order].astype(np.int32)
-        answers = self._walker.log_probs(own.h_NH, rows=where[order], words=targets)
-        log_probs = np.empty(len(rows))
-        log_probs[order] = answers.double().cpu().numpy()
+        log_probs = self._walker.log_probs(own.h_NH, rows=where, words=words)
         self._require_numbers(log_probs)
         return log_probs
 

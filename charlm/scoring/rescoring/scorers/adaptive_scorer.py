@@ -90,7 +90,7 @@ class AdaptiveScorer(NeuralScorer):
         self.reader.remembered = before.remembered
         return before
 
-    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Places) -> LogProbs:
         log_probs = super()._log_probs(h_NH, rows=rows, words=words)
         seen = self.reader.remembered
         if seen is None:
@@ -98,7 +98,7 @@ class AdaptiveScorer(NeuralScorer):
         device = self.forms.device
         own = Positions(
             h_NH[torch.from_numpy(rows).to(device)],
-            torch.from_numpy(words.astype(np.int64)).to(device),
+            torch.from_numpy(words).to(device),
         )
         nll_K = torch.from_numpy(-log_probs).to(device)
         with torch.no_grad():

@@ -16,6 +16,7 @@ from charlm.nbest.scorers import LogProbs
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
+from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END, UNK
@@ -116,15 +117,11 @@ class NeuralScorer:
             next_nodes = tree.nodes(range(levels.start + 1, levels.stop + 1))
             ends = tree.ends[slice(*np.searchsorted(tree.ends, [nodes.start, nodes.stop]))]
             rows = np.concatenate([tree.parents_N[next_nodes], ends]) - nodes.start
-            words = self.forms.words(tree.form_ids_N[next_nodes])
-            words = np.concatenate([words, np.full(len(ends), END, np.int32)])
+            words = as_words(tree.form_ids_N[next_nodes], self.inventory.n_words)
+            words = np.concatenate([words, np.full(len(ends), END)])
             found = self._log_probs(h_NH, rows=rows, words=words)
             words_N[next_nodes], ends_N[ends] = np.split(found, [len(found) - len(ends)])
         return tree.along(words_N, ends_N)
 
-    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
-        order = np.argsort(rows, kind="stable")
-        answers = self.walker.log_probs(h_NH, rows=rows[order], words=words[order])
-        log_probs = np.empty(len(rows))
-        log_probs[order] = answers.double().cpu().numpy()
-        return log_probs
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Places) -> LogProbs:
+        return self.walker.log_probs(h_NH, rows=rows, words=words)

@@ -17,7 +17,7 @@ from charlm.model.contract import State, gather_state
 from charlm.model.forms import FormTable, bounded_slices
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.likelihood.streams import Streams, as_words
-from charlm.text.corpus.tokens import END, UNK
+from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -52,15 +52,14 @@ class FormRows(ABC):
     def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
         """The vectors of some forms of a table."""
 
-    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
-        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
+    def of(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
+        """The vector of each form, (…, E); `spellings[i]` is the form with id V + i.
 
-        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
+        It goes in as `<unk>` where the model was told so.
         """
         n_words = self.inventory.n_words
-        if not self.by_spelling:
-            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
-        distinct, where = np.unique(form_ids, return_inverse=True)
+        numbers = form_ids if self.by_spelling else as_words(form_ids, n_words)
+        distinct, where = np.unique(numbers, return_inverse=True)
         n_known = int(np.searchsorted(distinct, n_words))
         new = [spellings[i - n_words] for i in distinct[n_known:]]
         known = distinct[:n_known].astype(np.int64)
@@ -69,7 +68,8 @@ class FormRows(ABC):
             table = FormTable(self.inventory, new, first_id=n_words)
             parts.append(self._encode(table, np.arange(len(table))))
         vectors_NE = torch.cat(parts) if len(parts) > 1 else parts[0]
-        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+        places = where.reshape(form_ids.shape).astype(np.int64)
+        return vectors_NE[torch.from_numpy(places).to(self.device)]
 
 
 class FormVectors(FormRows):
@@ -129,9 +129,8 @@ def chunk_nll(
     """
     inputs_TB, targets_TB = chunk
     model = vectors.model.eval()
-    rows_NE, where_TB = vectors.rows(inputs_TB, spellings)
+    x_TBE = vectors.of(inputs_TB, spellings)
     words_TB = torch.from_numpy(as_words(targets_TB, vectors.inventory.n_words))
-    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
     nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB.to(vectors.device), state=state)
     result: Nlls = nll_TB.float().cpu().numpy()
     return result, state

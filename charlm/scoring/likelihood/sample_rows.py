@@ -48,9 +48,7 @@ def read(
     vectors: FormVectors, form_ids_TB: Ids, *, state: State, spellings: list[str]
 ) -> tuple[Tensor, State]:
     """h_TBH behind each of these forms, and the state behind the last."""
-    rows_NE, where_TB = vectors.rows(form_ids_TB, spellings)
-    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
-    h_TBH, state = vectors.model.context(x_TBE, state)
+    h_TBH, state = vectors.model.context(vectors.of(form_ids_TB, spellings), state)
     return h_TBH, state
 
 

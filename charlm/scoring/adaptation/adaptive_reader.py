@@ -18,8 +18,13 @@ from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
 from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
 from charlm.scoring.adaptation.neural_cache import Positions, with_cache
-from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
-from charlm.scoring.likelihood.nll import CHUNK_POSITIONS, CHUNK_SCORES, FormVectors, Nlls
+from charlm.scoring.likelihood.nll import (
+    CHUNK_POSITIONS,
+    CHUNK_SCORES,
+    FormVectors,
+    Nlls,
+    UncachedVectors,
+)
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END
 from charlm.text.perplexity.signature import HASH_DIGITS

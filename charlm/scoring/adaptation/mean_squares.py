@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.contract import detached
 from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
-from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
+from charlm.scoring.likelihood.nll import UncachedVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder

@@ -114,6 +114,17 @@ class FormVectors(FormRows):
         return self.vocabulary_VE[torch.from_numpy(words).to(self.device)]
 
 
+class UncachedVectors(FormRows):
+    """As `FormVectors`, of an encoder that changes: encoded at every call, with gradients."""
+
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        return self._encode(self._words, words)
+
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
+        encoded: Tensor = self.model.encoder(table.forms(rows).to(self.device))
+        return encoded
+
+
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
     """Rows to encode at once, in order."""
     return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
@@ -224,29 +235,23 @@ def batch_nlls(
     """
     results = [np.empty(len(ids), np.float32) for ids in batch]
     opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
-    _fill(vectors, opened, spellings=spellings, results=results)
-    return results
-
-
-def _fill(
-    vectors: FormVectors, opened: list[Ids], *, spellings: Sequence[str], results: list[Nlls]
-) -> None:
-    """Fill `results` with the nll of sentences that begin with `</s>`, the shortest first."""
     state = vectors.model.context.initial_state(len(opened))
     first = 0
     while opened:
         last = first + max(1, vectors.positions_at_once // len(opened))
         chunk = _window(opened, first, last)
         nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
-        for column, result in enumerate(results):
+        going_on = results[-len(opened) :]
+        for column, result in enumerate(going_on):
             part = result[first:last]
             part[:] = nll_TB[: len(part), column]
         first = last
-        n_ended = sum(len(result) <= first for result in results)
-        opened, results = opened[n_ended:], results[n_ended:]
+        n_ended = sum(len(result) <= first for result in going_on)
+        opened = opened[n_ended:]
         if n_ended and opened:
             remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
             state = gather_state(state, remaining)
+    return results
 
 
 def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:

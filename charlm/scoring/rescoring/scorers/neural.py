@@ -5,6 +5,7 @@ any it is the initial one. A score depends on the sentence and that alone, never
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -26,6 +27,18 @@ from charlm.text.vocabulary.vocabulary import Inventory
 HYPOTHESES_AT_ONCE = 4096
 PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
 ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far sentences' scores in a coarse number format are from fp32's, in nats."""
+
+    n_sentences: int
+    mean: float
+    largest: float
+
+    def to_dict(self) -> dict[str, float | int]:
+        return dict(vars(self))
 
 
 class NeuralScorer:
@@ -91,6 +104,20 @@ class NeuralScorer:
             parents = [np.zeros(1, np.int64)] * len(form_ids)
             _, state = self.walker.descend(self._start(memory), parents=parents, form_ids=form_ids)
         return state
+
+    def deviation(self, texts: Sequence[Words]) -> Deviation | None:
+        """From fp32's scores of these texts; None in fp32, or without a text."""
+        if self.precision == "fp32" or not texts:
+            return None
+        # A cache of its own: this scorer's holds vectors that were made in the coarse format.
+        oov_input = "spelling" if self.forms.by_spelling else "unk"
+        forms = FormCache(self.forms.model, self.inventory, oov_input=oov_input)
+        exact = NeuralScorer(Walker(forms, unnormalised=self.walker.unnormalised))
+        ours, theirs = (
+            np.array([each.log_prob for each in one.score(texts)]) for one in (self, exact)
+        )
+        apart = np.abs(ours - theirs)
+        return Deviation(len(texts), float(apart.mean()), float(apart.max()))
 
     def histories(self, memory: object = None) -> NeuralHistories:
         """States at the histories of lattices, after `memory`."""

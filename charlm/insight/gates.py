@@ -18,6 +18,7 @@ from charlm.insight.encoded_pieces import (
     require_words,
     vocabulary_blocks,
 )
+from charlm.insight.vectors.similarity import spearman
 from charlm.model.encoders.gate import GateEncoder
 from charlm.model.encoders.highway import HighwayEncoder
 from charlm.model.forms import Forms
@@ -173,8 +174,5 @@ def rank_correlation(values_N: Floats, counts: Sequence[int]) -> float | None:
 
     Words of one count share their rank. Above 0, values rise as words grow rarer.
     """
-    if len(values_N) < 2 or np.ptp(values_N) == 0 or min(counts) == max(counts):
-        return None
-    from scipy.stats import spearmanr  # a third of a second, for one number
-
-    return float(-spearmanr(counts, values_N).statistic)
+    found = spearman(np.array(counts), values_N)
+    return None if found is None else -found

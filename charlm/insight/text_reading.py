@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import EstimationPlan
 from charlm.ngram.word_ids import END
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 from charlm.scoring.evaluation.comparison.kneser_ney import KneserNey, baseline_name, kneser_ney
@@ -54,7 +53,7 @@ class TextReading:
         data, order = self.options.data, self.options.order
         train = split_path(data, "train")
         self.options.tell(f"{baseline_name(order)}: estimating from {train}")
-        return kneser_ney(data, EstimationPlan(order), inventory=self.members[0].inventory)
+        return kneser_ney(data, self.members[0].inventory, order=order)
 
     @cached_property
     def baseline_scores(self) -> Scores:

@@ -39,6 +39,8 @@ HISTORY = "its history is not that of its epochs"
     ("damage", "found"),
     [
         (position(step=STEPS + 1, n_tokens=9), f"step is not between 0 and {STEPS}"),
+        (position(step="1"), "step is of a wrong type"),
+        (position(steps=1), "Position.__init__() got an unexpected "),
         (position(step=-1), f"step is not between 0 and {STEPS}"),
         (position(step=2, n_tokens=1), "n_tokens is less than its steps"),
         (position(n_tokens=1 << 64), "n_tokens is not between 0 and 9.22337e+18"),
@@ -47,7 +49,9 @@ HISTORY = "its history is not that of its epochs"
         (position(seconds=-0.5), "seconds is not between 0 and 1.79769e+308"),
         (position(rate=-0.5), "rate is not between 0 and 1e+06"),
         (position(rate=1e7), "rate is not between 0 and 1e+06"),
+        (lambda t, m: m.pop("position"), "'position'"),
         (position(epoch=0), HISTORY),
+        (position(epoch=2), HISTORY),
         (position(epoch=-1, history=[]), HISTORY),
         (position(history=[7]), HISTORY),
         (lambda t, m: m["position"]["history"][0].pop("clipped"), HISTORY),
@@ -59,11 +63,15 @@ HISTORY = "its history is not that of its epochs"
         (history(train_ppl=-1.0), HISTORY),
         (history(n_tokens=10**400), HISTORY),
         (history(more=[]), HISTORY),
+        (lambda t, m: t.pop("state.1"), "'state.1'"),
+        (lambda t, m: t.update({"state.0": torch.zeros(9, 5)}), "its state has other shapes"),
         (lambda t, m: t.update({"state.0": t["state.0"].double()}), "its state has other number"),
         (lambda t, m: t["state.1"].fill_(torch.inf), "its state holds NaN or infinity"),
+        (lambda t, m: t.pop("generator.cpu"), "'cpu'"),
+        (lambda t, m: t.update({"generator.cpu": torch.zeros(3)}), "RNG state must be a "),
     ],
 )
-def test_a_position_that_no_training_reaches_is_refused(
+def test_a_checkpoint_that_is_not_of_this_run_is_refused(
     damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
 ) -> None:
     path = damaged(damage, train_toy, tmp_path)
@@ -73,8 +81,10 @@ def test_a_position_that_no_training_reaches_is_refused(
     assert str(caught.value).endswith("); it is damaged")
 
 
-def damaged(damage: Callable[[Any, Any], object], train_toy: TrainToy, tmp_path: Path) -> Path:
-    train_toy(epochs=1)
+def damaged(
+    damage: Callable[[Any, Any], object], train_toy: TrainToy, tmp_path: Path, **asked: Any
+) -> Path:
+    train_toy(epochs=1, **asked)
     path = tmp_path / "run" / RESUME
     tensors, meta = read_tensors(path)
     damage(tensors, meta)
@@ -122,14 +132,11 @@ def test_weights_of_another_model_are_refused(
 
 
 def test_clusters_that_are_no_partition_are_refused(train_toy: TrainToy, tmp_path: Path) -> None:
-    asked = {"epochs": 1, "overrides": ("context.dim=5", "output.type=hierarchical")}
-    train_toy(**asked)
-    path = tmp_path / "run" / RESUME
-    tensors, meta = read_tensors(path)
-    tensors["model.output.levels.cluster_V"].fill_(1 << 40)
-    write_tensors(path, tensors, meta=meta)
+    asked = {"overrides": ("context.dim=5", "output.type=hierarchical")}
+    clusters = "model.output.levels.cluster_V"
+    path = damaged(lambda t, m: t[clusters].fill_(1 << 40), train_toy, tmp_path, **asked)
     with pytest.raises(DataError) as caught:
-        train_toy(resume=True, **asked)
+        train_toy(epochs=1, resume=True, **asked)
     assert str(caught.value) == (
         f"{path}: cluster_V does not put the 12 words into 4 clusters of one or more; the run is "
         "damaged, or has no checkpoint yet; train anew"

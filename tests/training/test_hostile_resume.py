@@ -160,20 +160,18 @@ def test_half_of_the_encoded_text_is_not_trained_on(
     assert bits(stopped) == bits(tmp_path / "whole")
 
 
-def test_the_recipe_says_whether_spellings_are_kept(train_toy: TrainToy, tmp_path: Path) -> None:
+def test_the_recipe_says_whether_spellings_are_kept(
+    train_toy: TrainToy, tiny: Sequence[str], tmp_path: Path
+) -> None:
     kept = {}
     for oov_input in ("unk", "spelling"):
-        from_preset = session_overrides(oov_input)
+        overrides = (*tiny, f"recipe.oov_input={oov_input}")
         with pytest.raises(ZeroDivisionError):
-            train_toy(oov_input, watcher=Stop(), overrides=from_preset)
+            train_toy(oov_input, watcher=Stop(), overrides=overrides)
         value = json.loads((tmp_path / oov_input / "encoded" / "valid.json").read_text())
         ids = np.fromfile(tmp_path / oov_input / "encoded" / "valid.ids", "<i4")
         kept[oov_input] = value["spellings"], int((ids == 1).sum())
     assert kept == {"unk": ([], 2), "spelling": (["validing", "unvalid"], 0)}
-
-
-def session_overrides(oov_input: str) -> tuple[str, ...]:
-    return ("context.dim=5", "context.layers=1", f"recipe.oov_input={oov_input}")
 
 
 def test_a_text_of_another_length_than_run_json_says_is_refused(
@@ -191,16 +189,11 @@ def test_a_text_of_another_length_than_run_json_says_is_refused(
 
 
 def test_a_run_of_another_charlm_goes_on_and_says_so(train_toy: TrainToy, tmp_path: Path) -> None:
-    notes: list[str] = []
-
-    class Listener(Silence):
-        def note(self, text: str) -> None:
-            notes.append(text)
-
     train_toy(epochs=1)
     changed_json(tmp_path / "run" / RUN, lambda value: value.update(charlm="0.0.9"))
-    assert train_toy(epochs=1, resume=True, watcher=Listener()).is_finished
-    assert notes == [
+    watcher = Notes()
+    assert train_toy(epochs=1, resume=True, watcher=watcher).is_finished
+    assert watcher.notes == [
         f"other charlm than the run's (0.0.9, now {session.__version__}): results agree closely, "
         "not to the bit"
     ]

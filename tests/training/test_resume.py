@@ -14,7 +14,6 @@ import torch
 
 from charlm.errors import DataError, TrainingError
 from charlm.run.folder import LOG, MODEL, RESUME, RUN, VOCABULARY
-from charlm.run.stored_weights import read_tensors, write_tensors
 from charlm.training import session
 from charlm.training import train as command
 from charlm.training.loop.trainer import Trainer
@@ -240,37 +239,6 @@ def test_a_run_that_says_nothing_to_go_on_with_is_refused(
     assert str(caught.value) == (
         f"{tmp_path / 'run' / RUN}: says nothing to go on with; the run is damaged"
     )
-
-
-def without(name: str) -> Callable[[dict[str, Any], dict[str, Any]], object]:
-    return lambda tensors, meta: tensors.pop(name)
-
-
-@pytest.mark.parametrize(
-    ("damage", "found"),
-    [
-        (without("state.1"), "'state.1'"),
-        (without("generator.cpu"), "'cpu'"),
-        (lambda t, m: t.update({"state.0": torch.zeros(9, 5)}), "its state has other shapes"),
-        (lambda t, m: t.update({"generator.cpu": torch.zeros(3)}), "RNG state must be a "),
-        (lambda t, m: m.pop("position"), "'position'"),
-        (lambda t, m: m["position"].update(step="1"), "step is of a wrong type"),
-        (lambda t, m: m["position"].update(steps=1), "Position.__init__() got an unexpected "),
-        (lambda t, m: m["position"].update(epoch=2), "its history is not that of its epochs"),
-    ],
-)
-def test_a_checkpoint_that_is_not_of_this_run_is_refused(
-    damage: Callable[[Any, Any], object], found: str, train_toy: TrainToy, tmp_path: Path
-) -> None:
-    train_toy(epochs=1)
-    path = tmp_path / "run" / RESUME
-    tensors, meta = read_tensors(path)
-    damage(tensors, meta)
-    write_tensors(path, tensors, meta=meta)
-    with pytest.raises(DataError) as caught:
-        train_toy(epochs=1, resume=True)
-    assert str(caught.value).startswith(f"{path}: not a checkpoint of this run ({found}")
-    assert str(caught.value).endswith("); it is damaged")
 
 
 def test_a_run_without_a_checkpoint_starts_again_from_its_settings(

@@ -85,6 +85,15 @@ def set_title(axes: "Axes", title: str) -> None:
     axes.set_title(lines, parse_math=False, fontsize=11)
 
 
+def label_plane(axes: "Axes", shares: tuple[float, float]) -> None:
+    """Name the axes of a plane of principal components by their shares of the variance."""
+    first, second = shares
+    axes.set(
+        xlabel=f"first principal component ({first:.1%} of the variance)",
+        ylabel=f"second principal component ({second:.1%})",
+    )
+
+
 def labelled(name: str) -> str:
     """A run's name for legends and axes: no formula, and what the font can show.
 

@@ -4,7 +4,7 @@ The paper's red and blue become vermilion and blue with markers of their own; th
 lies below, for it is most of all.
 """
 
-from charlm.insight.pictures.canvas import BLUE, GREY, ORANGE, VERMILION, Drawn, blank
+from charlm.insight.pictures.canvas import BLUE, GREY, ORANGE, VERMILION, Drawn, blank, label_plane
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.vectors.projection import KINDS, Kind
 
@@ -39,11 +39,7 @@ def draw(subject: Subject) -> Drawn:
             label=f"{label} ({len(inside):,})",
             rasterized=True,
         )
-    first, second = found.plane.shares
-    axes.set(
-        xlabel=f"first principal component ({first:.1%} of the variance)",
-        ylabel=f"second principal component ({second:.1%})",
-    )
+    label_plane(axes, found.plane.shares)
     legend = axes.legend(frameon=True, fontsize=9, markerscale=2)
     for handle in legend.legend_handles:
         if handle is not None:

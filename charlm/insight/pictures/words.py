@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from charlm.insight.pictures.canvas import Drawn, blank
+from charlm.insight.pictures.canvas import Drawn, blank, label_plane
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.vectors.projection import Floats
 from charlm.run.curve import drawable
@@ -36,11 +36,7 @@ def draw(subject: Subject) -> Drawn:
         name = axes.text(x, y, shown[row], parse_math=False, fontsize=8, ha="center", va="center")
         name.set_path_effects([withStroke(linewidth=2, foreground="white")])
     figure.colorbar(drawn, ax=axes, label="occurrences in the training text, log10", shrink=0.7)
-    first, second = found.plane.shares
-    axes.set(
-        xlabel=f"first principal component ({first:.1%} of the variance)",
-        ylabel=f"second principal component ({second:.1%})",
-    )
+    label_plane(axes, found.plane.shares)
     rows = [
         (word, count, float(x), float(y))
         for word, count, (x, y) in zip(found.words, found.counts, points_N2, strict=True)

@@ -134,31 +134,12 @@ function lead(data) {
   return told.join(" · ");
 }
 
-/** The system's colours until the button is pressed, then the other ones, and back. */
-function themes() {
-  const button = document.getElementById("theme");
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const root = document.documentElement;
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const refresh = () => {
-    button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", `change to ${isDark() ? "light" : "dark"} colours`);
-    THEMED.forEach((paintAnew) => paintAnew());
-  };
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    refresh();
-  });
-  system.addEventListener("change", refresh);
-  refresh();
-}
-
 function build() {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  document.getElementById("title").append(bdi(data.title));
-  document.getElementById("lead").append(bdi(lead(data)));
-  document.getElementById("about").append("A language model gives every next word of a text a probability. This page shows how well ", bdi(data.title), " does so, and what it has learned.");
-  document.getElementById("contents").append(el("ul", {}));
+  const data = JSON.parse(byId("data").textContent);
+  byId("title").append(bdi(data.title));
+  byId("lead").append(bdi(lead(data)));
+  byId("about").append("A language model gives every next word of a text a probability. This page shows how well ", bdi(data.title), " does so, and what it has learned.");
+  byId("contents").append(el("ul", {}));
   if (data.results) results(data);
   if (data.table) across(data);
   if (data.curves) curves(data);
@@ -176,7 +157,7 @@ function build() {
   if (data.sentences) sentences(data);
   if (data.card) card(data);
   if (data.missing.length) missing(data);
-  document.getElementById("foot").append(`Made by charlm ${data.charlm}. This page is whole: it asks nothing of any server.`);
+  byId("foot").append(`Made by charlm ${data.charlm}. This page is whole: it asks nothing of any server.`);
   themes();
 }
 

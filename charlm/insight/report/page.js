@@ -1,18 +1,4 @@
-// The sections of the page, from the data in it; everything is put in as text, nothing as markup.
-
-const THEMED = []; // what is painted anew when the colours change
-
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-/** Text of a corpus, kept apart from the direction of what stands around it. */
-function bdi(text) {
-  return el("bdi", { dir: "auto" }, text);
-}
+// The sections of the page, from the data in it.
 
 function shown(value) {
   if (value === null) return "undefined";
@@ -56,7 +42,7 @@ function table(header, rows, attributes = {}) {
 function section(id, title, how, ...content) {
   const node = el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title),
     el("p", { class: "how" }, el("strong", {}, "How to read this: "), how), ...content);
-  document.getElementById("main").append(node);
+  byId("main").append(node);
   const link = el("li", {}, el("a", { href: `#${id}` }, title));
   document.querySelector("#contents ul").append(link);
   return node;
@@ -67,7 +53,7 @@ function soft(...text) {
 }
 
 function tip(text, x, y) {
-  const node = document.getElementById("tip");
+  const node = byId("tip");
   node.replaceChildren(bdi(text));
   node.hidden = false;
   const [width, height] = [node.offsetWidth, node.offsetHeight];
@@ -76,7 +62,7 @@ function tip(text, x, y) {
 }
 
 function hideTip() {
-  document.getElementById("tip").hidden = true;
+  byId("tip").hidden = true;
 }
 
 function results(data) {
@@ -119,7 +105,7 @@ function differences([first, ...others]) {
 
 /** The chart of that name, drawn for a wide window and a narrow one, with its numbers as a table. */
 function chart(name, alt, caption, numbers) {
-  const place = el("div", { class: "chart", role: "img", "aria-label": alt }, document.getElementById(`chart-${name}`).content);
+  const place = el("div", { class: "chart", role: "img", "aria-label": alt }, byId(`chart-${name}`).content);
   const figure = el("figure", {}, place);
   if (caption) figure.append(el("figcaption", {}, caption));
   figure.append(el("details", {}, el("summary", {}, "The numbers"), numbers));

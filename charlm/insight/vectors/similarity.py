@@ -101,15 +101,15 @@ def _similarity(pairs: list[ScoredPair], opened: OpenVectors, *, tap: str, name:
         n_pairs=len(pairs),
         n_known=len(known),
         n_spelled=len(readable) - len(known),
-        rho_known=_spearman(scores[known], cosines[known]),
-        rho=_spearman(scores, cosines),
+        rho_known=spearman(scores[known], cosines[known], least=LEAST_PAIRS),
+        rho=spearman(scores, cosines, least=LEAST_PAIRS),
     )
 
 
-def _spearman(scores: np.ndarray, cosines: np.ndarray) -> float | None:
-    """Spearman's rho, ties at their mean rank; None where it is not defined, or says nothing."""
-    if len(scores) < LEAST_PAIRS or len(set(scores)) < 2 or len(set(cosines)) < 2:
+def spearman(one: np.ndarray, other: np.ndarray, *, least: int = 2) -> float | None:
+    """Spearman's rho, ties at their mean rank; None of fewer than `least`, or of all alike."""
+    if len(one) < least or len(set(one)) < 2 or len(set(other)) < 2:
         return None
     from scipy.stats import spearmanr  # loaded where it is used: it takes a second
 
-    return float(spearmanr(scores, cosines).statistic)
+    return float(spearmanr(one, other).statistic)

@@ -4,13 +4,11 @@ A token is scored before anything is learned of it. The model given is changed: 
 was trained hands over a copy, or restores it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -20,13 +18,20 @@ from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
 from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
 from charlm.scoring.adaptation.neural_cache import Positions, with_cache
-from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
-from charlm.scoring.likelihood.nll import CHUNK_POSITIONS, CHUNK_SCORES, FormVectors, Nlls
+from charlm.scoring.likelihood.nll import (
+    CHUNK_POSITIONS,
+    CHUNK_SCORES,
+    FormVectors,
+    Nlls,
+    UncachedVectors,
+)
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END
 from charlm.text.perplexity.signature import HASH_DIGITS
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
+
+VectorsOf = Callable[[Ids, Sequence[str]], Tensor]  # of forms, as `FormVectors.of`
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,6 @@ class Adaptation:
         return f"{self.mode}({shown_rates(self.mode, self.rates)}{steps})"
 
 
-class Vectors(Protocol):
-    """Where the vectors of forms come from, as `FormVectors` has it."""
-
-    def rows(
-        self, form_ids: Ids, spellings: Sequence[str]
-    ) -> tuple[Tensor, npt.NDArray[np.int64]]: ...
-
-
 class AdaptiveReader:
     """Reads streams by a model, which it changes."""
 
@@ -75,13 +72,13 @@ class AdaptiveReader:
         *,
         adaptation: Adaptation,
         oov_input: str = "unk",
-        vectors: Vectors | None = None,
+        vectors_of: VectorsOf | None = None,
     ) -> None:
-        """With `vectors` the encoder stays as it is, and so do they."""
+        """With `vectors_of` the encoder stays as it is, and so do they."""
         self.model, self.inventory, self.adaptation = model.eval(), inventory, adaptation
         self.weights: DynamicWeights | None = None
         self.remembered: Positions | None = None
-        is_changing = vectors is None and adaptation.moves
+        is_changing = vectors_of is None and adaptation.moves
         if adaptation.moves:
             moved = {
                 name: parameter
@@ -90,10 +87,10 @@ class AdaptiveReader:
             }
             rates, squares = adaptation.rates, adaptation.squares
             self.weights = DynamicWeights(moved, rates=rates, squares=squares)
-        if vectors is None:
+        if vectors_of is None:
             kind = UncachedVectors if is_changing else FormVectors
-            vectors = kind(model, inventory, oov_input=oov_input)
-        self.vectors = vectors
+            vectors_of = kind(model, inventory, oov_input=oov_input).of
+        self.vectors_of = vectors_of
         self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))
         if self.weights is not None:
             self._at_once = adaptation.rates.segment
@@ -135,9 +132,7 @@ class AdaptiveReader:
         # cuDNN has no gradients of a recurrence in evaluation mode.
         plain = torch.backends.cudnn.flags(enabled=False) if self.weights else nullcontext()
         with torch.set_grad_enabled(self.weights is not None), plain:
-            rows_NE, where_N = self.vectors.rows(inputs[:, None], spellings)
-            x_TBE = rows_NE[torch.from_numpy(where_N).to(device)]
-            h_TBH, state = model.context(x_TBE, state)
+            h_TBH, state = model.context(self.vectors_of(inputs[:, None], spellings), state)
             h_NH = h_TBH.flatten(0, 1)
             nll_N = model.output.nll(h_NH, words)
             if self.weights is not None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.errors import DataError
 from charlm.model.contract import detached
 from charlm.run.stored_weights import LoadedRun, read_tensors, write_tensors
-from charlm.scoring.adaptation.uncached_vectors import UncachedVectors
+from charlm.scoring.likelihood.nll import UncachedVectors
 from charlm.scoring.likelihood.streams import Streams, as_words
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.encoding import TextEncoder
@@ -95,8 +95,7 @@ def _made(run: LoadedRun, train: Path) -> dict[str, Tensor]:
         inputs, targets = streams.chunk(first, first + STEPS)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words)).to(vectors.device)
         with torch.backends.cudnn.flags(enabled=False):  # which has no gradients in evaluation
-            rows_NE, where = vectors.rows(inputs, encoder.spellings)
-            x_TBE = rows_NE[torch.from_numpy(where).to(vectors.device)]
+            x_TBE = vectors.of(inputs, encoder.spellings)
             nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB, state=detached(state))
             loss = nll_TB.sum() / (words_TB >= 0).sum()
         gradients = torch.autograd.grad(loss, list(named.values()), allow_unused=True)

@@ -8,36 +8,31 @@ import numpy as np
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.ngram_states import BackoffSteps, Histories
-from charlm.scoring.decoding.states import Floats, Rows
+from charlm.scoring.decoding.states import Floats, Rows, Steps
 
 
-class NgramSteps:
-    """Takes histories one word further under a back-off model."""
+class NgramSteps(Steps):
+    """Takes histories one word further under a back-off model, to which spellings say nothing."""
 
     def __init__(self, model: BackoffModel) -> None:
         self._steps = BackoffSteps(model)
         self.words = self._steps.words
 
     def start(self, n: int) -> Histories:
-        """`n` rows behind `<s>`."""
         return self._steps.start(n)
 
     def gather(self, position: Histories, rows: Rows) -> Histories:
-        """These rows, in this order, with repetition."""
         return self._steps.gather(position, rows)
 
     def log_probs(self, position: Histories, *, rows: Rows, words: Rows) -> Floats:
-        """Of a word for each of `rows`."""
         return _nats(self._steps.log10_probs(self.gather(position, rows), words))
 
     def read(
         self, position: Histories, *, rows: Rows, tokens: Sequence[str], words: Rows
     ) -> Histories:
-        """The rows behind one more word each; spellings say nothing to it."""
         return self._steps.read(self.gather(position, rows), words)
 
     def distribution(self, position: Histories) -> Floats:
-        """The log-probabilities of all words, (N, V)."""
         return _nats(self._steps.distribution(position))
 
 

@@ -8,7 +8,7 @@ import torch
 
 from charlm.errors import broken_model
 from charlm.model.language_model import LanguageModel
-from charlm.scoring.decoding.states import Floats, Rows
+from charlm.scoring.decoding.states import Floats, Rows, Steps
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import SCORES_AT_ONCE, Paths, Walker
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -18,7 +18,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 READING = Lock()
 
 
-class RunSteps:
+class RunSteps(Steps):
     """Takes paths one word further; a word outside the vocabulary goes in as the run has it."""
 
     def __init__(
@@ -31,13 +31,11 @@ class RunSteps:
         self._source = source
 
     def start(self, n: int) -> Paths:
-        """`n` paths that have read `</s>` alone."""
         with READING:
             begun = self._walker.begin()
         return self.gather(begun, np.zeros(n, np.int64))
 
     def gather(self, position: Paths, rows: Rows) -> Paths:
-        """These paths, in this order, with repetition."""
         return position.gather(torch.from_numpy(rows).to(self._forms.device))
 
     def log_probs(self, position: Paths, *, rows: Rows, words: Rows) -> Floats:
@@ -46,16 +44,11 @@ class RunSteps:
             return np.empty(0)
         used, where = np.unique(rows, return_inverse=True)
         own = position if len(used) == len(position) else self.gather(position, used)
-        order = np.argsort(where, kind="stable")
-        targets = words[order].astype(np.int32)
-        answers = self._walker.log_probs(own.h_NH, rows=where[order], words=targets)
-        log_probs = np.empty(len(rows))
-        log_probs[order] = answers.double().cpu().numpy()
+        log_probs = self._walker.log_probs(own.h_NH, rows=where, words=words)
         self._require_numbers(log_probs)
         return log_probs
 
     def read(self, position: Paths, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Paths:
-        """The paths behind one more form each."""
         if not len(rows):
             return self.gather(position, rows)
         with READING:
@@ -64,7 +57,6 @@ class RunSteps:
 
     @torch.no_grad()
     def distribution(self, position: Paths) -> Floats:
-        """The log-probabilities of all words, (N, V)."""
         n_at_once = max(1, SCORES_AT_ONCE[self._forms.device.type] // len(self.words))
         table = np.empty((len(position), len(self.words)))
         for first in range(0, len(position), n_at_once):

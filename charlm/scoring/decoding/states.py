@@ -31,9 +31,7 @@ class Steps(Protocol):
     `<unk>`. What a position is, the model alone knows.
     """
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """All that can come out."""
+    words: tuple[str, ...]  # all that can come out
 
     def start(self, n: int) -> Any:
         """`n` rows at the start of a sentence."""

@@ -123,21 +123,26 @@ def mix(options: MixOptions) -> Mixture:
     scores = by_text[-1]
     words = scores[0].words
     log10_probs = mixed_log10(np.stack([each.log10_probs for each in scores]), best)
+    mixed = WordScores(MIXTURE, words, log10_probs)
+    gain: Gain | None = None
+    bands: tuple[Band, ...] = ()
+    if options.add:
+        n_old = len(options.streams)
+        gain = _gain(by_text[0][:n_old], scores[:n_old], mixed=mixed)
+    if options.bands:
+        bands = _bands([*scores, mixed], options=options, kinds=kinds)
     result = Mixture(
         streams=tuple(map(_measured, scores, best)),
-        mixture=_measured(WordScores(MIXTURE, words, log10_probs), 1.0),
+        mixture=_measured(mixed, 1.0),
         text=str(texts[-1]) if texts else None,
         tuned_on=tuned_on,
         n_iterations=n_iterations,
         words=words,
         log10_probs=log10_probs,
         n_cut=int(any(each.lacks_first for each in answered[-1])),
+        gain=gain,
+        bands=bands,
     )
-    if options.add:
-        n_old = len(options.streams)
-        result = replace(result, gain=_gain(by_text[0][:n_old], scores[:n_old], mixed=result))
-    if options.bands:
-        result = replace(result, bands=_bands(scores, result, options=options, kinds=kinds))
     if options.out is not None:
         _write(result, options.out)
     return result
@@ -225,7 +230,7 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
     )
 
 
-def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: Mixture) -> Gain:
+def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: WordScores) -> Gain:
     """Of a mixture over that of the streams whose scores these are."""
     weights, _ = _tuned(tuning)
     log10s_N = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
@@ -242,7 +247,7 @@ def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: 
 
 
 def _bands(
-    scores: Sequence[WordScores], mixed: Mixture, *, options: MixOptions, kinds: Sequence[Kind]
+    scores: Sequence[WordScores], *, options: MixOptions, kinds: Sequence[Kind]
 ) -> tuple[Band, ...]:
     """By occurrences in train.txt, which is read by the rules of the runs, if there are any."""
     assert options.data is not None
@@ -251,11 +256,11 @@ def _bands(
     text = text_in(split_path(options.data, "train"), vocabulary, rules=rules)
     counts = dict(count_text(text.sentences()).tokens.items())
     word_ids = WordIds()
-    ids_N = np.array([word_ids[word] for word in mixed.words], np.int32)
+    ids_N = np.array([word_ids[word] for word in scores[0].words], np.int32)
     return frequency_bands(
         ids_N,
         train_counts_V=np.array([counts.get(word, 0) for word in word_ids.words]),
-        log10_probs_KN=np.stack([*(each.log10_probs for each in scores), mixed.log10_probs]),
+        log10_probs_KN=np.stack([each.log10_probs for each in scores]),
     )
 
 

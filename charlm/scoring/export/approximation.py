@@ -20,7 +20,7 @@ from charlm.ngram.renormalising import renormalised
 from charlm.ngram.word_ids import words_of
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.export.averages_over_text import (
-    Walker,
+    StreamModel,
     distributions,
     drawn_followers,
     ngram_ids,
@@ -51,9 +51,11 @@ class Approximation:
 class Approximator:
     """Makes an approximation of a model, step by step, and tells of each."""
 
-    def __init__(self, walker: Walker, options: ExportOptions, *, prune: tuple[int, ...]) -> None:
-        self._walker, self._options, self._prune = walker, options, prune
-        self._words = words_of(walker.vectors.inventory)
+    def __init__(
+        self, model: StreamModel, options: ExportOptions, *, prune: tuple[int, ...]
+    ) -> None:
+        self._model, self._options, self._prune = model, options, prune
+        self._words = words_of(model.vectors.inventory)
 
     def approximation(self, train: Ids, valid: Ids) -> Approximation:
         """`train` and `valid` are word ids, every sentence closed by `</s>`.
@@ -62,7 +64,7 @@ class Approximator:
             DataError: the model ends no sentence, or gives no numbers.
         """
         drawn = sampled_text(
-            self._walker,
+            self._model,
             self._options.tokens,
             seed=self._options.seed,
             on_tokens=self._progress("drawn", self._options.tokens),
@@ -139,7 +141,7 @@ class Approximator:
     def _followers(self, name: str, text: Ids) -> Ids:
         """Words that the model draws at each position, in an n-gram model's numbering."""
         words = drawn_followers(
-            self._walker,
+            self._model,
             text,
             n_drawn=self._options.followers,
             seed=self._options.seed,
@@ -153,13 +155,13 @@ class Approximator:
         averages = Averages(closure)
         for name, text in texts.items():
             averages.add_text(
-                distributions(self._walker, text),
+                distributions(self._model, text),
                 on_tokens=self._progress(f"averages over {name}", len(text)),
             )
         return renormalised(closure, averages.log10_probs(prior), source="average")
 
     def _pruned(self, closure: Closure, log10_probs: list[Log10s]) -> BackoffModel:
-        source = str(self._walker.source)
+        source = str(self._model.source)
         result = renormalised(closure, log10_probs, source=source)
         if not self._options.entropy_prune:
             return result

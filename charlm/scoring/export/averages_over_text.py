@@ -16,8 +16,9 @@ from charlm.errors import DataError
 from charlm.ngram import word_ids as ngram_words
 from charlm.scoring.likelihood.draw import Shape, draw_several, generator_of
 from charlm.scoring.likelihood.nll import FormVectors
-from charlm.scoring.likelihood.sample_rows import Position, drawn, opened, read
+from charlm.scoring.likelihood.sample_rows import begun_again, drawn, opened, read
 from charlm.scoring.likelihood.streams import Streams
+from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
 
@@ -31,34 +32,32 @@ OnTokens = Callable[[int], None]  # how many are done
 
 
 @dataclass(frozen=True)
-class Walker:
+class StreamModel:
     """A model with its vocabulary's vectors, and whether it carries its state past `</s>`."""
 
     vectors: FormVectors
     carries_state: bool
     source: object  # what messages call it
 
-    def start(self, n_rows: int) -> Position:
-        """Rows behind a first `</s>`."""
-        return opened(self.vectors, n_rows)
-
-    def step(self, words_B: Ids, at: Position, *, start: Position) -> Position:
-        """Every row one word further; behind `</s>` at `start`, where no state is carried."""
+    def step(self, words_B: Ids, at: Paths, *, start: Paths) -> Paths:
+        """Every stream one word further; behind `</s>` at `start`, where no state is carried."""
         h_TBH, state = read(self.vectors, words_B[None], state=at.state, spellings=[])
-        behind = Position(h_TBH[-1], state)
+        behind = Paths(h_TBH[-1], state)
         ends = words_B == END
         if self.carries_state or not ends.any():
             return behind
         where_B = torch.from_numpy(ends).to(self.vectors.device)
-        return behind.begun_again(start, where_B=where_B)
+        return begun_again(behind, start, where_B=where_B)
 
-    def log_probs(self, at: Position) -> Tensor:
+    def log_probs(self, h_BH: Tensor) -> Tensor:
         """Log-probabilities of the next word, shape (B, V)."""
-        return self.vectors.model.output.log_probs(at.h_BH)
+        return self.vectors.model.output.log_probs(h_BH)
 
 
 @torch.no_grad()
-def sampled_text(walker: Walker, n_tokens: int, *, seed: int, on_tokens: OnTokens | None) -> Ids:
+def sampled_text(
+    model: StreamModel, n_tokens: int, *, seed: int, on_tokens: OnTokens | None
+) -> Ids:
     """Word ids of whole sentences that the model draws, up to `n_tokens` of them.
 
     Raises:
@@ -66,21 +65,22 @@ def sampled_text(walker: Walker, n_tokens: int, *, seed: int, on_tokens: OnToken
     """
     n_streams = max(1, min(STREAMS, n_tokens // LEAST_LENGTH))
     generators = [generator_of(seed, row=row) for row in range(n_streams)]
-    start, at = walker.start(1), walker.start(n_streams)
+    start, at = opened(model.vectors, 1), opened(model.vectors, n_streams)
     n_steps = n_tokens // n_streams
     text_TB = np.empty((n_steps, n_streams), np.int32)
     shape = Shape()
     for t in range(n_steps):
-        words_B = drawn(walker.log_probs(at), generators, shape=shape, source=walker.source)
+        log_probs_BV = model.log_probs(at.h_NH)
+        words_B = drawn(log_probs_BV, generators, shape=shape, source=model.source)
         text_TB[t] = words_B.cpu().numpy()
-        at = walker.step(text_TB[t], at, start=start)
+        at = model.step(text_TB[t], at, start=start)
         if on_tokens is not None:
             on_tokens((t + 1) * n_streams)
     whole = [_whole_sentences(column) for column in text_TB.T]
     ids = np.concatenate(whole)
     if not len(ids):
         raise DataError(
-            f"{walker.source}: ended no sentence in {n_tokens} tokens; expected sentences; draw "
+            f"{model.source}: ended no sentence in {n_tokens} tokens; expected sentences; draw "
             "more tokens, or train it longer"
         )
     return ids
@@ -93,7 +93,7 @@ def _whole_sentences(words: Ids) -> Ids:
 
 @torch.no_grad()
 def distributions(
-    walker: Walker, ids: Ids, *, n_streams: int = STREAMS
+    model: StreamModel, ids: Ids, *, n_streams: int = STREAMS
 ) -> Iterator[tuple[Ids, Tensor]]:
     """Step by step through a text cut into streams: the words fed in, (B,), and P of the next.
 
@@ -102,18 +102,17 @@ def distributions(
     """
     n_streams = min(n_streams, len(ids))
     streams = Streams(ids, n_streams=n_streams)
-    start = walker.start(1)
-    at = Position(start.h_BH[:0], walker.vectors.model.context.initial_state(n_streams))
+    start = opened(model.vectors, 1)
+    at = Paths(start.h_NH[:0], model.vectors.model.context.initial_state(n_streams))
     for t in range(streams.length):
         inputs_TB, targets_TB = streams.chunk(t, t + 1)
-        at = walker.step(inputs_TB[0], at, start=start)
+        at = model.step(inputs_TB[0], at, start=start)
         n_left = int((targets_TB[0] >= 0).sum())  # the last streams are the shorter ones
-        log_probs_BV = walker.log_probs(Position(at.h_BH[:n_left], at.state))
-        yield inputs_TB[0, :n_left], log_probs_BV.exp()
+        yield inputs_TB[0, :n_left], model.log_probs(at.h_NH[:n_left]).exp()
 
 
 def drawn_followers(
-    walker: Walker,
+    model: StreamModel,
     ids: Ids,
     *,
     n_drawn: int,
@@ -131,7 +130,7 @@ def drawn_followers(
     words_BTK = np.zeros((n_streams, length, n_drawn), np.int32)
     generator = generator_of(seed, row=FOLLOWERS)
     parts_K = torch.arange(n_drawn, dtype=torch.float64) / n_drawn
-    for t, (_, probs_BV) in enumerate(distributions(walker, ids, n_streams=n_streams)):
+    for t, (_, probs_BV) in enumerate(distributions(model, ids, n_streams=n_streams)):
         numbers_B = torch.from_numpy(generator.random(len(probs_BV)) / n_drawn)
         numbers_BK = (numbers_B[:, None] + parts_K).to(probs_BV.device)
         words_BTK[: len(probs_BV), t] = draw_several(probs_BV, numbers_BK).cpu().numpy()

@@ -19,7 +19,7 @@ from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.scoring.export.approximation import Approximator
-from charlm.scoring.export.averages_over_text import Walker
+from charlm.scoring.export.averages_over_text import StreamModel
 from charlm.scoring.export.export_options import ExportOptions
 from charlm.scoring.export.onnx_export import OnnxExport, export_onnx
 from charlm.scoring.export.page.model_page import PageExport, export_page
@@ -54,16 +54,8 @@ class Export:
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "model": str(self.model),
-            "arpa": str(self.arpa),
-            "n_sampled": self.n_sampled,
-            "n_ngrams": list(self.sizes),
-            "n_bytes": self.n_bytes,
-            "weights": self.weights,
-            "valid_ppls": self.valid_ppls,
-            "seconds": self.seconds,
-        }
+        named = {"n_ngrams" if name == "sizes" else name: v for name, v in vars(self).items()}
+        return {**named, "model": str(self.model), "arpa": str(self.arpa)}
 
 
 @keeps_inputs("arpa", "page")
@@ -106,7 +98,7 @@ def _export_arpa(options: ExportOptions) -> Export:
     require_arpa_words(run.inventory.words, source=str(run.path))
     train, valid = (_word_ids(split_path(options.data, split), run) for split in ("train", "valid"))
     with autocast(where, number_format):
-        made = Approximator(_walker(run), options, prune=prune).approximation(train, valid)
+        made = Approximator(_stream_model(run), options, prune=prune).approximation(train, valid)
     write_arpa(made.model, arpa)
     return Export(
         model=run.path,
@@ -138,7 +130,7 @@ def _word_ids(path: Path, run: LoadedRun) -> Ids:
     return as_words(np.concatenate(encoded), inventory.n_words).astype(np.int32)
 
 
-def _walker(run: LoadedRun) -> Walker:
+def _stream_model(run: LoadedRun) -> StreamModel:
     vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
     by_sentence = run.settings["recipe"].get("batching", {}).get("type") == "sentences"
-    return Walker(vectors, carries_state=not by_sentence, source=run.path)
+    return StreamModel(vectors, carries_state=not by_sentence, source=run.path)

@@ -5,11 +5,8 @@ nothing: a network for one batch alone. So what it wrote is held against torch a
 """
 
 import copy
-import logging
 import time
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +35,7 @@ from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import set_threads, versions
 from charlm.scoring.export.export_options import ExportOptions
-from charlm.scoring.export.quantisation import quantise
+from charlm.scoring.export.quantisation import quantise, quiet
 from charlm.settings import Settings
 from charlm.text.io.files import sha256_of, write_bytes
 from charlm.text.io.paths import make_folder
@@ -127,7 +124,7 @@ def write_exported(run: LoadedRun, folder: Path) -> float:
         ConfigError: as `export_onnx`.
     """
     part_names = [f"{place} {run.settings[place]['type']!r}" for place in ("context", "output")]
-    with torch.no_grad(), _quiet():
+    with torch.no_grad(), quiet():
         step = _exported(_Step(run), *_step_example(run), part=" or ".join(part_names))
         encoder_name = f"encoder {run.settings['encoder']['type']!r}"
         encode = _exported(_Encode(run.model.encoder), *_encode_example(run), part=encoder_name)
@@ -317,20 +314,6 @@ def _plain(proto: Any) -> bytes:
     onnx.checker.check_model(proto, full_check=True)
     content: bytes = proto.SerializeToString(deterministic=True)
     return content
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the exporter's talk of its own insides."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
 
 
 def _tried_forms(run: LoadedRun, n: int) -> list[str]:

@@ -8,6 +8,7 @@ onnxruntime leaves an LSTM whose weights are computed in fp32, without a word. S
 """
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ def quantise(path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    with TemporaryDirectory() as scratch, _without_advice():
+    with TemporaryDirectory() as scratch, quiet():
         folded, quantised = Path(scratch) / "folded.onnx", Path(scratch) / "quantised.onnx"
         # Its inference of symbolic shapes fails on a Split; ONNX's own does.
         quant_pre_process(str(path), str(folded), skip_symbolic_shape=True)
@@ -47,11 +48,13 @@ def quantise(path: Path) -> None:
 
 
 @contextmanager
-def _without_advice() -> Iterator[None]:
-    """It logs to the root that one should do what is done here."""
+def quiet() -> Iterator[None]:
+    """Without what exporter and quantiser say of their own insides, and of what is done here."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.disable(before)

@@ -101,8 +101,3 @@ def _first_above(sums: Tensor, targets: Tensor) -> Tensor:
 def generator_of(seed: int, *, row: int) -> np.random.Generator:
     """The random numbers of one sentence or stream: others do not move them."""
     return np.random.Generator(np.random.Philox(key=np.array([seed, row], np.uint64)))
-
-
-def uniforms(generators: list[np.random.Generator]) -> Tensor:
-    """The next number of each, in [0, 1), float64."""
-    return torch.tensor([each.random() for each in generators], dtype=torch.float64)

@@ -15,7 +15,7 @@ from torch import Tensor
 from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.likelihood.nll import form_slices
-from charlm.text.corpus.tokens import UNK
+from charlm.scoring.likelihood.streams import as_words
 from charlm.text.vocabulary.encoding import FormIds, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -58,10 +58,6 @@ class FormCache:
         """Form ids of words: below V a word, from V on a spelling of its own."""
         return np.fromiter((self.form_ids[word] for word in words), np.int32, len(words))
 
-    def words(self, form_ids: Ids) -> Ids:
-        """What the forms are at the output: a word, or `<unk>`."""
-        return np.where(form_ids < self.inventory.n_words, form_ids, UNK).astype(np.int32)
-
     @torch.no_grad()
     def vectors(self, form_ids: Ids) -> Tensor:
         """Their projected vectors, (N, G), in this order."""
@@ -69,10 +65,10 @@ class FormCache:
         return kept_NE if self.keeps_products else self.model.context.project(kept_NE)
 
     @torch.no_grad()
-    def encoded(self, form_ids: Ids) -> Tensor:
+    def encoded(self, form_ids: npt.NDArray[np.integer]) -> Tensor:
         """What is kept of them, (N, E): products of the context's first layer, or vectors."""
         if not self.by_spelling:
-            form_ids = self.words(form_ids)
+            form_ids = as_words(form_ids, self.inventory.n_words)
         self._make_room_for_ids()
         missing = np.unique(form_ids[self._rows[form_ids] == ABSENT])
         if not len(missing):
@@ -103,7 +99,7 @@ class FormCache:
             room = np.full(max(n_forms, 2 * len(self._rows)) - len(self._rows), ABSENT, np.int64)
             self._rows = np.concatenate([self._rows, room])
 
-    def _keep(self, form_ids: Ids, vectors_NE: Tensor) -> int:
+    def _keep(self, form_ids: npt.NDArray[np.integer], vectors_NE: Tensor) -> int:
         """Put vectors into the table while there is room; returns how many, the first ones."""
         max_rows = max(1, self._max_bytes // (vectors_NE.element_size() * vectors_NE.shape[1]))
         kept = form_ids[: max_rows - self._n_kept]
@@ -123,7 +119,7 @@ class FormCache:
         self._n_kept = end
         return len(kept)
 
-    def _encode(self, form_ids: Ids) -> Tensor:
+    def _encode(self, form_ids: npt.NDArray[np.integer]) -> Tensor:
         self.n_encoded += len(form_ids)
         model = self.model.eval()
         n_words = self.inventory.n_words

@@ -17,7 +17,7 @@ from charlm.model.contract import State, gather_state
 from charlm.model.forms import FormTable, bounded_slices
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.likelihood.streams import Streams, as_words
-from charlm.text.corpus.tokens import END, UNK
+from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -52,15 +52,14 @@ class FormRows(ABC):
     def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
         """The vectors of some forms of a table."""
 
-    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
-        """Vectors of the distinct forms among `form_ids`, (N, E), and each form's row there.
+    def of(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
+        """The vector of each form, (…, E); `spellings[i]` is the form with id V + i.
 
-        `spellings[i]` is the form with id V + i; it goes in as `<unk>` where the model was told so.
+        It goes in as `<unk>` where the model was told so.
         """
         n_words = self.inventory.n_words
-        if not self.by_spelling:
-            form_ids = np.where(form_ids < n_words, form_ids, UNK).astype(np.int32)
-        distinct, where = np.unique(form_ids, return_inverse=True)
+        numbers = form_ids if self.by_spelling else as_words(form_ids, n_words)
+        distinct, where = np.unique(numbers, return_inverse=True)
         n_known = int(np.searchsorted(distinct, n_words))
         new = [spellings[i - n_words] for i in distinct[n_known:]]
         known = distinct[:n_known].astype(np.int64)
@@ -69,7 +68,8 @@ class FormRows(ABC):
             table = FormTable(self.inventory, new, first_id=n_words)
             parts.append(self._encode(table, np.arange(len(table))))
         vectors_NE = torch.cat(parts) if len(parts) > 1 else parts[0]
-        return vectors_NE, where.reshape(form_ids.shape).astype(np.int64)
+        places = where.reshape(form_ids.shape).astype(np.int64)
+        return vectors_NE[torch.from_numpy(places).to(self.device)]
 
 
 class FormVectors(FormRows):
@@ -114,6 +114,17 @@ class FormVectors(FormRows):
         return self.vocabulary_VE[torch.from_numpy(words).to(self.device)]
 
 
+class UncachedVectors(FormRows):
+    """As `FormVectors`, of an encoder that changes: encoded at every call, with gradients."""
+
+    def _of_words(self, words: npt.NDArray[np.int64]) -> Tensor:
+        return self._encode(self._words, words)
+
+    def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:
+        encoded: Tensor = self.model.encoder(table.forms(rows).to(self.device))
+        return encoded
+
+
 def form_slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
     """Rows to encode at once, in order."""
     return bounded_slices(lengths, most_rows=FORMS_AT_ONCE, most_places=LETTERS_AT_ONCE)
@@ -129,9 +140,8 @@ def chunk_nll(
     """
     inputs_TB, targets_TB = chunk
     model = vectors.model.eval()
-    rows_NE, where_TB = vectors.rows(inputs_TB, spellings)
+    x_TBE = vectors.of(inputs_TB, spellings)
     words_TB = torch.from_numpy(as_words(targets_TB, vectors.inventory.n_words))
-    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
     nll_TB, state = model.continue_from(x_TBE, words_TB=words_TB.to(vectors.device), state=state)
     result: Nlls = nll_TB.float().cpu().numpy()
     return result, state
@@ -225,29 +235,23 @@ def batch_nlls(
     """
     results = [np.empty(len(ids), np.float32) for ids in batch]
     opened = [np.concatenate([[END], ids]).astype(np.int32) for ids in batch]
-    _fill(vectors, opened, spellings=spellings, results=results)
-    return results
-
-
-def _fill(
-    vectors: FormVectors, opened: list[Ids], *, spellings: Sequence[str], results: list[Nlls]
-) -> None:
-    """Fill `results` with the nll of sentences that begin with `</s>`, the shortest first."""
     state = vectors.model.context.initial_state(len(opened))
     first = 0
     while opened:
         last = first + max(1, vectors.positions_at_once // len(opened))
         chunk = _window(opened, first, last)
         nll_TB, state = chunk_nll(vectors, chunk, spellings=spellings, state=state)
-        for column, result in enumerate(results):
+        going_on = results[-len(opened) :]
+        for column, result in enumerate(going_on):
             part = result[first:last]
             part[:] = nll_TB[: len(part), column]
         first = last
-        n_ended = sum(len(result) <= first for result in results)
-        opened, results = opened[n_ended:], results[n_ended:]
+        n_ended = sum(len(result) <= first for result in going_on)
+        opened = opened[n_ended:]
         if n_ended and opened:
             remaining = torch.arange(n_ended, n_ended + len(opened), device=vectors.device)
             state = gather_state(state, remaining)
+    return results
 
 
 def _window(opened: list[Ids], first: int, last: int) -> tuple[Ids, Ids]:

@@ -7,16 +7,16 @@ takes the next one up. All rows take a step at once, since a step's cost hardly 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from charlm.errors import broken_model
-from charlm.model.contract import State, gather_state, merge_states
-from charlm.scoring.likelihood.draw import Shape, draw, generator_of, uniforms
+from charlm.model.contract import State, merge_states
+from charlm.scoring.likelihood.draw import Shape, draw, generator_of
 from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids
 
@@ -24,42 +24,30 @@ from charlm.text.vocabulary.encoding import FormIds, Ids
 Spell = Callable[[int, np.random.Generator], list[str]]
 
 
-class Position(NamedTuple):
-    """Where rows stand, each in its text: what predicts the next word, and the state."""
-
-    h_BH: Tensor
-    state: State
-
-    def of(self, rows: Tensor) -> "Position":
-        """These rows, in this order, with repetition."""
-        return Position(self.h_BH[rows], gather_state(self.state, rows))
-
-    def begun_again(self, start: "Position", *, where_B: Tensor) -> "Position":
-        """The rows where `where_B` at `start`, a position of one row; the others as they are."""
-        starts = start.of(torch.zeros(len(where_B), dtype=torch.int64, device=where_B.device))
-        return Position(
-            torch.where(where_B[:, None], starts.h_BH, self.h_BH),
-            merge_states(starts.state, self.state, where_B=where_B),
-        )
-
-
 @torch.no_grad()
 def read(
     vectors: FormVectors, form_ids_TB: Ids, *, state: State, spellings: list[str]
 ) -> tuple[Tensor, State]:
     """h_TBH behind each of these forms, and the state behind the last."""
-    rows_NE, where_TB = vectors.rows(form_ids_TB, spellings)
-    x_TBE = rows_NE[torch.from_numpy(where_TB).to(vectors.device)]
-    h_TBH, state = vectors.model.context(x_TBE, state)
+    h_TBH, state = vectors.model.context(vectors.of(form_ids_TB, spellings), state)
     return h_TBH, state
 
 
-def opened(vectors: FormVectors, n_rows: int) -> Position:
+def opened(vectors: FormVectors, n_rows: int) -> Paths:
     """Rows that have read `</s>` from the initial state: where every text begins."""
     ends = np.full((1, n_rows), END, np.int32)
     state = vectors.model.context.initial_state(n_rows)
     h_TBH, state = read(vectors, ends, state=state, spellings=[])
-    return Position(h_TBH[-1], state)
+    return Paths(h_TBH[-1], state)
+
+
+def begun_again(paths: Paths, start: Paths, *, where_B: Tensor) -> Paths:
+    """The paths where `where_B` at `start`, which is one path; the others as they are."""
+    starts = start.gather(torch.zeros(len(where_B), dtype=torch.int64, device=where_B.device))
+    return Paths(
+        torch.where(where_B[:, None], starts.h_NH, paths.h_NH),
+        merge_states(starts.state, paths.state, where_B=where_B),
+    )
 
 
 def drawn(
@@ -72,8 +60,8 @@ def drawn(
     """
     if not torch.isfinite(log_probs_BV.amax(dim=-1)).all():  # NaN wins every comparison
         raise broken_model(source)
-    numbers_B = uniforms(generators).to(log_probs_BV.device)
-    return draw(shape.weights(log_probs_BV), numbers_B)
+    numbers_B = torch.tensor([each.random() for each in generators], dtype=torch.float64)
+    return draw(shape.weights(log_probs_BV), numbers_B.to(log_probs_BV.device))
 
 
 @dataclass(frozen=True)
@@ -116,7 +104,7 @@ class SentenceDrawer:
         self._start, self._prefix_log_probs = self._behind_prefix()
 
     @torch.no_grad()
-    def _behind_prefix(self) -> tuple[Position, list[float]]:
+    def _behind_prefix(self) -> tuple[Paths, list[float]]:
         """Where sentences begin, and the log-probabilities of the prefix in nats."""
         vectors, prefix = self._vectors, self._plan.prefix
         start = opened(vectors, 1)
@@ -126,16 +114,17 @@ class SentenceDrawer:
         ids = np.array([form_ids[word] for word in prefix], np.int32)
         h_T1H, state = read(vectors, ids[:, None], state=start.state, spellings=form_ids.spellings)
         words_T = torch.from_numpy(np.where(ids < len(self._words), ids, UNK).astype(np.int64))
-        h_TH = torch.cat([start.h_BH, h_T1H[:-1, 0]])
+        h_TH = torch.cat([start.h_NH, h_T1H[:-1, 0]])
         nll_T = vectors.model.output.nll(h_TH, words_T.to(vectors.device))
-        return Position(h_T1H[-1], state), (0.0 - nll_T.double()).tolist()
+        return Paths(h_T1H[-1], state), (0.0 - nll_T.double()).tolist()
 
     @torch.no_grad()
     def sentences(self, n: int, *, batch_size: int) -> Iterator[Drawing]:
         """Sentences 0 … n − 1, in order."""
         coming = map(self._begun, range(n))
         rows = list(islice(coming, batch_size))
-        at = self._start.of(torch.zeros(len(rows), dtype=torch.int64, device=self._vectors.device))
+        first = torch.zeros(len(rows), dtype=torch.int64, device=self._vectors.device)
+        at = self._start.gather(first)
         over: dict[int, Drawing] = {}
         n_told = 0
         while rows:
@@ -155,9 +144,9 @@ class SentenceDrawer:
             self._plan.max_length,
         )
 
-    def _step(self, rows: list[Drawing], at: Position) -> Position:
+    def _step(self, rows: list[Drawing], at: Paths) -> Paths:
         """Draw and read one word in each row."""
-        log_probs_BV = self._vectors.model.output.log_probs(at.h_BH)
+        log_probs_BV = self._vectors.model.output.log_probs(at.h_NH)
         words_B = drawn(
             log_probs_BV,
             [row.generator for row in rows],
@@ -178,20 +167,20 @@ class SentenceDrawer:
             elif word != END:
                 row.words.append(self._words[word])
         h_TBH, state = read(self._vectors, form_ids[None], state=at.state, spellings=spellings)
-        return Position(h_TBH[-1], state)
+        return Paths(h_TBH[-1], state)
 
     def _refilled(
-        self, rows: list[Drawing], at: Position, *, coming: Iterator[Drawing]
-    ) -> tuple[list[Drawing], Position]:
+        self, rows: list[Drawing], at: Paths, *, coming: Iterator[Drawing]
+    ) -> tuple[list[Drawing], Paths]:
         """Let new sentences take the rows of those that are over; drop rows when none is left."""
         ended = [row.is_over for row in rows]
         if not any(ended):
             return rows, at
         device = self._vectors.device
-        at = at.begun_again(self._start, where_B=torch.tensor(ended, device=device))
+        at = begun_again(at, self._start, where_B=torch.tensor(ended, device=device))
         rows = [next(coming, row) if row.is_over else row for row in rows]
         kept = [place for place, row in enumerate(rows) if not row.is_over]
         if len(kept) == len(rows):
             return rows, at
-        at = at.of(torch.tensor(kept, dtype=torch.int64, device=device))
+        at = at.gather(torch.tensor(kept, dtype=torch.int64, device=device))
         return [rows[place] for place in kept], at

@@ -33,6 +33,6 @@ class Streams:
         return inputs.astype(np.int32), targets.astype(np.int32)
 
 
-def as_words(form_ids: Ids, n_words: int) -> npt.NDArray[np.int64]:
+def as_words(form_ids: npt.NDArray[np.integer], n_words: int) -> npt.NDArray[np.int64]:
     """The words that form ids stand for at the output: `<unk>` from V on; −1 stays."""
     return np.where(form_ids < n_words, form_ids, UNK).astype(np.int64)

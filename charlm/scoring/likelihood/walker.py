@@ -71,11 +71,15 @@ class Walker:
         return self.model.context.descend(x_NG, state, parents=on_device)
 
     @torch.no_grad()
-    def log_probs(self, h_NH: Tensor, *, rows: Rows, words: Ids) -> Tensor:
-        """log P(words[k] | h_NH[rows[k]]) in nats, shape (K,), fp32; rows must rise."""
+    def log_probs(
+        self, h_NH: Tensor, *, rows: Rows, words: npt.NDArray[np.integer]
+    ) -> npt.NDArray[np.float64]:
+        """log P(words[k] | h_NH[rows[k]]) in nats, shape (K,)."""
         output = self.model.output
         device = self.forms.device
-        words_K = torch.from_numpy(words.astype(np.int64)).to(device)
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        words_K = torch.from_numpy(words[order].astype(np.int64)).to(device)
         rows_K = torch.from_numpy(rows).to(device)
         n_at_once = max(1, SCORES_AT_ONCE[device.type] // self.forms.inventory.n_words)
         pieces = []
@@ -90,4 +94,6 @@ class Walker:
             else:
                 log_probs_K = -output.nll(own_NH[own_K], words_K[start:stop])
             pieces.append(log_probs_K)
-        return torch.cat(pieces)
+        log_probs = np.empty(len(rows))
+        log_probs[order] = torch.cat(pieces).double().cpu().numpy()
+        return log_probs

@@ -11,6 +11,7 @@ import torch
 
 from charlm.model.contract import state_leaves, with_leaves
 from charlm.nbest.lattices.histories import History, LogProbs, Request
+from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Paths, Walker
 
 LEAST_ROWS = 512  # fewer dead states than that are not worth moving the others
@@ -36,15 +37,10 @@ class NeuralHistories:
         self._reach([history for history, _ in requests])
         rows = np.array([self._row(history) for history, _ in requests], np.int64)
         forms = self.walker.forms
-        words = forms.words(forms.ids([word for _, word in requests]))
-        order = np.argsort(rows, kind="stable")
-        distinct, where = np.unique(rows[order], return_inverse=True)
-        chosen = torch.from_numpy(distinct).to(forms.device)
-        asked_NH = self._paths.h_NH[chosen]
-        found = self.walker.log_probs(asked_NH, rows=where, words=words[order].astype(np.int32))
-        log_probs = np.empty(len(requests), np.float64)
-        log_probs[order] = found.cpu().double().numpy()
-        return log_probs
+        words = as_words(forms.ids([word for _, word in requests]), forms.inventory.n_words)
+        distinct, where = np.unique(rows, return_inverse=True)
+        asked_NH = self._paths.h_NH[torch.from_numpy(distinct).to(forms.device)]
+        return self.walker.log_probs(asked_NH, rows=where, words=words)
 
     def keep(self, histories: Iterable[History]) -> None:
         """As the protocol of histories says."""

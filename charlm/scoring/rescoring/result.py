@@ -1,7 +1,6 @@
 """What `charlm score`, `tune` and `serve` did: counts, weights, tuning and rates."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.rates_report import RateReport
 from charlm.nbest.repairs import Notices
-from charlm.nbest.scorer import Words
 from charlm.nbest.tuning.tuning import Tuned
 from charlm.nbest.unknown_words import Remedy
 from charlm.nbest.weights import Weights
@@ -23,7 +21,7 @@ from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
 
 if TYPE_CHECKING:
-    from charlm.scoring.rescoring.precision_error import Deviation
+    from charlm.scoring.rescoring.scorers.neural import Deviation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,18 +123,10 @@ def what_was_done(
         "text_rules": scorers.text_rules,
         "seconds": time.perf_counter() - began,
         "notices": pipeline.notices,
-        "deviation": _deviation(scorers, counts.texts),
+        "deviation": scorers.neural[0].deviation(counts.texts) if scorers.neural else None,
         "lattices": lattices,
         "adaptation": scorers.adaptation,
     }
-
-
-def _deviation(scorers: Scorers, texts: Sequence[Words]) -> "Deviation | None":
-    if not scorers.neural:
-        return None
-    from charlm.scoring.rescoring.precision_error import deviation
-
-    return deviation(scorers.neural[0], texts)
 
 
 def _sharing(scorers: Scorers) -> float | None:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 # `</script>` and `<!--` end or change a block wherever they stand; the last two end lines in old
 # JavaScript. JSON knows all of them as escapes.
@@ -22,15 +23,15 @@ def html_page(
 ) -> bytes:
     """A package's page.html in UTF-8, with its page.css, its scripts, and these parts.
 
-    A part stands where the template says `@name@` or `<!--@name-->`; `title` is text, the others
-    are markup. `allowed` is what the policy lets in besides. Half surrogates, as of a folder's name
-    that is no UTF-8, are escaped.
+    The style and the script that all pages share stand before these. A part stands where the
+    template says `@name@` or `<!--@name-->`; `title` is text, the others are markup. `allowed` is
+    what the policy lets in besides. Half surrogates, as of a folder's name that is no UTF-8, are
+    escaped.
     """
-    template, style, *sources = (
-        (files(package) / name).read_text(encoding="utf-8")
-        for name in ("page.html", "page.css", *scripts)
-    )
-    script = "\n".join(sources)
+    own, shared = files(package), files(__package__ or "")
+    template = _joined(own / "page.html")
+    style = _joined(shared / "html_page.css", own / "page.css")
+    script = _joined(shared / "html_page.js", *(own / name for name in scripts))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {allowed}"
         "base-uri 'none'; form-action 'none'"
@@ -52,6 +53,10 @@ def json_block(content: object) -> str:
     # A half surrogate would stop the file from being UTF-8.
     text = re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.translate(ESCAPES)
+
+
+def _joined(*sources: Traversable) -> str:
+    return "\n".join(source.read_text(encoding="utf-8") for source in sources)
 
 
 def _hash(text: str) -> str:

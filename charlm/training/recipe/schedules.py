@@ -5,6 +5,7 @@ An epoch has a rate, kept between epochs and shown; a step multiplies it by a fa
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -150,47 +151,59 @@ class Pretraining(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cosine(Schedule):
+class WarmUp(Schedule, ABC):
+    """A linear warm-up; what follows it is a schedule's own."""
+
+    warm_up: Steps = 0.01
+
+    def step_factor(self, step: int, n_steps: int) -> float:
+        is_share = self.warm_up < 1
+        n_warm = round(self.warm_up * n_steps) if is_share else min(int(self.warm_up), n_steps)
+        if step < n_warm:
+            return (step + 1) / n_warm
+        return self.factor_after(step, n_steps, n_warm=n_warm)
+
+    @abstractmethod
+    def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
+        """The factor of a step behind the warm-up's `n_warm`."""
+
+    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
+        if self.warm_up < max(n_steps, 1):
+            return ""
+        return (
+            f"the rate rises up to the last step: recipe.schedule.warm_up={self.warm_up:g}, and "
+            f"there are {n_steps} steps"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cosine(WarmUp):
     """A linear warm-up, then half a cosine down to `floor` (Loshchilov & Hutter, 2017, eq. 5).
 
     The first step after the warm-up has the full rate; `floor` would be reached a step behind the
     last.
     """
 
-    warm_up: Steps = 0.01
     floor: Annotated[Share, Meaning("rate at the end, as a share")] = 0.0
 
-    def step_factor(self, step: int, n_steps: int) -> float:
-        n_warm = _n_steps(self.warm_up, n_steps)
-        if step < n_warm:
-            return (step + 1) / n_warm
+    def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
         done = _done(step, n_warm, n_steps=n_steps)
         return self.floor + (1.0 - self.floor) * (1.0 + math.cos(math.pi * done)) / 2.0
 
-    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
-        return _only_warm_up(self.warm_up, n_steps)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Schedule):
+class Linear(WarmUp):
     """A linear warm-up, the full rate up to `hold` of all steps, then a line down to zero.
 
     Zero would be reached a step behind the last. The warm-up lies within `hold`; one that is
     longer ends it.
     """
 
-    warm_up: Steps = 0.01
     hold: Annotated[Share, Meaning("share of all steps at the full rate")] = 0.0
 
-    def step_factor(self, step: int, n_steps: int) -> float:
-        n_warm = _n_steps(self.warm_up, n_steps)
-        if step < n_warm:
-            return (step + 1) / n_warm
+    def factor_after(self, step: int, n_steps: int, *, n_warm: int) -> float:
         n_full = max(n_warm, round(self.hold * n_steps))
         return 1.0 - _done(step, n_full, n_steps=n_steps)
-
-    def left_out(self, *, n_epochs: int, n_steps: int) -> str:
-        return _only_warm_up(self.warm_up, n_steps)
 
 
 def _unchanged(n_epochs: int, first_epoch: int) -> str:
@@ -200,21 +213,6 @@ def _unchanged(n_epochs: int, first_epoch: int) -> str:
         f"the rate is the same in all {n_epochs} epochs: recipe.schedule.first_epoch="
         f"{first_epoch}, after which it may change"
     )
-
-
-def _only_warm_up(warm_up: float, n_steps: int) -> str:
-    if warm_up < max(n_steps, 1):
-        return ""
-    return (
-        f"the rate rises up to the last step: recipe.schedule.warm_up={warm_up:g}, and there are "
-        f"{n_steps} steps"
-    )
-
-
-def _n_steps(steps_or_share: float, n_steps: int) -> int:
-    if steps_or_share < 1:
-        return round(steps_or_share * n_steps)
-    return min(int(steps_or_share), n_steps)
 
 
 def _done(step: int, first: int, *, n_steps: int) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from scipy.special import expit as sigmoid
 
 from charlm.errors import ConfigError
 from charlm.model.build import CONTEXT
@@ -17,10 +18,6 @@ Build = Callable[..., GRU]
 Check = Callable[..., None]
 
 INPUT_DIM, DIM, STEPS, STREAMS = 5, 4, 6, 3
-
-
-def sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-x))
 
 
 def by_row(p: dict[str, Floats], name: str) -> tuple[Floats, ...]:

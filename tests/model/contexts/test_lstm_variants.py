@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from scipy.special import expit as sigmoid
 
 from charlm.errors import ConfigError
 from charlm.model.build import CONTEXT
@@ -20,10 +21,6 @@ Check = Callable[..., None]
 Slow = Callable[[dict[str, Floats], Floats, Floats, Floats], tuple[Floats, Floats]]
 
 INPUT_DIM, DIM = 5, 4
-
-
-def sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-x))
 
 
 def normalised(x: Floats, p: dict[str, Floats], name: str) -> Floats:

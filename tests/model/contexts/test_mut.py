@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.special import expit as sigmoid
 
 from charlm.model.build import CONTEXT
 from charlm.model.contract import Context
@@ -15,10 +16,6 @@ Build = Callable[..., Context]
 Check = Callable[..., None]
 
 DIM = 4
-
-
-def sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-x))
 
 
 def normalised(x: Floats, p: Parameters, name: str) -> Floats:

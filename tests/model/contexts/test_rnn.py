@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from scipy.special import expit
 
 from charlm.model.build import CONTEXT
 from charlm.model.contract import Context
@@ -19,7 +20,7 @@ Check = Callable[..., None]
 INPUT_DIM, DIM, STEPS, STREAMS = 5, 4, 6, 3
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": expit,
     "relu": lambda x: np.maximum(x, 0),
 }
 

@@ -113,16 +113,6 @@ def test_clusters_by_frequency_hold_words_that_follow_each_other(build: Build) -
     assert groups == [[0, 1, 2], [3, 4], [5, 6]]
 
 
-def test_random_clusters_are_drawn_anew_with_another_seed(build: Build) -> None:
-    inventory = words_of(50)
-    drawn = [
-        members(build(OUTPUT, {"type": "hierarchical"}, leading=[DIM, inventory, None], seed=seed))
-        for seed in (1, 2, 1)
-    ]
-    assert drawn[0] != drawn[1]
-    assert drawn[0] == drawn[2]
-
-
 def test_the_clusters_come_back_with_the_weights(build: Build) -> None:
     saved = output_of(build, 50)
     other = HierarchicalSoftmax(DIM, words_of(50), None)  # type: ignore[arg-type]  # asks no encoder

@@ -41,10 +41,10 @@ def test_mean_squares_are_those_of_the_gradients_of_each_chunk(
     for first in firsts:
         vectors = mean_squares.UncachedVectors(model, run.inventory, oov_input=run.oov_input)
         inputs, targets = streams.chunk(first, first + 9)
-        rows_NE, where = vectors.rows(inputs, encoding.spellings)
+        x_TBE = vectors.of(inputs, encoding.spellings)
         words_TB = torch.from_numpy(as_words(targets, run.inventory.n_words))
         nll_TB, state = model.continue_from(
-            rows_NE[torch.from_numpy(where)], words_TB=words_TB, state=mean_squares.detached(state)
+            x_TBE, words_TB=words_TB, state=mean_squares.detached(state)
         )
         model.zero_grad()
         (nll_TB.sum() / (words_TB >= 0).sum()).backward()

@@ -15,7 +15,7 @@ from charlm.ngram.word_ids import START, words_of
 from charlm.run.stored_weights import load_run
 from charlm.scoring.export import averages_over_text
 from charlm.scoring.export.averages_over_text import (
-    Walker,
+    StreamModel,
     distributions,
     drawn_followers,
     neural_ids,
@@ -38,8 +38,8 @@ def vectors(tiny_run: Path) -> FormVectors:
     return FormVectors(run.model, run.inventory)
 
 
-def walker_of(vectors: FormVectors, *, carries_state: bool) -> Walker:
-    return Walker(vectors, carries_state, "exp/a")
+def model_of(vectors: FormVectors, *, carries_state: bool) -> StreamModel:
+    return StreamModel(vectors, carries_state, "exp/a")
 
 
 def closure_of(vectors: FormVectors, *, order: int = 3) -> Closure:
@@ -73,13 +73,13 @@ def test_ids_of_both_kinds_of_model_stand_for_the_same_words(vectors: FormVector
 def test_distributions_without_a_carried_state_are_those_of_the_sentences(
     vectors: FormVectors, n_streams: int
 ) -> None:
-    walker = walker_of(vectors, carries_state=False)
+    model = model_of(vectors, carries_state=False)
     sentences = [np.array([*words, END], np.int32) for words in TEXT]
     expected = np.concatenate(sentence_nlls(vectors, sentences, spellings=[]))
     found: dict[int, float] = {}
     length = -(-len(IDS) // min(n_streams, len(IDS)))
     firsts: list[int] = []
-    for t, (_, probs_BV) in enumerate(distributions(walker, IDS, n_streams=n_streams)):
+    for t, (_, probs_BV) in enumerate(distributions(model, IDS, n_streams=n_streams)):
         for row in range(len(probs_BV)):
             place = row * length + t
             found[place] = -float(probs_BV[row, IDS[place]].log())
@@ -127,8 +127,8 @@ def slow_averages(vectors: FormVectors, closure: Closure) -> dict[Gram, tuple[fl
 def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVectors) -> None:
     closure = closure_of(vectors)
     averages = Averages(closure)
-    walker = walker_of(vectors, carries_state=True)
-    assert averages.add_text(distributions(walker, IDS, n_streams=1)) == len(IDS)
+    model = model_of(vectors, carries_state=True)
+    assert averages.add_text(distributions(model, IDS, n_streams=1)) == len(IDS)
     prior = [np.full(len(level), -1.0) for level in closure.levels]
     found = averages.log10_probs(prior)
     slow = slow_averages(vectors, closure)
@@ -146,7 +146,7 @@ def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVec
 def test_of_a_frequent_context_so_many_occurrences_are_taken(vectors: FormVectors) -> None:
     closure = closure_of(vectors, order=2)
     averages = Averages(closure, most=2)
-    averages.add_text(distributions(walker_of(vectors, carries_state=True), IDS, n_streams=1))
+    averages.add_text(distributions(model_of(vectors, carries_state=True), IDS, n_streams=1))
     assert averages.n_occurrences[0].tolist() == [len(IDS)]
     assert averages.n_occurrences[1].max() == 2
     begins = closure.contexts(2) == START
@@ -155,11 +155,11 @@ def test_of_a_frequent_context_so_many_occurrences_are_taken(vectors: FormVector
 
 def test_a_text_in_several_streams_has_nearly_the_same_contexts(vectors: FormVectors) -> None:
     closure = closure_of(vectors)
-    walker = walker_of(vectors, carries_state=True)
+    model = model_of(vectors, carries_state=True)
     counts = []
     for n_streams in (1, 2):
         averages = Averages(closure)
-        averages.add_text(distributions(walker, IDS, n_streams=n_streams))
+        averages.add_text(distributions(model, IDS, n_streams=n_streams))
         counts.append(averages.n_occurrences)
     for one, two in zip(*counts, strict=True):
         assert (two <= one).all()
@@ -214,12 +214,12 @@ def test_an_n_gram_without_its_suffix_extends_nothing(vectors: FormVectors) -> N
 
 
 def test_followers_come_as_often_as_the_model_says(vectors: FormVectors) -> None:
-    walker = walker_of(vectors, carries_state=True)
+    model = model_of(vectors, carries_state=True)
     n_drawn = 1000
-    drawn = drawn_followers(walker, IDS, n_drawn=n_drawn, seed=3, n_streams=2)
+    drawn = drawn_followers(model, IDS, n_drawn=n_drawn, seed=3, n_streams=2)
     assert drawn.shape == (len(IDS), n_drawn)
     length = -(-len(IDS) // 2)
-    for t, (_, probs_BV) in enumerate(distributions(walker, IDS, n_streams=2)):
+    for t, (_, probs_BV) in enumerate(distributions(model, IDS, n_streams=2)):
         for row, probs in enumerate(probs_BV.numpy()):
             counts = np.bincount(drawn[row * length + t], minlength=len(probs))
             assert np.abs(counts - n_drawn * probs).max() < 1.01  # one number decides them all
@@ -230,22 +230,22 @@ def test_sampled_text_is_whole_sentences_of_the_model(
 ) -> None:
     monkeypatch.setattr(averages_over_text, "LEAST_LENGTH", 200)
     told: list[int] = []
-    walker = walker_of(vectors, carries_state=True)
-    ids = sampled_text(walker, 500, seed=1, on_tokens=told.append)
+    model = model_of(vectors, carries_state=True)
+    ids = sampled_text(model, 500, seed=1, on_tokens=told.append)
     assert ids[-1] == END
     assert 400 < len(ids) <= 500
     assert told == list(range(2, 501, 2))  # two streams
-    assert (ids == sampled_text(walker, 500, seed=1, on_tokens=None)).all()
-    other = sampled_text(walker, 500, seed=2, on_tokens=None)
+    assert (ids == sampled_text(model, 500, seed=1, on_tokens=None)).all()
+    other = sampled_text(model, 500, seed=2, on_tokens=None)
     assert len(other) != len(ids) or (other != ids).any()
 
 
 def test_a_model_that_ends_no_sentence_is_told(vectors: FormVectors) -> None:
     with torch.no_grad():
         vectors.model.output.words.bias[END] = -1e9
-    walker = walker_of(vectors, carries_state=False)
+    model = model_of(vectors, carries_state=False)
     with pytest.raises(DataError) as caught:
-        sampled_text(walker, 30, seed=1, on_tokens=None)
+        sampled_text(model, 30, seed=1, on_tokens=None)
     assert str(caught.value) == (
         "exp/a: ended no sentence in 30 tokens; expected sentences; draw more tokens, or train it "
         "longer"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from charlm.errors import ConfigError
-from charlm.scoring.likelihood.draw import Shape, draw, generator_of, uniforms
+from charlm.scoring.likelihood.draw import Shape, draw, generator_of
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
 
@@ -92,7 +92,7 @@ def test_words_are_drawn_as_often_as_their_weights_say() -> None:
 
 
 def test_each_row_of_a_seed_has_numbers_of_its_own() -> None:
-    alone = [uniforms([generator_of(3, row=5)]).item() for _ in range(1)]
-    together = uniforms([generator_of(3, row=row) for row in (4, 5, 6)]).tolist()
-    assert together[1] == alone[0]
-    assert len({*together, uniforms([generator_of(4, row=5)]).item()}) == 4
+    alone = generator_of(3, row=5).random()
+    together = [generator_of(3, row=row).random() for row in (4, 5, 6)]
+    assert together[1] == alone
+    assert len({*together, generator_of(4, row=5).random()}) == 4

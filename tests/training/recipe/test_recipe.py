@@ -1,65 +1,14 @@
-"""What a recipe may say, and its parts: rates over epochs, initial draws."""
+"""What a recipe may say, and what it leaves out."""
 
 from typing import Any
 
 import pytest
-import torch
-from torch import nn
 
 from charlm.errors import ConfigError
 from charlm.presets import PRESETS
-from charlm.training.recipe.initialisation import Uniform
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.recipe.schedules import Constant, Halving
 
 PLAIN_SGD = {"type": "sgd", "lr": 1.0, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("ppls", "rate"),
-    [
-        ([200.0], 1.0),
-        ([200.0, 199.5], 1.0),  # the third epoch is the first that may halve
-        ([200.0, 150.0, 149.5], 0.5),
-        ([200.0, 150.0, 149.0], 1.0),  # a gain of exactly 1.0 is enough
-        ([200.0, 150.0, 149.0009765625], 0.5),
-        ([200.0, 150.0, 160.0], 0.5),
-        ([100.0, 150.0, 148.0], 1.0),  # against the epoch before, not against the best
-        ([100.0, 150.0, 160.0, 158.0], 1.0),
-        ([100.0, 90.0, 80.0, 80.0], 0.5),
-    ],
-)
-def test_the_rate_is_halved_when_an_epoch_gains_less_than_one(
-    ppls: list[float], rate: float
-) -> None:
-    assert Halving().next_rate(1.0, ppls) == rate
-
-
-def test_the_rate_goes_on_from_where_it_is() -> None:
-    ppls, rate, rates = [300.0, 200.0, 199.5, 150.0, 149.9, 150.0], 1.0, []
-    for n in range(1, len(ppls) + 1):
-        rate = Halving().next_rate(rate, ppls[:n])
-        rates.append(rate)
-    assert rates == [1.0, 1.0, 0.5, 0.5, 0.25, 0.125]
-
-
-def test_the_options_of_halving_change_factor_gain_and_first_epoch() -> None:
-    schedule = Halving(factor=0.1, least_gain=5.0, first_epoch=0)
-    assert schedule.next_rate(2.0, [100.0]) == 2.0  # there is no epoch before the first
-    assert schedule.next_rate(2.0, [100.0, 96.0]) == pytest.approx(0.2)
-    assert schedule.next_rate(2.0, [100.0, 95.0]) == 2.0
-
-
-def test_a_share_of_the_perplexity_before_is_the_least_gain_where_it_is_more() -> None:
-    schedule = Halving(least_gain=0.5, least_gain_share=0.01, first_epoch=0)
-    assert schedule.next_rate(1.0, [200.0, 198.0]) == 1.0
-    assert schedule.next_rate(1.0, [200.0, 198.5]) == 0.5
-    assert schedule.next_rate(1.0, [30.0, 29.5]) == 1.0
-    assert schedule.next_rate(1.0, [30.0, 29.6]) == 0.5
-
-
-def test_a_constant_rate_stays() -> None:
-    assert Constant().next_rate(0.3, [1.0, 2.0, 3.0, 4.0]) == 0.3
 
 
 @pytest.mark.parametrize("name", ["char-small", "char-large", "word-small", "word-large"])
@@ -144,16 +93,6 @@ def test_a_recipe_that_cannot_be_made_is_one_line(settings: Any, line: str) -> N
     with pytest.raises(ConfigError) as caught:
         build_recipe(settings)
     assert str(caught.value) == line
-
-
-def test_uniform_draws_every_parameter_biases_included_within_its_range() -> None:
-    torch.manual_seed(1)
-    model = nn.Sequential(nn.Linear(40, 30), nn.Embedding(50, 20, padding_idx=0))
-    Uniform(range=0.2).apply(model)
-    for parameter in model.parameters():
-        assert parameter.abs().max() <= 0.2
-        assert parameter.abs().max() > 0.15
-        assert abs(float(parameter.detach().mean())) < 0.1
 
 
 def test_an_option_of_the_part_that_a_recipe_leaves_out_is_that_of_its_default() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.ngram.backoff import Log10s
-from charlm.ngram.source import EstimationPlan, parse_pruning
+from charlm.ngram.source import parse_pruning
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 from charlm.scoring.evaluation.comparison.compare_kn_options import (
     TUNING,
@@ -62,8 +62,8 @@ def compared_group(
     """
     name = baseline_name(options.order)
     options.tell(f"{name}: estimating from {options.data}/train.txt")
-    plan = EstimationPlan(options.order, parse_pruning(options.prune))
-    baseline = kneser_ney(options.data, plan, inventory=inventory)
+    prune = parse_pruning(options.prune)
+    baseline = kneser_ney(options.data, inventory, order=options.order, prune=prune)
     contest = _Contest(baseline, options)
     entries = [contest.alone, *(entry for member in members for entry in contest.against(member))]
     if members:

@@ -5,12 +5,14 @@ word with counts like any other: an n-gram model that drops it, or gives it what
 predicts another text and its perplexity does not compare.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import arpa_bytes
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.estimation import NO_PRUNING
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.source import EstimationPlan, ModelInfo, estimated
 from charlm.ngram.text_perplexity import STATE, evaluate_ngram
@@ -71,13 +73,15 @@ def baseline_name(order: int) -> str:
     return f"KN-{order}"
 
 
-def kneser_ney(data: str | Path, plan: EstimationPlan, *, inventory: Inventory) -> KneserNey:
-    """The Kneser–Ney model of train.txt in the words of `inventory`, order and pruning as planned.
+def kneser_ney(
+    data: str | Path, inventory: Inventory, *, order: int, prune: Sequence[int] = NO_PRUNING
+) -> KneserNey:
+    """The Kneser–Ney model of train.txt in the words of `inventory`.
 
     Raises:
         ConfigError: an order or pruning that makes no model.
         DataError: no text, or not what was expected.
     """
-    planned = replace(plan, vocabulary=inventory)
-    model, info, train_counts = estimated(split_path(data, "train"), planned)
-    return KneserNey(baseline_name(plan.order), model, info, inventory, train_counts)
+    plan = EstimationPlan(order, prune, vocabulary=inventory)
+    model, info, train_counts = estimated(split_path(data, "train"), plan)
+    return KneserNey(baseline_name(order), model, info, inventory, train_counts)

@@ -23,6 +23,7 @@ from charlm.scoring.evaluation.surprisal.token_bits import (
     NATS,
     SentenceBits,
     Sentences,
+    TokenModel,
     spelling_bits,
 )
 from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
@@ -32,10 +33,8 @@ from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 
-class RunBits:
+class RunBits(TokenModel):
     """A run's model."""
-
-    is_carried = True
 
     def __init__(
         self,
@@ -68,18 +67,13 @@ class RunBits:
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        """As the protocol has it.
-
-        Raises:
-            DataError: a model that gives no numbers.
-        """
         models = [self._vectors, *([_expecting(self._vectors)] if entropy else [])]
         initial = self.run.model.context.initial_state(1)
         states: list[State | None] = [initial if is_carried else None for _ in models]
         if self._reader is not None:
             self._reader.restart()
         for block in blocks(map(list, sentences), size=BLOCK):
-            form_ids = FormIds(self.inventory)
+            form_ids = FormIds(self.run.inventory)
             ids = encode_sentences(block, form_ids)
             found = []
             for k, vectors in enumerate(models):
@@ -91,7 +85,7 @@ class RunBits:
             if not all(np.isfinite(nll).all() for nll in found[0]):
                 raise broken_model(self.run.path)
             for k, (words, numbers) in enumerate(zip(block, ids, strict=True)):
-                n_words = self.inventory.n_words
+                n_words = self.run.inventory.n_words
                 known = tuple(n < n_words and n != UNK for n in numbers[:-1].tolist())
                 surprisals = found[0][k].astype(np.float64) * NATS
                 surprisals += spelling_bits(words, known, speller=self.speller)

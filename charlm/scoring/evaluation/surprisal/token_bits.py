@@ -4,9 +4,10 @@ What expects is the distribution over the vocabulary, `<unk>` and `</s>` in it.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -43,49 +44,30 @@ class SentenceBits:
     entropies: Bits | None  # of what was expected before each token, and before the end
 
 
-class TokenModel(Protocol):
+class TokenModel(ABC):
     """A run, an exported model, or an n-gram model."""
 
-    @property
-    def name(self) -> str:
-        """What tables call it."""
+    name: str  # in tables
+    inventory: Inventory | None = None  # words, counts and text rules; an n-gram model has none
+    vocabulary: frozenset[str]  # all words that it predicts; empty where nobody knows
+    speller: "OpenVocabulary | None" = None  # of unknown words, where it is to spell them
+    learned_single_sentences: bool  # whether they are what it was made of
+    adaptation: str = ""  # how it follows what it reads; empty: not at all
+    is_carried: bool = True  # whether a state goes on to the next sentence, if it is let
 
-    @property
-    def inventory(self) -> Inventory | None:
-        """The words with their counts, and the text rules; an n-gram model knows neither."""
-
-    @property
-    def vocabulary(self) -> frozenset[str]:
-        """All words that it predicts; empty where nobody knows."""
-
-    @property
-    def speller(self) -> "OpenVocabulary | None":
-        """Spells unknown words, where it is to."""
-
-    @property
-    def learned_single_sentences(self) -> bool:
-        """Whether single sentences are what it was made of."""
-
-    @property
-    def adaptation(self) -> str:
-        """How it follows what it reads; empty: not at all."""
-
-    @property
-    def is_carried(self) -> bool:
-        """Whether a state goes on from one sentence to the next, if it is let."""
-
+    @abstractmethod
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        """Of sentences of tokens, each alone or all as one stream."""
+        """Of sentences of tokens, each alone or all as one stream.
+
+        Raises:
+            DataError: a model that gives no numbers.
+        """
 
 
-class ExportedBits:
+class ExportedBits(TokenModel):
     """An exported model, read a token at a time."""
-
-    is_carried = True
-    adaptation = ""
-    speller = None
 
     def __init__(self, model: OnnxModel, *, name: str) -> None:
         self.name = name
@@ -97,11 +79,6 @@ class ExportedBits:
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        """As the protocol has it.
-
-        Raises:
-            DataError: a model that gives no numbers.
-        """
         row = np.zeros(1, np.int64)
         start = at = self._steps.start(1)
         for words in sentences:
@@ -118,13 +95,11 @@ class ExportedBits:
             yield SentenceBits(nats * NATS, known, entropies * NATS if entropy else None)
 
 
-class NgramBits:
+class NgramBits(TokenModel):
     """An n-gram model, which reads every sentence from `<s>`."""
 
     is_carried = False
-    adaptation = ""
     learned_single_sentences = True
-    inventory: Inventory | None = None
 
     def __init__(
         self,
@@ -142,7 +117,6 @@ class NgramBits:
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
-        """As the protocol has it."""
         for block in blocks(map(list, sentences), size=BLOCK):
             words = [mapped(each, None) for each in block]
             scores = self.model.score(words)

@@ -83,7 +83,7 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
     arrays = _Arrays()
     weights = page_weights(model)
     inventory, settings = model.inventory, model.info.settings
-    near = near_words(model.encode(inventory.words))
+    vectors_VD, directions_ED = near_words(model.encode(inventory.words))
     content = {
         "title": title,
         "charlm": __version__,
@@ -97,8 +97,8 @@ def _page(model: OnnxModel, *, title: str) -> bytes:
         "start": [[float(x) for x in leaf[0]] for leaf in model.initial_state(1)],
         "network": _network(weights, arrays, widest=_widest(settings)),
         "near": {
-            "vectors": arrays.place(near.vectors_VD),
-            "directions": arrays.place(near.directions_ED),
+            "vectors": arrays.place(vectors_VD),
+            "directions": arrays.place(directions_ED),
         },
     }
     parts = {"title": title, "data": json_block(content), "weights": arrays.base64()}

@@ -1,21 +1,8 @@
 // The page: a sentence is typed, its words are coloured by surprisal, and one of them is looked at.
-// Words are put in as text, nothing as markup.
 
 const SHOWN = 10; // next words, and near ones
 const STEPS = [2, 4, 6, 9, 12]; // bits, from which on a word is a shade darker
 const PAUSE = 60; // milliseconds behind a key before the sentence is read
-
-const byId = (id) => document.getElementById(id);
-
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-/** A word, kept apart from the direction of what stands around it. */
-const bdi = (text) => el("bdi", { dir: "auto" }, text);
 
 const bits = (logProb) => -logProb / Math.LN2;
 const shade = (value) => STEPS.filter((step) => value >= step).length;
@@ -114,24 +101,6 @@ function nearWord([word, cosine]) {
 function legend() {
   const scale = [0, ...STEPS].map((least, k) => el("span", { class: `word h${k}` }, k ? `${least}` : "0"));
   byId("legend").append("Surprisal in bits, from ", ...scale.flatMap((each) => [each, " "]));
-}
-
-/** The system's colours until the button is pressed, then the other ones, and back. */
-function themes() {
-  const button = byId("theme");
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const root = document.documentElement;
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const refresh = () => {
-    button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", `change to ${isDark() ? "light" : "dark"} colours`);
-  };
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    refresh();
-  });
-  system.addEventListener("change", refresh);
-  refresh();
 }
 
 function build() {

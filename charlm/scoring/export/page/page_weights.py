@@ -66,7 +66,9 @@ def page_weights(model: OnnxModel) -> PageWeights:
     (output,) = [step.product(node) for node in step.nodes("MatMulInteger")]
     return PageWeights(
         letters_CE=encode.table(encode.nodes("Gather")[0]),
-        filters=Product(filters.weights_KN, filters.scales_N, encode.added_to(pooled.output[0])),
+        filters=Product(
+            filters.weights_KN, filters.scales_N, encode.additions(pooled.output[0])[0]
+        ),
         highways=tuple(zip(new, gates, strict=True)),
         lstms=tuple(step.lstm(node) for node in step.nodes("DynamicQuantizeLSTM")),
         output=output,
@@ -126,7 +128,7 @@ class _Network:
         weights, scales = self._weights(stem + "_quantized", stem + "_scale")
         (cast,) = self._behind(node.output[0])
         (scaled,) = self._behind(cast.output[0])
-        found = self._additions(scaled.output[0])
+        found = self.additions(scaled.output[0])
         return Product(weights, scales, found[0].copy() if found else np.zeros_like(scales))
 
     def lstm(self, node: Any) -> tuple[Product, Product]:
@@ -143,15 +145,12 @@ class _Network:
         )
         return first, second
 
-    def added_to(self, name: str) -> Array:
-        """The constant that is added to a result."""
-        return self._additions(name)[0]
-
     def _behind(self, name: str) -> list[Any]:
         """The nodes that read a result."""
         return [node for node in self._nodes if name in node.input]
 
-    def _additions(self, name: str) -> list[Array]:
+    def additions(self, name: str) -> list[Array]:
+        """The constants that are added to a result."""
         adding = [node for node in self._behind(name) if node.op_type == "Add"]
         found = [self._constants[x] for node in adding for x in node.input if x in self._constants]
         return [each for each in found if each.ndim == 1]

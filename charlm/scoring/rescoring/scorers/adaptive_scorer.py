@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -19,7 +18,6 @@ from charlm.nbest.scorers import LogProbs
 from charlm.runtime import autocast
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.neural_cache import Positions, mixed
-from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.prefix_tree import Places
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
@@ -56,7 +54,7 @@ class AdaptiveScorer(NeuralScorer):
             walker.model,
             self.forms.inventory,
             adaptation=adaptation,
-            vectors=_KeptVectors(self.forms),
+            vectors_of=self._kept_vectors,
         )
         self._loaded: list[Tensor] | None = None  # the weights that the model now has
 
@@ -90,7 +88,7 @@ class AdaptiveScorer(NeuralScorer):
         self.reader.remembered = before.remembered
         return before
 
-    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Places) -> LogProbs:
         log_probs = super()._log_probs(h_NH, rows=rows, words=words)
         seen = self.reader.remembered
         if seen is None:
@@ -98,20 +96,13 @@ class AdaptiveScorer(NeuralScorer):
         device = self.forms.device
         own = Positions(
             h_NH[torch.from_numpy(rows).to(device)],
-            torch.from_numpy(words.astype(np.int64)).to(device),
+            torch.from_numpy(words).to(device),
         )
         nll_K = torch.from_numpy(-log_probs).to(device)
         with torch.no_grad():
             found = -mixed(nll_K, own, seen=seen, rates=self.reader.adaptation.rates)
         return found.cpu().numpy()
 
-
-class _KeptVectors:
-    """The vectors of forms from a cache, as a reader asks for them."""
-
-    def __init__(self, forms: FormCache) -> None:
-        self.forms = forms
-
-    def rows(self, form_ids: Ids, spellings: Sequence[str]) -> tuple[Tensor, npt.NDArray[np.int64]]:
-        distinct, where = np.unique(form_ids, return_inverse=True)
-        return self.forms.encoded(distinct), where.reshape(form_ids.shape).astype(np.int64)
+    def _kept_vectors(self, form_ids: Ids, spellings: Sequence[str]) -> Tensor:
+        """The vectors of forms, (…, E), from the cache, which knows their spellings."""
+        return self.forms.encoded(form_ids.ravel()).view(*form_ids.shape, -1)

@@ -5,6 +5,7 @@ any it is the initial one. A score depends on the sentence and that alone, never
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -16,6 +17,7 @@ from charlm.nbest.scorers import LogProbs
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.prefix_tree import Places, PrefixTree
+from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Walker
 from charlm.scoring.rescoring.neural_histories import NeuralHistories
 from charlm.text.corpus.tokens import END, UNK
@@ -25,6 +27,18 @@ from charlm.text.vocabulary.vocabulary import Inventory
 HYPOTHESES_AT_ONCE = 4096
 PLACES_AT_ONCE = 1 << 22  # of a tree, padding included: one endless line stretches all beside it
 ROWS_AT_ONCE = 1024  # states of small levels that go through a layer, and the softmax, together
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far sentences' scores in a coarse number format are from fp32's, in nats."""
+
+    n_sentences: int
+    mean: float
+    largest: float
+
+    def to_dict(self) -> dict[str, float | int]:
+        return dict(vars(self))
 
 
 class NeuralScorer:
@@ -91,6 +105,20 @@ class NeuralScorer:
             _, state = self.walker.descend(self._start(memory), parents=parents, form_ids=form_ids)
         return state
 
+    def deviation(self, texts: Sequence[Words]) -> Deviation | None:
+        """From fp32's scores of these texts; None in fp32, or without a text."""
+        if self.precision == "fp32" or not texts:
+            return None
+        # A cache of its own: this scorer's holds vectors that were made in the coarse format.
+        oov_input = "spelling" if self.forms.by_spelling else "unk"
+        forms = FormCache(self.forms.model, self.inventory, oov_input=oov_input)
+        exact = NeuralScorer(Walker(forms, unnormalised=self.walker.unnormalised))
+        ours, theirs = (
+            np.array([each.log_prob for each in one.score(texts)]) for one in (self, exact)
+        )
+        apart = np.abs(ours - theirs)
+        return Deviation(len(texts), float(apart.mean()), float(apart.max()))
+
     def histories(self, memory: object = None) -> NeuralHistories:
         """States at the histories of lattices, after `memory`."""
         state: State | None = memory  # type: ignore[assignment]  # ours, from `remember`
@@ -116,15 +144,11 @@ class NeuralScorer:
             next_nodes = tree.nodes(range(levels.start + 1, levels.stop + 1))
             ends = tree.ends[slice(*np.searchsorted(tree.ends, [nodes.start, nodes.stop]))]
             rows = np.concatenate([tree.parents_N[next_nodes], ends]) - nodes.start
-            words = self.forms.words(tree.form_ids_N[next_nodes])
-            words = np.concatenate([words, np.full(len(ends), END, np.int32)])
+            words = as_words(tree.form_ids_N[next_nodes], self.inventory.n_words)
+            words = np.concatenate([words, np.full(len(ends), END)])
             found = self._log_probs(h_NH, rows=rows, words=words)
             words_N[next_nodes], ends_N[ends] = np.split(found, [len(found) - len(ends)])
         return tree.along(words_N, ends_N)
 
-    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Ids) -> LogProbs:
-        order = np.argsort(rows, kind="stable")
-        answers = self.walker.log_probs(h_NH, rows=rows[order], words=words[order])
-        log_probs = np.empty(len(rows))
-        log_probs[order] = answers.double().cpu().numpy()
-        return log_probs
+    def _log_probs(self, h_NH: Tensor, *, rows: Places, words: Places) -> LogProbs:
+        return self.walker.log_probs(h_NH, rows=rows, words=words)

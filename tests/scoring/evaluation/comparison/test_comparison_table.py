@@ -11,7 +11,6 @@ import pytest
 
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.source import EstimationPlan
 from charlm.scoring.evaluation.comparison import scores
 from charlm.scoring.evaluation.comparison.kneser_ney import kneser_ney
 from charlm.scoring.evaluation.evaluate import evaluate
@@ -82,7 +81,7 @@ def test_figures_of_a_state_are_those_of_eval_and_of_a_mixture_made_from_them(
     mixture = result.system("tiny+KN-3").by_state[state]
     assert mixture.weight is not None
     inventory = load_inventory(tiny_run / "vocab.json")
-    kn = kneser_ney(corpus_dir, EstimationPlan(3), inventory=inventory).model
+    kn = kneser_ney(corpus_dir, inventory, order=3).model
     test = [line.split() for line in (corpus_dir / "test.txt").read_text().splitlines()]
     pairs = zip(heard(tiny_run, corpus_dir, "test", state), slow_log10s(kn, test), strict=True)
     weight = mixture.weight
@@ -197,7 +196,7 @@ def test_the_size_of_kneser_ney_is_that_of_its_arpa_file_and_a_mixture_has_both(
     kn, model, mixture = result.only_group.systems
     assert model.n_bytes == (tiny_run / "model.safetensors").stat().st_size
     inventory = load_inventory(tiny_run / "vocab.json")
-    made = kneser_ney(corpus_dir, EstimationPlan(1), inventory=inventory).model
+    made = kneser_ney(corpus_dir, inventory, order=1).model
     write_arpa(made, tmp_path / "kn.arpa")
     assert kn.n_bytes == (tmp_path / "kn.arpa").stat().st_size
     assert mixture.n_bytes == kn.n_bytes + model.n_bytes

@@ -79,19 +79,12 @@ def alone(model: LanguageModel, inventory: Inventory, text: list[list[str]]) -> 
     return results
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_scores_are_those_of_a_sentence_alone(inventory: Inventory, output: str) -> None:
-    model = built(inventory, output=output)
+@pytest.mark.parametrize(
+    "parts", [*({"output": name} for name in OUTPUTS), *({"context": name} for name in CONTEXTS)]
+)
+def test_scores_are_those_of_a_sentence_alone(inventory: Inventory, parts: dict[str, str]) -> None:
+    model = built(inventory, **parts)
     sentences = drawn_sentences(30, longest=12)
-    for words, score in zip(sentences, scorer_of(model, inventory).score(sentences), strict=True):
-        (expected,) = alone(model, inventory, [words])
-        np.testing.assert_allclose(score.log_probs, expected, rtol=0, atol=2e-5)
-
-
-@pytest.mark.parametrize("context", CONTEXTS)
-def test_every_kind_of_state_goes_through_the_tree(inventory: Inventory, context: str) -> None:
-    model = built(inventory, context=context)
-    sentences = drawn_sentences(12, longest=8)
     for words, score in zip(sentences, scorer_of(model, inventory).score(sentences), strict=True):
         (expected,) = alone(model, inventory, [words])
         np.testing.assert_allclose(score.log_probs, expected, rtol=0, atol=2e-5)

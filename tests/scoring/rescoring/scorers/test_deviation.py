@@ -8,7 +8,6 @@ import pytest
 from charlm.run.stored_weights import load_run
 from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.walker import Walker
-from charlm.scoring.rescoring.precision_error import deviation
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
 
 TEXTS = [["a", "b"], ["c", "d", "e"], [], ["h", "g", "zz", "a"]]
@@ -21,7 +20,7 @@ def scorer_of(run: Path, precision: str) -> NeuralScorer:
 
 def test_the_deviation_is_that_of_whole_sentences(run: Path) -> None:
     coarse, exact = (scorer_of(run, precision) for precision in ("bf16", "fp32"))
-    found = deviation(coarse, TEXTS)
+    found = coarse.deviation(TEXTS)
     apart = [
         abs(one.log_prob - other.log_prob)
         for one, other in zip(coarse.score(TEXTS), exact.score(TEXTS), strict=True)
@@ -36,5 +35,5 @@ def test_the_deviation_is_that_of_whole_sentences(run: Path) -> None:
 
 
 def test_there_is_none_in_fp32_or_without_texts(run: Path) -> None:
-    assert deviation(scorer_of(run, "fp32"), TEXTS) is None
-    assert deviation(scorer_of(run, "bf16"), []) is None
+    assert scorer_of(run, "fp32").deviation(TEXTS) is None
+    assert scorer_of(run, "bf16").deviation([]) is None

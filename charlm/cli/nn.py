@@ -72,7 +72,8 @@ def _question(options: NnOptions) -> str:
     if not asked and not options.words:
         raise typer.BadParameter("nothing is asked; give a WORD, or one of the options.")
     if options.words and asked and asked[0] in ("analogy", "edit_distance"):
-        raise typer.BadParameter(f"{flags[0]} takes no WORD beside it; a sum stands in quotes.")
+        advice = "a sum stands in quotes" if asked[0] == "analogy" else "leave it out"
+        raise typer.BadParameter(f"{flags[0]} takes no WORD beside it; {advice}.")
     return asked[0] if asked else "words"
 
 

@@ -240,6 +240,7 @@ def test_a_word_with_terminal_escapes_reaches_stderr_escaped(run: Path) -> None:
             "--analogy and --edit-distance are different questions; ask one of them.",
         ),
         (["cat", "--analogy", "a - b"], "--analogy takes no WORD beside it; a sum stands in quo"),
+        (["cat", "--edit-distance", "3"], "--edit-distance takes no WORD beside it; leave it out."),
     ],
 )
 def test_a_question_that_is_none_or_two_is_a_usage_error(

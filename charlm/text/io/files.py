@@ -31,6 +31,8 @@ COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 COMPRESSED |= {
     b"BZh%d%s" % (level, block): bz2.open for level in range(1, 10) for block in (b"1A", b"\x17r")
 }
+# What Python 3.11 cannot unpack, and what may hold many files; unnamed they pass for an encoding.
+OTHERWISE_PACKED = {b"(\xb5/\xfd": ("zstd", "zstd -d"), b"PK\x03\x04": ("zip", "unzip")}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
 TOO_DEEP = "JSON nested too deep"
@@ -50,7 +52,7 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
     `digest` is fed the bytes as they stand in the file, packed or not, as far as they are read.
 
     Raises:
-        DataError: a folder, or a compressed file that is cut or broken.
+        DataError: a folder, or a packed file that is cut, broken or of another kind.
         OSError: as the system gave it; a closed standard input names itself.
     """
     if str(path) == "-":
@@ -92,6 +94,11 @@ class _Hashing(io.RawIOBase):
 
 def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
     head = cast(Any, raw).peek(6)[:6]
+    if head[:4] in OTHERWISE_PACKED:
+        kind, unpack = OTHERWISE_PACKED[head[:4]]
+        raise DataError(
+            f"{name}: packed by {kind}; expected gz, bz2, xz or none; unpack it ({unpack})"
+        )
     opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), None)
     if opener is None:
         yield raw

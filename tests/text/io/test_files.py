@@ -63,6 +63,22 @@ def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
         file.read()
 
 
+@pytest.mark.parametrize(
+    ("magic", "message"),
+    [
+        (b"(\xb5/\xfd", "packed by zstd; expected gz, bz2, xz or none; unpack it (zstd -d)"),
+        (b"PK\x03\x04", "packed by zip; expected gz, bz2, xz or none; unpack it (unzip)"),
+    ],
+)
+def test_a_file_packed_otherwise_is_told_how_it_is_unpacked(
+    tmp_path: Path, magic: bytes, message: str
+) -> None:
+    path = written(tmp_path / "packed", magic + NOISE)
+    with pytest.raises(DataError) as caught, open_bytes(path):
+        pass
+    assert str(caught.value) == f"{path}: {message}"
+
+
 def test_an_error_of_the_disk_is_not_blamed_on_a_compressed_file(tmp_path: Path) -> None:
     path = written(tmp_path / "text.gz", gzip.compress(b"a\n"))
     with pytest.raises(OSError, match="Input/output"), open_bytes(path):

@@ -41,7 +41,7 @@ class CompareKnOptions:
     samples: Annotated[
         int,
         Opt(
-            "Draws of sentences behind each 95 % interval, whose ends are the most extreme ones.",
+            "Draws of sentences behind each 95 % interval, which leaves out the most extreme 5 %.",
             least=100,
         ),
     ] = 1000

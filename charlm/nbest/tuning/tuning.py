@@ -107,6 +107,7 @@ def tune_weights(
     )
     ranges = parse_ranges(options.ranges)
     start_F, space = _start(problem, names, start=start or {}, ranges=ranges)
+    varies_F = problem.spreads() > 0  # of all hypotheses: contenders may be alone in their lists
     problem = contenders(problem, start_F, space=space)
     search = partial(_search, start_F=start_F, space=space, options=options)
     weights_F, n_searches = search(problem)
@@ -117,7 +118,7 @@ def tune_weights(
     origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled)
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
-        details=_details(problem, weights_F, names=names, space=space),
+        details=_details(problem, weights_F, names=names, space=space, varies_F=varies_F),
         metric=metric.signature,
         n_lists=len(lists),
         n_hypotheses=sum(map(len, statistics)),
@@ -234,9 +235,14 @@ def _left_out(
 
 
 def _details(
-    problem: Problem, weights_F: Floats, *, names: Sequence[str], space: Space
+    problem: Problem,
+    weights_F: Floats,
+    *,
+    names: Sequence[str],
+    space: Space,
+    varies_F: npt.NDArray[np.bool_],
 ) -> tuple[TunedWeight, ...]:
-    spreads_F, error = problem.spreads(), problem.error(weights_F)
+    error = problem.error(weights_F)
     details = []
     for index, (name, weight) in enumerate(zip(names, weights_F.tolist(), strict=True)):
         low = high = weight
@@ -247,7 +253,7 @@ def _details(
             along = profile(problem, weights_F, direction_F=axis_F, space=space)
             low, high = (weight + scale * t for t in along.around(error + TOLERANCE))
             at_border = bool((along.edges_E[[0, -1]] == along.around(error)).any())
-        has_effect = bool(spreads_F[index] > 0)
+        has_effect = bool(varies_F[index])
         is_fixed = has_effect and not scale > 0
         details.append(
             TunedWeight(name, weight, is_fixed, has_effect, float(low), float(high), at_border)

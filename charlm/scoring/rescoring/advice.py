@@ -86,6 +86,8 @@ def _on_recordings(result: RescoringResult) -> list[str]:
 def _on_vocabulary(result: RescoringResult) -> list[str]:
     """Unknown words that win because all of them have the probability of `<unk>`."""
     weights, n_wins = result.weights, result.counts.n_unknown_wins
+    if isinstance(result, TuneResult):
+        n_wins = 0  # those counted are of the weights that the search began with
     notes = []
     origin = weights and weights.origin
     if origin and result.scorers and origin.spelled != bool(result.spelled):

@@ -81,7 +81,7 @@ class ServeResult(RescoringResult):
 class TuneResult(RescoringResult):
     """The weights that were found, and on what.
 
-    `counts.n_moved` is of the weights that the search began with.
+    `counts.n_moved` and `counts.n_unknown_wins` are of the weights that the search began with.
     """
 
     weights: Weights

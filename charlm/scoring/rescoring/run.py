@@ -17,7 +17,7 @@ from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import KALDI_AM, REST, LatticeOptions
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.lattices.lattice_reading import FORMATS as LATTICES
-from charlm.nbest.lattices.lattice_reading import lattice_format, read_lattices
+from charlm.nbest.lattices.lattice_reading import KALDI, lattice_format, read_lattices
 from charlm.nbest.list_lines import OpenSource, open_lines, opened
 from charlm.nbest.recordings import recording_by
 from charlm.nbest.references import (
@@ -86,6 +86,7 @@ class ListRun:
         """
         options, scorers = self.options, self.scorers
         source, form = self._looked_at(self._source(path), stack=stack)
+        _require_numbers(options.words_txt, path=path, form=form)
         is_open = spells(options)
         if is_open is None and (form in LATTICES or form == TextFormat.name):
             scorers = scorers.closed  # sentences are scored as `charlm eval` scores them
@@ -213,6 +214,16 @@ class ListRun:
             else:
                 found = format_of(form).read(source)
             return self.references(path, [_without_hypotheses(each) for each in found])
+
+
+def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: str) -> None:
+    """Raises ConfigError for a table of words' numbers where the format has words alone."""
+    if words_txt is not None and form != KALDI:
+        raise ConfigError(
+            f"--words-txt {words_txt}: {display_name(path)} is of the format {form}, whose words "
+            "are read as they stand; expected Kaldi's lattices; drop it, or put words in the place "
+            "of numbers with utils/int2sym.pl"
+        )
 
 
 def pipeline_of(

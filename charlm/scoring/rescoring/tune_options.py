@@ -37,9 +37,11 @@ class TuneOptions(SearchOptions, ListOptions):
         if self.folds == 1:
             raise ConfigError("--folds 1: leaves no list to tune on; expected 0, or 2 or more")
         names = self.tuned_names
-        for name in (text.partition("=")[0] for text in self.weight):
+        said = [("--weight", text) for text in self.weight]
+        said += [("--range", text) for text in self.ranges]
+        for option, name in ((option, text.partition("=")[0]) for option, text in said):
             if names and name not in names:
                 raise ConfigError(
-                    f"--weight {name}: --tuned {','.join(names)} leaves it out, and it would count "
+                    f"{option} {name}: --tuned {','.join(names)} leaves it out, and it would count "
                     "nothing; expected a feature that is tuned; add it there, or drop it"
                 )

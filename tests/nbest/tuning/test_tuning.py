@@ -174,6 +174,11 @@ def test_details_say_what_is_fixed_what_has_no_effect_and_what_runs_into_the_bor
     assert not next(e for e in tuned_on(lists, references).details if e.feature == "lm").at_border
 
 
+def test_a_feature_that_varies_has_an_effect_though_one_hypothesis_a_list_can_win() -> None:
+    (am,) = tuned_on(*hidden(), tuned="am").details
+    assert (am.is_fixed, am.has_effect) == (True, True)
+
+
 def test_a_feature_that_is_named_twice_has_one_weight() -> None:
     lists, references = hidden()
     once = tuned_on(lists, references, tuned=["am", "lm"])

@@ -12,6 +12,7 @@ import charlm
 from charlm.errors import ConfigError
 from charlm.nbest.format import Sample
 from charlm.nbest.lattices.lattice_options import LatticeOptions
+from charlm.nbest.scorers import FunctionScorer
 from charlm.scoring.rescoring.lattices import LatticeLists
 
 LATTICE = """\
@@ -29,6 +30,7 @@ utt-B
 1
 
 """
+OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 HYPOTHESES = 8  # A or b, noise or zz, c or zz
 
 
@@ -300,3 +302,21 @@ def test_a_map_of_words_reads_the_words_of_lattices_and_one_of_phrases_is_refuse
     assert scores["A zz c"] == pytest.approx(scores["b zz c"])
     with pytest.raises(ConfigError, match="expected rules of one, as lattices are read word by"):
         charlm.score(lattices, model=lower_run, map={"a b": "c"})
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("kaldi", "utt-1 1 2\nutt-2 2 1\n"),
+        ("slf", "VERSION=1.0\nN=2 L=1\nI=0\nI=1 W=1\nJ=0 S=0 E=1 a=-1\n"),
+    ],
+)
+def test_a_table_of_numbers_is_refused_where_words_are_read_as_they_stand(
+    tmp_path: Path, form: str, content: str
+) -> None:
+    (tmp_path / "lists").write_text(content)
+    (tmp_path / "words.txt").write_text("<eps> 0\na 1\nb 2\n")
+    with pytest.raises(
+        ConfigError, match=f"--words-txt .*: {tmp_path}/lists is of the format {form},"
+    ):
+        charlm.score(tmp_path / "lists", scorer=OWN, format=form, words_txt=tmp_path / "words.txt")

@@ -139,3 +139,16 @@ def test_lists_that_unknown_words_win_are_counted_and_remedies_named(
         assert remedy in note
     priced = charlm.score(lists, columns="id,text", model=run, weight=["words=1", "oov=-0.1"])
     assert advice_on(priced) == []
+
+
+def test_lists_that_unknown_words_win_before_a_tuning_are_no_advice_after_it(
+    lists: Path, tmp_path: Path
+) -> None:
+    lists.write_text("id\tam\ttext\nu\t-1\th h h\nu\t-2\tzz\nv\t-1\tg g g\nv\t-2\tzz\n")
+    (tmp_path / "refs").write_text("u\th h h\nv\tg g g\n")
+    (tmp_path / "lm").write_text(ARPA + LETTERS + "\n\\end\\\n")
+    result = charlm.tune(
+        lists, refs=tmp_path / "refs", lm=tmp_path / "lm", tuned="am", folds=0, restarts=0
+    )
+    assert result.counts.n_unknown_wins == 2
+    assert not any("unknown words" in note for note in advice_on(result))

@@ -100,6 +100,7 @@ def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_pat
         ({"refs": "-"}, "--refs -: expected a file; only the lists may be standard input"),
         ({"out": tmp_path / "none" / "w"}, f"--out {tmp_path}/none/w: "),
         ({"restarts": -1}, "--restarts -1: expected 0 or more"),
+        ({"tuned": "am", "ranges": ["own=0:"]}, "--range own: --tuned am leaves it out, and it"),
         ({"out": refs}, f"{refs}: would be written over, and is to be read (refs)"),
     ):
         with pytest.raises(charlm.ConfigError) as caught:

@@ -6,7 +6,7 @@ says on what, so that nobody reports a rate on the lists that the weights were m
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +63,8 @@ class Weights:
     # Rules, besides the model's own, for the words that were weighed; None: it is not known.
     text: Normalisation | None = None
     lists: ListLayout | None = None  # None: nothing was said of them
+    # Shares of the models that were one, word by word (--mix); empty: each was a feature.
+    mixture: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, table: FeatureTable) -> Floats:
         """In the order of the table's features, (F,).
@@ -78,7 +80,9 @@ class Weights:
         tuned = {"tuned": self.origin.to_dict()} if self.origin else {}
         text = {"text": self.text.to_dict()} if self.text and self.text != NO_RULES else {}
         lists = {"lists": self.lists._asdict()} if self.lists else {}
-        return {"format": FORMAT, "weights": dict(self.values), **text, **lists, **tuned}
+        mixture = {"mixture": dict(self.mixture)} if self.mixture else {}
+        more = text | mixture | lists | tuned
+        return {"format": FORMAT, "weights": dict(self.values), **more}
 
     def save(self, path: str | Path) -> None:
         """Write them to `path`, whole or not at all."""
@@ -165,13 +169,18 @@ def load_weights(path: str | Path) -> Weights:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path}: not a file of weights; expected one that charlm tune wrote")
-    values = content.get("weights")
-    if not isinstance(values, dict) or not all(map(_is_number, values.values())):
-        raise DataError(f"{path}: weights are {shown(values)}; expected an object of numbers")
+    values = _parse_numbers(content.get("weights"), "weights are", path=path)
+    mixture = _parse_numbers(content.get("mixture", {}), "mixture is", path=path)
     origin = _parse_origin(content["tuned"], path=path) if "tuned" in content else None
     text = Normalisation.from_dict(content["text"], str(path)) if "text" in content else None
     lists = _parse_layout(content["lists"], path=path) if "lists" in content else None
-    return Weights({name: float(value) for name, value in values.items()}, origin, text, lists)
+    return Weights(values, origin, text, lists, mixture)
+
+
+def _parse_numbers(values: object, found: str, *, path: str | Path) -> dict[str, float]:
+    if not isinstance(values, dict) or not all(map(_is_number, values.values())):
+        raise DataError(f"{path}: {found} {shown(values)}; expected an object of numbers")
+    return {name: float(value) for name, value in values.items()}
 
 
 def _parse_layout(lists: object, *, path: str | Path) -> ListLayout:

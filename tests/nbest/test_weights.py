@@ -113,6 +113,7 @@ def test_an_override_that_is_no_name_and_number_is_refused(text: str) -> None:
         ('{"format": 1, "weights": {"nn": true}}', "expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": 1e31}}', "expected an object of numbers"),
         ('{"format": 1, "weights": {"nn": NaN}}', "not valid JSON"),
+        ('{"format": 1, "weights": {}, "mixture": [1]}', "mixture is [1]; expected an object of"),
         ('{"format": 1, "weights": {}, "tuned": 3}', "tuned is 3; expected how the weights"),
         ('{"format": 1, "weights": {}, "tuned": {"lists": {"n": 1}}}', "tuned is "),
     ],

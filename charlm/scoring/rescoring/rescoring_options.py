@@ -74,7 +74,8 @@ class RescoringOptions:
     mix: Annotated[
         str | Path | None,
         Opt(
-            "Mix all models word by word, with the weights that suit this text best.",
+            "Mix all models word by word, with the weights that suit this text best; score and "
+            "serve mix as the weights were tuned.",
             "Models",
             metavar="TEXT",
         ),

@@ -65,7 +65,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     )
     is_said = bool(options.column_names) or options.format != "auto"
     layout = ListLayout(form.name, options.column_names) if is_said else None
-    weights = replace(tuned.weights, text=scorers.text_rules, lists=layout)
+    weights = replace(tuned.weights, text=scorers.text_rules, lists=layout, mixture=scorers.mixture)
     done = what_was_done(
         pipeline, form, scorers=scorers, source=options.lists, began=began, weights=weights
     )

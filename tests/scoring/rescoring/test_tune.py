@@ -1,7 +1,7 @@
 """Weights through `charlm.tune`, against every weight of a fine grid."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +72,27 @@ def test_without_a_model_a_lists_own_features_are_weighed(
     rates = charlm.score(dev, weights=out, refs=refs, allow_test_tuning=True).report
     assert rates is not None
     assert rates.rescored.error == result.tuned.error
+
+
+def test_a_mixture_goes_into_the_weights_and_is_scored_as_it_was_tuned(
+    run: Path, saved_run: Callable[..., Path], dev: Path, refs: Path, tmp_path: Path
+) -> None:
+    out, runs = tmp_path / "weights.json", [run, saved_run("zeros")]
+    charlm.tune(dev, refs=refs, model=runs, mix_weights="0.25,0.75", out=out, tuned="c2,nn")
+    assert load_weights(out).mixture == {"nn": 0.25, "nn2": 0.75}
+
+    def ranked(**options: object) -> str:
+        pieces: list[str] = []
+        charlm.score(dev, model=runs, weights=out, write="ranked", out=pieces.append, **options)
+        return "".join(pieces)
+
+    assert ranked() == ranked(mix_weights="0.25,0.75") != ranked(mix_weights="1,0")
+    with pytest.raises(charlm.ConfigError) as caught:
+        charlm.score(dev, model=run, weights=out)
+    assert str(caught.value) == (
+        f"{out}: tuned on a mixture of nn, nn2; found nn; expected the same models; give them, or "
+        "tune again"
+    )
 
 
 def test_weights_are_where_a_tuning_begins_and_not_what_it_ends_with(

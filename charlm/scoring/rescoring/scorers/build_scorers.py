@@ -104,6 +104,7 @@ def build_scorers(options: RescoringOptions) -> Scorers:
         ConfigError: options that do not go together, models that do not.
         DataError: a run or a model that is not what was expected.
     """
+    options = _mixed_as_tuned(options)
     _check(options)
     models = [
         _opened(path, options, name=name)
@@ -155,6 +156,26 @@ def spells(options: RescoringOptions) -> bool | None:
         return options.open_vocabulary
     origin = load_weights(options.weights).origin
     return None if origin is None else origin.spelled
+
+
+def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
+    """With the mixture that the weights were tuned on, where none is said.
+
+    Without it a weight of the mixture would be that of its first model alone.
+    """
+    if _is_mixture(options) or options.weights is None:
+        return options
+    mixture = load_weights(options.weights).mixture
+    if not mixture:
+        return options
+    names = [*_names(NEURAL, len(options.model)), *_names(NGRAM, len(options.lm))]
+    names += [] if options.scorer is None else [options.scorer.name]
+    if names != list(mixture):
+        raise ConfigError(
+            f"{options.weights}: tuned on a mixture of {', '.join(mixture)}; found "
+            f"{', '.join(names) or 'no model'}; expected the same models; give them, or tune again"
+        )
+    return replace(options, mix_weights=tuple(mixture.values()))
 
 
 def _is_mixture(options: RescoringOptions) -> bool:

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Protocol
+from typing import IO
 from zlib import crc32
 
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
@@ -31,18 +31,11 @@ BLOCK = 1 << 16  # types that are written together, or whose letters are counted
 HEAD = Struct("=QQ")  # number of tokens, and of bytes that spell them
 
 
-class TokenCounts(Protocol):
-    """Tokens as they stand in a text, each once, `<unk>` and `<unk>:form` among them."""
-
-    def items(self) -> Iterable[tuple[str, int]]:
-        """Each with its count, in any order; may be asked for again once it has ended."""
-
-
 @dataclass(frozen=True)
 class CountedText:
     """How often each token stands in a text; whoever reads it may rely on no order."""
 
-    tokens: TokenCounts
+    tokens: "TokenCounts"  # each once, in any order, `<unk>` and `<unk>:form` among them
     n_sentences: int
 
     @cached_property
@@ -118,7 +111,7 @@ class CountFiles:
             return file.read()
 
 
-def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
+def merged(parts: Iterable[Iterable[bytes]]) -> "TokenCounts":
     """The sums of the counts in each part, of all processes; a dictionary if it is not too large.
 
     Raises:
@@ -130,7 +123,7 @@ def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
     return tokens if further is None else _StoredCounts(chain(tokens.items(), [further], items))
 
 
-def _merged_parts(parts: Iterable[Iterable[bytes | bytearray]]) -> Iterator[tuple[str, int]]:
+def _merged_parts(parts: Iterable[Iterable[bytes]]) -> Iterator[tuple[str, int]]:
     for part in parts:
         counts: dict[str, int] = {}
         for raw in part:
@@ -149,9 +142,12 @@ class _StoredCounts:
             self._file.flush()
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """As `TokenCounts` says; one at a time."""
+        """Each token with its count; to be asked for again once it has ended."""
         self._file.seek(0)
         return _read(self._file)
+
+
+TokenCounts = dict[str, int] | _StoredCounts
 
 
 def _write(file: IO[bytes], counts: Iterable[tuple[str, int]]) -> None:

@@ -77,7 +77,7 @@ class TsvFormat(TemplateFormat):
         return len(fields) > 1 and not fields[0].startswith(("{", "["))
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name, columns=True)
+        only(source, self.name, "columns")
         with lines_of(source) as lines:
             rows = self._rows(lines, source, _sample(source, lines))
             yield from ListBuilder(source, name=lines.name).lists(rows)

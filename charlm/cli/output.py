@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -133,6 +134,20 @@ def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
             blanks = " " * (width - cell_len(cell))
             padded.append(blanks + cell if right else cell + blanks)
         write("  ".join(padded).rstrip(" "))
+
+
+def told_run(model: str | Path | None) -> Path:
+    """The run that a command takes, told where nobody said which.
+
+    Raises:
+        ConfigError: as `which_run`.
+    """
+    from charlm.run.which import which_run
+
+    run = which_run(model)
+    if model is None:
+        say(f"model: {run}")
+    return run
 
 
 @cache

@@ -3,7 +3,7 @@
 It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
@@ -256,16 +256,9 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
             remark = "the same for all hypotheses of a list"
         elif each.at_border:
             remark = "at the end of its range"
-        rows.append(
-            [
-                each.feature,
-                f"{each.weight:g}",
-                f"{each.flat_low:.4g}",
-                f"{each.flat_high:.4g}",
-                remark,
-            ]
-        )
-    _table(rows, header=header, emit=emit)
+        flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
+        rows.append([each.feature, f"{each.weight:g}", *flat, remark])
+    output.table(rows, header=header, emit=emit)
     held_out = ""
     if tuned.held_out_error is not None:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
@@ -304,12 +297,9 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
         ("worst", report.worst),
     ]
     has_edits = report.first.n_tokens is not None
-    header = [
-        "",
-        "rate" if has_edits else "1 - bleu",
-        *(["sub", "del", "ins", "of"] if has_edits else []),
-    ]
-    _table([_rate_row(*each, has_edits=has_edits) for each in named], header=header, emit=emit)
+    header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else ("1 - bleu",))]
+    rows = [_rate_row(*each, has_edits=has_edits) for each in named]
+    output.table(rows, header=header, emit=emit)
     if report.recovered is not None:
         emit(
             f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
@@ -372,18 +362,6 @@ def _decided(found: "Explanation") -> str:
         return f"the features, which bring {found.features_difference:+.3f}"
     winner, other = (repr(word) if word else "no word" for word in found.deciding.shown)
     return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
-
-
-def _table(rows: Sequence[Sequence[str]], *, header: Sequence[str], emit: Emit) -> None:
-    """Columns two blanks apart; the first is text, the others stand to the right."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    for line in lines:
-        first, *others = (
-            cell.ljust(width) if column == 0 or not header[column] else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        emit("  ".join([first, *others]).rstrip())
 
 
 def _percent(share: float) -> str:

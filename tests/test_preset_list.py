@@ -10,8 +10,7 @@ from typer.testing import CliRunner, Result
 
 from charlm.cli import app
 from charlm.presets import PAPERS, PRESETS
-from charlm.presets.figures import FIGURES
-from charlm.presets.listing import preset_facts
+from charlm.presets.listing import FIGURES, preset_facts
 from charlm.settings import Meaning, Settings, merged, options_of, parse_override
 from charlm.training.preset_settings import PARTS, all_settings
 from charlm.training.recipe.recipe import FAMILIES, Recipe

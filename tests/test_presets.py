@@ -8,8 +8,8 @@ import torch
 from charlm.errors import ConfigError
 from charlm.model.build import build_model
 from charlm.presets import PRESETS, preset
-from charlm.presets.figures import FIGURES
 from charlm.presets.kim import CHAR_SMALL
+from charlm.presets.listing import FIGURES
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import N_MARKERS, Inventory
 

@@ -21,10 +21,10 @@ from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.nbest.scorer import WordLogProbs
 from charlm.nbest.scorers import NgramScorer
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.ngram_states import NgramSteps
 from charlm.notebook import ColouredWords, table_html
 from charlm.options import check_ranges
 from charlm.run.onnx_model import OnnxModel
-from charlm.scoring.decoding.ngram_steps import NgramSteps
 from charlm.scoring.decoding.states import StatefulModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.settings import Settings

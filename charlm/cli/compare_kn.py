@@ -16,7 +16,7 @@ from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOpt
 if TYPE_CHECKING:
     from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.scoring.evaluation.comparison.frequency_bands import Band
-    from charlm.scoring.evaluation.comparison.results import Group, Pair, System
+    from charlm.scoring.evaluation.comparison.results import Group, System
     from charlm.scoring.evaluation.evaluate_options import State
 
 MEGABYTE = 1e6
@@ -83,7 +83,8 @@ def _print_group(group: "Group", options: CompareKnOptions) -> None:
         output.write(
             f"\ndifference of ppl there, {best_two.first} less {best_two.second}, of the same draws"
         )
-        _print_differences_by_band(best_two)
+        rows = [[band, *_shown(each)] for band, each in best_two.by_band.items()]
+        output.table(rows, header=["count", *DIFFERENCE])
     output.write("")
     for note in group.notes:
         output.write(note)
@@ -132,21 +133,11 @@ def _system_row(system: "System", *, states: "Sequence[State]", is_alone: bool) 
 
 def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:
     rows = [
-        [
-            pair.first,
-            pair.second,
-            state,
-            *_shown(pair.by_state[state]),
-        ]
+        [pair.first, pair.second, state, *_shown(pair.by_state[state])]
         for state in states
         for pair in group.pairs
     ]
     output.table(rows, header=["first", "second", "state", *DIFFERENCE])
-
-
-def _print_differences_by_band(pair: "Pair") -> None:
-    rows = [[band, *_shown(difference)] for band, difference in pair.by_band.items()]
-    output.table(rows, header=["count", *DIFFERENCE])
 
 
 def _shown(difference: "Difference") -> list[str]:

@@ -31,15 +31,12 @@ def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     charlm eval --model exp/first --data corpus --split test
     charlm eval --model exp/first --data corpus --adapt dynamic --state carried
     """
-    from charlm.run.which import which_run
     from charlm.scoring.evaluation.evaluate import evaluate
 
     model = options.model
     if is_rank_0():
         perplexities.refuse_contradictions(options, as_json=as_json)
-        model = which_run(options.model)
-        if options.model is None:
-            output.say(f"model: {model}")
+        model = output.told_run(options.model)
         if options.state == "carried" and has_other_ranks(options.gpus, options.processes):
             output.say("note: one stream is read by one process; --state sentence is divided")
     on_sentence, on_text = (None, None) if as_json else perplexities.printers(options)

@@ -46,12 +46,7 @@ def nn(options: NnOptions, *, as_json: bool) -> None:
     """
     question = _question(options)
     check_ranges(options)
-    from charlm.run.which import which_run
-
-    model = which_run(options.model)
-    if options.model is None:
-        output.say(f"model: {model}")
-    options = replace(options, model=model, tell=output.say)
+    options = replace(options, model=output.told_run(options.model), tell=output.say)
     if question in nn_measures.MEASURES:
         nn_measures.measure(question, options, as_json=as_json)
     else:

@@ -11,9 +11,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Cell = str | int
 
 STDOUT, STDERR = "standard output", "standard error"
-NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?%?|[-–]?")
+NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
 # Joiners and the soft hyphen stay: several scripts need them.
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -113,8 +114,13 @@ def write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
 
 
-def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
-    """Write rows to stdout in columns two blanks apart; columns of numbers stand to the right.
+def table(
+    rows: Iterable[Sequence[Cell]],
+    *,
+    header: Sequence[str],
+    emit: Callable[[str], None] = write,
+) -> None:
+    """Write rows in columns two blanks apart; columns of numbers stand to the right.
 
     A cell without blanks stays one field for awk; a program had better read `--json`.
     """
@@ -132,7 +138,21 @@ def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
         for cell, width, right in zip(line, widths, rights, strict=True):
             blanks = " " * (width - cell_len(cell))
             padded.append(blanks + cell if right else cell + blanks)
-        write("  ".join(padded).rstrip(" "))
+        emit("  ".join(padded).rstrip(" "))
+
+
+def told_run(model: str | Path | None) -> Path:
+    """The run that a command takes, told where nobody said which.
+
+    Raises:
+        ConfigError: as `which_run`.
+    """
+    from charlm.run.which import which_run
+
+    run = which_run(model)
+    if model is None:
+        say(f"model: {run}")
+    return run
 
 
 @cache

@@ -4,7 +4,7 @@ With `--debug` or another format stdout holds that layout and nothing else, sinc
 by line and field; what we have to say beside it goes to stderr.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -148,35 +148,35 @@ def _figures(shown: Iterable[str], over: str) -> str:
     return "".join(f"  {value:>10}" for value in shown) + f"  {over}"
 
 
-def _remarks(result: "Evaluation", has_srilms_line: bool) -> list[str]:
+def _remarks(result: "Evaluation", has_srilms_line: bool) -> Iterator[str]:
     from charlm.scoring.evaluation.comparison.notes import remarks_on_text
 
     counts, first_sums = result.counts, next(iter(result.by_state.values())).sums
     on_unknown, *on_text = remarks_on_text(counts)
-    remarks = [*_read(result), on_unknown]
+    yield from (*_read(result), on_unknown)
     if has_srilms_line and counts.n_oov and not first_sums.n_zeroprobs_oov:
-        remarks.append("0 OOVs: SRILM's count, of words without a probability; <unk> has one")
+        yield "0 OOVs: SRILM's count, of words without a probability; <unk> has one"
     if result.hidden_words:
-        remarks.append(_hidden(result.hidden_words))
+        yield _hidden(result.hidden_words)
     if result.spelling is not None:
-        remarks.append(_spelled(result.spelling, obstacle=result.open_obstacle))
+        yield _spelled(result.spelling, obstacle=result.open_obstacle)
     if n_left_out := first_sums.n_zeroprobs:
-        remarks.append(
+        yield (
             f"left out, having no probability: {n_left_out} of {counts.n_tokens} tokens; the bits "
             "count their characters all the same"
         )
-    remarks += on_text
+    yield from on_text
     if result.adaptation:
-        remarks.append(
+        yield (
             f"adapted to the text as it was read, {result.adaptation}: the figures depend on the "
             "order of its sentences"
         )
     if result.log_z_mean is not None:
-        remarks.append(
+        yield (
             f"log Z, in nats: mean {result.log_z_mean:.4f}, variance {result.log_z_variance:.4f}; "
             "0 and 0 would make the scores probabilities as they are"
         )
-    return remarks + [f"signature: {signature}" for signature in result.signatures.values()]
+    yield from (f"signature: {signature}" for signature in result.signatures.values())
 
 
 def _read(result: "Evaluation") -> list[str]:

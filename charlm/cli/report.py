@@ -36,15 +36,11 @@ def report(options: ReportCommand, *, as_json: bool) -> None:
     charlm report exp/gated --picture gate
     """
     from charlm.insight.report.report import report as make_report
-    from charlm.run.which import which_run
 
     has_page = options.picture is None and (options.pictures is None or options.out is not None)
     if options.open and not has_page:
         raise ConfigError("--open: is for the page, which is not made; leave it out")
-    runs = options.runs
-    if not runs:
-        runs = which_run(None)
-        output.say(f"model: {runs}")
+    runs = options.runs or output.told_run(None)
     result = make_report(replace(options, runs=runs, on_stage=output.say))
     if options.open:
         page = result.files[-1]  # it comes last of what is written

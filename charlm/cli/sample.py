@@ -27,12 +27,9 @@ def sample(options: SampleOptions, *, as_json: bool) -> None:
     \b
     charlm sample -n 3 --temperature 0.8 --prefix "the company" --seed 7
     """
-    from charlm.run.which import which_run
     from charlm.scoring.likelihood.sampling import sample as draw
 
-    model = which_run(options.model)
-    if options.model is None:
-        output.say(f"model: {model}")
+    model = output.told_run(options.model)
     result = draw(replace(options, model=model, on_sentence=None if as_json else _print))
     if as_json:
         output.write_json(result.to_dict())

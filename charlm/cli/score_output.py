@@ -3,7 +3,7 @@
 It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
@@ -93,53 +93,50 @@ def warn(result: "RescoringResult") -> None:
         output.say(f"NOTE: {advice}")
 
 
-def _read(result: "RescoringResult") -> list[str]:
+def _read(result: "RescoringResult") -> Iterator[str]:
     """What was read, and what the models knew of it."""
     counts, text = result.counts, result.text
     is_text = result.format == "text"
     what = f"{counts.n_lists}" + ("" if is_text else f", {text.n_hypotheses} hypotheses")
-    lines = [
+    yield (
         f"{'sentences' if is_text else 'lists'}: {what}, {text.n_words} words; "
         f"format {result.format}; {result.seconds:.1f} s"
-    ]
+    )
     if text.n_words and result.scorers:
-        lines.append(
+        yield (
             f"words: {_share(text.n_changed, text.n_words)} changed by the model's text rules, "
             f"{_share(text.n_unknown, text.n_read)} unknown to the model"
         )
-    lines += _text_rules(result)
+    yield from _text_rules(result)
     if text.n_noise:
-        lines.append(f"labels of noise: {text.n_noise}, which no model reads")
+        yield f"labels of noise: {text.n_noise}, which no model reads"
     if text.unknown:
-        lines.append(f"most frequent unknown: {shown_counts(text.unknown)}")
+        yield f"most frequent unknown: {shown_counts(text.unknown)}"
     if text.unknown and result.spelled:
-        lines.append(f"unknown words: by their spelling, for {', '.join(result.spelled)}")
+        yield f"unknown words: by their spelling, for {', '.join(result.spelled)}"
     for each in result.remedies:
         examples = ", ".join(f"{word:.60} > {known:.60}" for word, known in each.examples)
-        lines.append(
+        yield (
             f"{each.rule}: {each.share:.0%} of the unknown words would be known by {each.advice}: "
             f"{examples}"
         )
     if counts.n_empty:
-        lines.append(f"empty hypotheses: {counts.n_empty}, scored as the end of a sentence")
-    return lines
+        yield f"empty hypotheses: {counts.n_empty}, scored as the end of a sentence"
 
 
-def _text_rules(result: "RescoringResult") -> list[str]:
+def _text_rules(result: "RescoringResult") -> Iterator[str]:
     """What was asked for besides the model's own rules, and how many words each took away."""
     rules, weights = result.text_rules, result.weights
     asked_for = _options_of(rules)
-    lines = []
     if asked_for:
         changed = ", ".join(f"{n} by {name}" for name, n in result.text.by_rule.items())
-        lines = [f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"]
+        yield f"copies for the models: {asked_for}{changed and f'; words changed: {changed}'}"
     if weights is not None and weights.text is not None and weights.text != rules:
-        lines.append(
+        yield (
             "NOTE: the weights were tuned on words read under other rules "
             f"({_options_of(weights.text) or 'none'}): what the command line says takes the place "
             "of all of these; say nothing there, or every rule that is to hold"
         )
-    return lines
 
 
 def _options_of(rules: "Normalisation") -> str:
@@ -153,98 +150,92 @@ def _options_of(rules: "Normalisation") -> str:
     return ", ".join(name for name, is_asked in asked.items() if is_asked)
 
 
-def _lists(result: "ScoreResult | ServeResult") -> list[str]:
+def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
     """What there was to choose from; nothing of plain sentences."""
-    counts, lines = result.counts, []
+    counts = result.counts
     if counts.n_recordings:
-        lines.append(f"recordings: {counts.n_recordings}, each list after those before it")
+        yield f"recordings: {counts.n_recordings}, each list after those before it"
     if result.adaptation:
-        lines.append(
+        yield (
             f"adapted to what was chosen before in a recording, {result.adaptation}: scores depend "
             "on the order of the lists"
         )
         if "squares=none" in result.adaptation:
-            lines.append(
+            yield (
                 "plain gradient steps: the run keeps no mean squared gradients; charlm eval "
                 "--adapt dynamic --data DIR makes them once, of the train.txt of the training"
             )
     if not counts.n_choices:
-        return lines
+        return
     if counts.n_duplicates:
         together = {
             "none": "",
             "sum": ", ranked by the sum over them",
             "max": ", ranked by the best of them",
         }[result.dedup]
-        lines.append(
-            f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
-        )
+        yield f"texts that their list had before: {counts.n_duplicates}, scored once{together}"
     if result.sharing is not None:
-        lines.append(f"sharing: {result.sharing:.2f} tokens a prefix")
-    lines.append(f"another hypothesis is the best one now: {counts.n_moved} lists")
-    return lines
+        yield f"sharing: {result.sharing:.2f} tokens a prefix"
+    yield f"another hypothesis is the best one now: {counts.n_moved} lists"
 
 
-def _lattices(result: "RescoringResult") -> list[str]:
+def _lattices(result: "RescoringResult") -> Iterator[str]:
     found = result.lattices
     if found is None:
-        return []
-    lines = [
+        return
+    yield (
         f"lattices: {found.n_exact} of {result.counts.n_lists} searched exactly; "
         f"{found.n_merged} histories merged, {found.n_pruned} pruned"
-    ]
+    )
     if found.n_useless:
-        lines.append(f"nodes on no way to the end: {found.n_useless}, left out")
+        yield f"nodes on no way to the end: {found.n_useless}, left out"
     if found.scales:
         scales = " ".join(f"{name}={value:.9g}" for name, value in found.scales.items())
-        lines.append(f"written for decoders: they find these best paths at {scales}")
+        yield f"written for decoders: they find these best paths at {scales}"
     if found.n_misjudged:
-        lines.append(
+        yield (
             f"but another one in {found.n_misjudged} of them, whose histories were merged: a "
             "larger --recombine merges fewer, 0 none"
         )
-    return lines
 
 
-def _scorers(result: "RescoringResult") -> list[str]:
-    lines = [f"{name}: {source}" for name, source in result.scorers.items()]
+def _scorers(result: "RescoringResult") -> Iterator[str]:
+    yield from (f"{name}: {source}" for name, source in result.scorers.items())
     if result.mixture:
         mixed = ", ".join(f"{name} {weight:.4f}" for name, weight in result.mixture.items())
-        lines.append(f"mixture, word by word: {mixed}")
+        yield f"mixture, word by word: {mixed}"
     if result.deviation is not None:
         far = result.deviation
-        lines.append(
+        yield (
             f"bf16: {far.n_sentences} scores differ from fp32's by {far.mean:.4f} nats on average, "
             f"by {far.largest:.4f} at most"
         )
-    return lines
 
 
-def _written(result: "RescoringResult") -> list[str]:
+def _written(result: "RescoringResult") -> Iterator[str]:
     """Whose score it is that is written, where that is not plain."""
     first, *others = result.scorers or [""]
     if others and not result.mixture and not (result.lattices and result.lattices.scales):
-        return [f"written as `charlm`: {first}; --write nbest holds all, and their total"]
-    if not first and not result.lattices:
-        return ["no model: no score is added to the lists"]
-    return []
+        yield f"written as `charlm`: {first}; --write nbest holds all, and their total"
+    elif not first and not result.lattices:
+        yield "no model: no score is added to the lists"
 
 
-def _weights(result: "RescoringResult") -> list[str]:
+def _weights(result: "RescoringResult") -> Iterator[str]:
     if result.weights is None or not result.counts.n_choices:
-        return []
+        return
     values = {name: value for name, value in result.weights.values.items() if value}
-    lines = [f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"]
     if not values:
-        lines = ["weights: none: lists keep their order; --weight sets one, charlm tune finds some"]
-    elif result.ignored:
-        lines.append(f"without a weight: {', '.join(result.ignored)}; charlm tune finds some")
+        yield "weights: none: lists keep their order; --weight sets one, charlm tune finds some"
+    else:
+        yield f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"
+        if result.ignored:
+            yield f"without a weight: {', '.join(result.ignored)}; charlm tune finds some"
     if "graph" in result.counts.features and result.scorers:
-        lines.append(
+        yield (
             "graph: language model, transitions and lexicon of the lists together, which the new "
             "scores come on top of; --old-lm takes the old model out"
         )
-    return lines
 
 
 def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
@@ -256,16 +247,9 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
             remark = "the same for all hypotheses of a list"
         elif each.at_border:
             remark = "at the end of its range"
-        rows.append(
-            [
-                each.feature,
-                f"{each.weight:g}",
-                f"{each.flat_low:.4g}",
-                f"{each.flat_high:.4g}",
-                remark,
-            ]
-        )
-    _table(rows, header=header, emit=emit)
+        flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
+        rows.append([each.feature, f"{each.weight:g}", *flat, remark])
+    output.table(rows, header=header, emit=emit)
     held_out = ""
     if tuned.held_out_error is not None:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
@@ -280,19 +264,18 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
         emit(line)
 
 
-def _doubts(tuned: "Tuned") -> list[str]:
+def _doubts(tuned: "Tuned") -> Iterator[str]:
     """Whether what was gained on other lists is nothing, or may be chance."""
     if tuned.generalises is False:
-        return [
+        yield (
             "tuning does not pay: lists that it has not seen are no better ranked than they were; "
             "the first hypotheses are as good, or there are too few lists"
-        ]
-    if tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
-        return [
+        )
+    elif tuned.held_out_gain is not None and tuned.held_out_gain.p > CHANCE:
+        yield (
             "no gain beyond chance: lists that it has not seen are hardly better ranked than they "
             "were; other models, text more like theirs, or more lists may tell"
-        ]
-    return []
+        )
 
 
 def _tell_rates(report: "RateReport", emit: Emit) -> None:
@@ -304,12 +287,9 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
         ("worst", report.worst),
     ]
     has_edits = report.first.n_tokens is not None
-    header = [
-        "",
-        "rate" if has_edits else "1 - bleu",
-        *(["sub", "del", "ins", "of"] if has_edits else []),
-    ]
-    _table([_rate_row(*each, has_edits=has_edits) for each in named], header=header, emit=emit)
+    header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else ("1 - bleu",))]
+    rows = [_rate_row(*each, has_edits=has_edits) for each in named]
+    output.table(rows, header=header, emit=emit)
     if report.recovered is not None:
         emit(
             f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
@@ -321,25 +301,24 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
     emit(f"metric: {report.metric}")
 
 
-def _limit(report: "RateReport") -> list[str]:
+def _limit(report: "RateReport") -> Iterator[str]:
     """Whether the lists or the choice among their hypotheses are what errors come from."""
     left, first = report.share_of_lists, report.share_of_lists_in_first
     if left is None or first is None:
-        return []
+        return
     limit = "the lists" if report.is_limited_by_lists else "the choice, by models and weights"
-    lines = [
+    yield (
         f"limit: {limit}: {left:.0%} of the errors left, and {first:.0%} of the first-best's, are "
         "in every hypothesis of their list"
-    ]
+    )
     depth = report.half_depth
     if depth is not None and report.oracle.error > 0:
         more = "still falls: longer lists would hold more"
-        lines.append(
+        yield (
             f"length: the oracle is {_percent(report.oracles[depth].error)} of the first {depth}, "
             f"{_percent(report.oracle.error)} of up to {report.longest}: it "
             f"{more if report.grows else 'hardly falls: longer lists would hold little more'}"
         )
-    return lines
 
 
 def _gain(found: "Significance") -> str:
@@ -372,18 +351,6 @@ def _decided(found: "Explanation") -> str:
         return f"the features, which bring {found.features_difference:+.3f}"
     winner, other = (repr(word) if word else "no word" for word in found.deciding.shown)
     return f"{winner} against {other}, which brings {found.deciding.difference:+.3f}"
-
-
-def _table(rows: Sequence[Sequence[str]], *, header: Sequence[str], emit: Emit) -> None:
-    """Columns two blanks apart; the first is text, the others stand to the right."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    for line in lines:
-        first, *others = (
-            cell.ljust(width) if column == 0 or not header[column] else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        emit("  ".join([first, *others]).rstrip())
 
 
 def _percent(share: float) -> str:

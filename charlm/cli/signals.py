@@ -19,14 +19,12 @@ def die_of_closed_pipes() -> None:
     Python ignores the signal and raises BrokenPipeError instead. It comes from any pipe: code that
     writes to a program it has started must be ready for that program's end in another way.
     """
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def outlive_closed_pipes() -> None:
     """Go on when nobody reads any more, for a command whose result does not go to stdout."""
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 class EndedBySignal(SystemExit):

@@ -55,13 +55,11 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2
     """
-    from charlm.run.which import which_run
     from charlm.scoring.evaluation.surprisal.word_surprisal import surprisal as measure
 
     _refuse_idle(options, as_json=as_json)
     if not options.model and not options.lm:
-        options = replace(options, model=(which_run(None),))
-        output.say(f"model: {options.model[0]}")
+        options = replace(options, model=(output.told_run(None),))
     if options.pairs:
         _judge(options, as_json=as_json)
         return

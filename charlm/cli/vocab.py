@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.cli.oddity_table import visible, write_oddities
+from charlm.cli.prep import visible, write_oddities
 from charlm.options import Opt
 from charlm.text.vocabulary.vocab_options import VocabOptions
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
 from charlm.text.io.files import display_name, open_bytes
-from charlm.text.io.lines import LIST, NUL_FOUND, UTF8, LineRules, pass_over_line
+from charlm.text.io.lines import LIST, UTF8, LineRules, pass_over_line
 
 SAMPLE_BYTES = 1 << 16
 MAX_DEPTH = 4  # of what a folder holds: DECODE/logdir/output.1/1best_recog/text is the deepest
@@ -105,9 +104,7 @@ class Lines:
         self._is_within = self._rules.is_long(raw) and not raw.endswith(b"\n")
         self._rules.refuse_long(raw, where=place)
         start = self._rules.mark_of(raw, where=place) if self._number == 1 else b""
-        if b"\0" in raw:
-            advice = f"; {self._rules.clean}" if self._rules.clean else ""
-            raise DataError(f"{place}: {NUL_FOUND}{advice}")
+        self._rules.refuse_nul(raw, where=place)
         text = raw.removeprefix(start).removesuffix(b"\n").removesuffix(b"\r")
         decoded = self._rules.decoded(text, where=place)
         assert decoded is not None  # invalid lines are errors here

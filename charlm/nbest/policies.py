@@ -22,6 +22,11 @@ LN10 = log(10)
 # Possessive: `[0-9]+\.?[0-9]*` could be taken apart in as many ways as there are digits.
 DECIMAL = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 NUMBER = re.compile(rf"{DECIMAL}|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+NOT_FOR_ALL = {  # fields of a source
+    "columns": "names of columns",
+    "features": "files of features",
+    "length_penalty": "a length penalty",
+}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -55,25 +60,14 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
     return f"{score:.6f}"
 
 
-def only(
-    source: Source,
-    name: str,
-    *,
-    columns: bool = False,
-    features: bool = False,
-    length_penalty: bool = False,
-) -> None:
+def only(source: Source, name: str, *taken: str) -> None:
     """Refuses what a user says of a list that its format has no use for.
 
     Raises:
         ConfigError: names of columns, further files, a length penalty, each unless taken.
     """
-    for said, taken, what in (
-        (source.columns, columns, "names of columns"),
-        (source.features, features, "files of features"),
-        (source.length_penalty, length_penalty, "a length penalty"),
-    ):
-        if said and not taken:
+    for said, what in NOT_FOR_ALL.items():
+        if getattr(source, said) and said not in taken:
             raise ConfigError(f"format {name!r}: found {what}; expected none; leave it out")
 
 

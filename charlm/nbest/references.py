@@ -204,9 +204,10 @@ def table_entries(
             columns = _columns(fields, line.place)
             continue
         table.check_width(fields, columns, place=line.place)
-        if not fields[columns.id]:
+        id, text = (fields[columns.roles[role]] for role in ("id", "text"))
+        if not id:
             raise DataError(f"{line.place}: found an empty id; expected the name of an utterance")
-        yield line.number, fields[columns.id], fields[columns.text]
+        yield line.number, id, text
 
 
 def _columns(names: Sequence[str], place: str) -> Columns:
@@ -214,11 +215,8 @@ def _columns(names: Sequence[str], place: str) -> Columns:
     has_text = names_columns(names)
     called = [TEXTS[0] if not has_text and name.lower() in REFERENCES else name for name in names]
     found = columns_named(called, place, error=DataError)
-    return replace(
-        found,
-        names=tuple(names),
-        text=found.text if found.reference < 0 else found.reference,
-    )
+    text = found.roles.get("ref", found.roles["text"])
+    return replace(found, names=tuple(names), roles={**found.roles, "text": text})
 
 
 def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iterable[Entry]:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.nbest.duplicates import merged
 from charlm.nbest.features import FeatureTable, Floats, require_known, tie_order, weighted
 from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.hypotheses import LARGEST, Dedup, NbestList, Rescored
@@ -118,6 +117,31 @@ def rescored(
     order = ties[np.argsort(-totals_H[ties], kind="stable")].tolist()
     plain = Rescored(nbest, tuple(scores), tuple(totals_H.tolist()), tuple(order))
     return plain if dedup == "none" else merged(plain, dedup)
+
+
+def merged(item: Rescored, dedup: Dedup) -> Rescored:
+    """The list, those of the same words one behind the other, the best of them first.
+
+    Several derivations or alignments of one answer each keep their line and features, and have a
+    common total: the largest, or log Σ exp(total), as probabilities add up over derivations. A sum
+    means that only under weights of the size that they have in decoding. Ties go as before.
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index in item.ranking:
+        groups.setdefault(item.nbest.hypotheses[index].words, []).append(index)
+    totals = list(item.totals)
+    for members in groups.values():
+        own = [item.totals[index] for index in members]
+        common = float(np.logaddexp.reduce(own)) if dedup == "sum" else max(own)
+        for index in members:
+            totals[index] = common
+    ranked = sorted(groups.values(), key=lambda members: -totals[members[0]])
+    return replace(
+        item,
+        totals=tuple(totals),
+        order=tuple(index for members in ranked for index in members),
+        merged=frozenset(index for members in ranked for index in members[1:]),
+    )
 
 
 def parse_weights(

@@ -94,6 +94,7 @@ class _Reader:
         self.rules = rules
         self.number = 0
         self.line = b""  # the one that is looked at
+        self.first, self.block = 0, list[bytes]()  # the lines that are parsed at once
         self.word_ids: dict[bytes, int] = {}
 
     def step(self) -> bool:
@@ -102,11 +103,13 @@ class _Reader:
         self.number, self.line = found or (self.number, b"")
         return found is not None
 
-    def wrong(self, expected: str, *, number: int = 0, line: bytes | None = None) -> DataError:
-        found = repr(
-            (self.line if line is None else line)[:SHOWN].decode(self.rules.encoding, "replace")
-        )
-        return DataError(f"{self.name}:{number or self.number}: found {found}; expected {expected}")
+    def wrong(self, expected: str, *, row: int | None = None) -> DataError:
+        """Of the line that is looked at, or a row of those that are parsed."""
+        number, line = self.number, self.line
+        if row is not None:
+            number, line = self.first + row, self.block[row]
+        found = line[:SHOWN].decode(self.rules.encoding, "replace")
+        return DataError(f"{self.name}:{number}: found {found!r}; expected {expected}")
 
     def skip_blank(self, *, expected: str) -> None:
         """Go on to the next line that is not empty.
@@ -148,7 +151,8 @@ class _Reader:
         n_found = 0
         for first, block in self._blocks():
             section.starts.append((n_found, first))
-            self._parse(block, section, n=n, first=first, highest=highest)
+            self.first, self.block = first, block
+            self._parse(section, n=n, highest=highest)
             n_found += len(block)
         if n_found != n_grams:
             raise DataError(
@@ -178,58 +182,51 @@ class _Reader:
         if block:
             yield first, block
 
-    def _parse(
-        self, block: list[bytes], section: _Section, *, n: int, first: int, highest: int
-    ) -> None:
-        """Add some lines, the first of them with the number `first`, to a section."""
-        fields = [line.split() for line in block]
+    def _parse(self, section: _Section, *, n: int, highest: int) -> None:
+        """Add the lines of the block to a section."""
+        fields = [line.split() for line in self.block]
         for row, each in enumerate(fields):
             if not n + 1 <= len(each) <= n + 2:
                 expected = f"a log10 probability, {n} words and perhaps a back-off"
-                raise self.wrong(expected, number=first + row, line=block[row])
-        log10_probs = self._numbers([each[0] for each in fields], block, first=first)
-        self._refuse(log10_probs > 0, "a log10 probability, 0 or less", block, first=first)
+                raise self.wrong(expected, row=row)
+        log10_probs = self._numbers([each[0] for each in fields])
+        self._refuse(log10_probs > 0, "a log10 probability, 0 or less")
         backoffs = [each[n + 1] if len(each) > n + 1 else b"0" for each in fields]
-        log10_backoffs = self._numbers(backoffs, block, first=first)
+        log10_backoffs = self._numbers(backoffs)
         if n == highest:
-            self._refuse(log10_backoffs != 0, "no back-off in the last order", block, first=first)
+            self._refuse(log10_backoffs != 0, "no back-off in the last order")
         if n == 1:
-            self._add_words(fields, section, block=block, first=first)
+            self._add_words(fields, section)
         known = self.word_ids
         flat = [known.get(word, -1) for each in fields for word in each[1 : n + 1]]
         ids = np.array(flat, np.int32).reshape(len(fields), n)
-        self._refuse(ids.min(axis=1, initial=0) < 0, "words of the 1-grams", block, first=first)
+        self._refuse(ids.min(axis=1, initial=0) < 0, "words of the 1-grams")
         section.ids.append(ids)
         section.log10_probs.append(log10_probs)
         section.log10_backoffs.append(log10_backoffs)
 
-    def _numbers(self, texts: list[bytes], block: list[bytes], *, first: int) -> Log10s:
+    def _numbers(self, texts: list[bytes]) -> Log10s:
         """The numbers, −99 and less as −inf."""
         numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
         if b"_" in b"".join(texts):  # Python reads -1_0 as -10
             numbers[[b"_" in text for text in texts]] = np.nan
-        self._refuse(np.isnan(numbers), "log10 numbers", block, first=first)
+        self._refuse(np.isnan(numbers), "log10 numbers")
         numbers[numbers <= LOG10_ZERO] = -np.inf
         return numbers
 
-    def _refuse(
-        self, is_wrong: npt.NDArray[np.bool_], expected: str, block: list[bytes], *, first: int
-    ) -> None:
-        """Raises DataError for the first line of a block that is wrong."""
+    def _refuse(self, is_wrong: npt.NDArray[np.bool_], expected: str) -> None:
+        """Raises DataError for the first line of the block that is wrong."""
         if is_wrong.any():
-            row = int(np.argmax(is_wrong))
-            raise self.wrong(expected, number=first + row, line=block[row])
+            raise self.wrong(expected, row=int(np.argmax(is_wrong)))
 
-    def _add_words(
-        self, fields: list[list[bytes]], section: _Section, *, block: list[bytes], first: int
-    ) -> None:
+    def _add_words(self, fields: list[list[bytes]], section: _Section) -> None:
         for row, each in enumerate(fields):
             if each[1] in self.word_ids:
-                raise self.wrong("each word once", number=first + row, line=block[row])
+                raise self.wrong("each word once", row=row)
             if OTHER_UNK.get(each[1]) in self.word_ids:
-                raise self.wrong("<unk> or <UNK>, not both", number=first + row, line=block[row])
+                raise self.wrong("<unk> or <UNK>, not both", row=row)
             self.word_ids[each[1]] = len(self.word_ids)
-            word = self.rules.decoded(each[1], where=f"{self.name}:{first + row}")
+            word = self.rules.decoded(each[1], where=f"{self.name}:{self.first + row}")
             section.words.append(UNK_WORD if word == CAPITAL_UNK else word or "")
 
     def end(self) -> None:

@@ -10,13 +10,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
-from charlm.ngram.kenlm_binary import convert_to_binary
+from charlm.ngram.kenlm_binary import (
+    convert_to_binary,
+    find_build_binary,
+    wants_binary,
+    write_binary,
+)
 from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.lmplz import find_lmplz
 from charlm.ngram.load import NgramModel, is_pipe
-from charlm.ngram.ngram_options import NgramOptions
-from charlm.ngram.saving import LMPLZ, ModelFile, model_file
+from charlm.ngram.ngram_options import NgramOptions, Start
 from charlm.ngram.source import (
     EstimationPlan,
     ModelInfo,
@@ -32,11 +37,32 @@ from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import keeps_inputs
-from charlm.text.io.paths import stream_of, working_folder_of
+from charlm.text.io.paths import require_place, stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 
+LMPLZ: Start = "lmplz"
 ORDER, PRUNE, SPLIT = 5, "0", "test"  # where nothing else is said
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A file that a model goes to."""
+
+    path: Path
+    start: Start
+    tool: Path | None  # that makes KenLM's binary; None for ARPA
+
+    def save(self, model: BackoffModel) -> None:
+        """Write a model, atomically.
+
+        Raises:
+            DataError: a word that ARPA cannot hold; the tool failed.
+        """
+        if self.tool is None:
+            write_arpa(model, self.path, start=self.start)
+        else:
+            write_binary(model, self.path, tool=self.tool)
 
 
 @dataclass(frozen=True)
@@ -162,6 +188,32 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
     assert isinstance(model, BackoffModel)  # as ours are
     out.save(model)
     return model, info
+
+
+def model_file(
+    out: str | Path | None, *, start: Start | None, beside: Path | None
+) -> ModelFile | None:
+    """The file that the options name, if any; KenLM's tool may lie `beside` lmplz.
+
+    What would fail at the end, a missing folder or tool, is looked for before the work begins.
+
+    Raises:
+        ConfigError: options that contradict each other; a missing folder or tool.
+        DataError: what is there already is no file.
+    """
+    is_binary = out is not None and wants_binary(out)
+    if start is not None and (out is None or is_binary):
+        raise ConfigError(
+            f"--start {start}: says how an ARPA file is written, and none is; expected --out with "
+            "the name of one; drop --start"
+        )
+    if out is None:
+        return None
+    require_place(out, option="--out")
+    if is_binary and stream_of(out) is not None:
+        raise ConfigError(f"--out {out}: a stream; expected a file for KenLM's binary")
+    tool = find_build_binary(beside=beside) if is_binary else None
+    return ModelFile(Path(out), start or LMPLZ, tool)
 
 
 def _lmplz(options: NgramOptions) -> Path | None:

@@ -23,7 +23,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import capital_unk
 from charlm.ngram.ngram_options import Start
 from charlm.ngram.word_ids import CAPITAL_UNK
-from charlm.text.corpus.tokens import UNK_WORD, is_spelled_unk
+from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
 from charlm.text.io.files import scratch_file
 from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import working_folder_of
@@ -152,10 +152,9 @@ def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) ->
         if CAPITAL_UNK in line and CAPITAL_UNK in words:
             raise DataError(capital_unk(f"{name}:{number}"))
         if UNK_WORD in line:
-            is_unk = [word == UNK_WORD or is_spelled_unk(word) for word in words]
-            n_unk += sum(is_unk)
-            pairs = zip(words, is_unk, strict=True)
-            file.write(b" ".join(UNK_STAND_IN if unk else word.encode() for word, unk in pairs))
+            n_unk += sum(map(is_literal_unk, words))
+            stand_ins = (UNK_STAND_IN if is_literal_unk(w) else w.encode() for w in words)
+            file.write(b" ".join(stand_ins))
         else:
             file.write(line.encode())
         file.write(b"\n")

@@ -1,4 +1,4 @@
-"""Loading an n-gram model from a file, and what every such model answers.
+"""Loading an n-gram model from a file, by KenLM or by ours.
 
 KenLM loads ARPA five times as fast as we do and takes its own binaries; ours is there for whatever
 ARPA it refuses, for pipes, and for machines without its module. Their answers differ by fp32's
@@ -6,41 +6,19 @@ rounding alone. Of an n-gram of two words or more that a broken file lists twice
 first without a word; ours refuses the file.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
-from charlm.ngram.backoff import TokenScores
+from charlm.ngram.backoff import BackoffModel
 from charlm.ngram.kenlm_model import HOW_TO_GET_IT, KenLMModel, has_kenlm, is_kenlm_binary
 from charlm.text.io.files import Digest, display_name
 from charlm.text.io.lines import UTF8, is_utf8
 
 Engine = Literal["auto", "charlm", "kenlm"]
-
-
-class NgramModel(Protocol):
-    """An n-gram model that can be asked."""
-
-    @property
-    def precision(self) -> str:
-        """The number format of its answers."""
-
-    @property
-    def order(self) -> int:
-        """The length of its longest n-grams."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The n-grams of each order; empty where the engine does not tell."""
-
-    def score(self, sentences: Sequence[list[str]], *, marked: bool = True) -> TokenScores:
-        """log10 probabilities of all tokens of sentences; OOVs are `<unk>`.
-
-        Those that are `marked` start from `<s>` and end with `</s>`, the others from no context.
-        """
+NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
 
 
 def is_pipe(path: str | Path) -> bool:

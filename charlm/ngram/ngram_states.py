@@ -5,73 +5,73 @@ model's order: a step is one binary search an order, whatever the number of rows
 as in runs here, `</s>` 0 and `<unk>` 1, since `<s>` is never predicted.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import ABSENT, BackoffModel, Log10s
 from charlm.ngram.word_ids import END, MARKS, START, UNK
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 
-Rows = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]  # (O, N): for each n from 1 the last n words in order n, or −1
+Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Histories:
-    """N rows: for each n from 1 the index of the last n words in order n, −1 if not listed."""
+class NgramSteps:
+    """Takes rows one word further under a back-off model, in nats.
 
-    rows_ON: Rows
-
-    def __len__(self) -> int:
-        return int(self.rows_ON.shape[1])
-
-
-class BackoffSteps:
-    """Takes rows one word further under a back-off model; log10."""
+    What the model gives nothing to gets log10 −99, as in ARPA.
+    """
 
     def __init__(self, model: BackoffModel) -> None:
         self.model = model
         self.words = (END_WORD, UNK_WORD, *model.words[len(MARKS) :])
         self._own_ids = np.array([END, UNK, *range(len(MARKS), len(model.words))], np.int64)
 
-    def start(self, n: int) -> Histories:
+    def start(self, n: int) -> Rows:
         """`n` rows that have read `<s>`."""
         rows_ON = np.full((max(1, self.model.order - 1), n), ABSENT, np.int64)
         rows_ON[0] = START
-        return Histories(rows_ON)
+        return rows_ON
 
-    def gather(self, histories: Histories, rows: Rows) -> Histories:
+    def gather(self, position: Rows, rows: Rows) -> Rows:
         """These rows, in this order, with repetition."""
-        return Histories(histories.rows_ON[:, rows])
+        return position[:, rows]
 
-    def log10_probs(self, histories: Histories, words: Rows) -> Log10s:
-        """Of one word for each row, as `BackoffModel.score_ids` finds them; −inf: nothing."""
-        ids = self._own_ids[words]
+    def log_probs(self, position: Rows, *, rows: Rows, words: Rows) -> Floats:
+        """Of a word for each of `rows`, as `BackoffModel.score_ids` finds them."""
+        ids, rows_ON = self._own_ids[words], position[:, rows]
         log10s = self.model.orders[0].log10_probs[ids]
         for n in range(2, self.model.order + 1):
-            contexts = histories.rows_ON[n - 2]
+            contexts = rows_ON[n - 2]
             found = self._found(contexts, ids, order=n)
             log10s += self._backoffs(contexts, order=n)
             hit = found >= 0
             log10s[hit] = self.model.orders[n - 1].log10_probs[found[hit]]
-        return log10s
+        return _nats(log10s)
 
-    def read(self, histories: Histories, words: Rows) -> Histories:
-        """The rows behind one more word each."""
-        ids = self._own_ids[words]
-        rows_ON = np.empty_like(histories.rows_ON)
+    def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
+        """The rows behind one more word each; spellings say nothing to it."""
+        before_ON, ids = position[:, rows], self._own_ids[words]
+        rows_ON = np.empty_like(before_ON)
         rows_ON[0] = ids
         for n in range(2, len(rows_ON) + 1):
-            rows_ON[n - 1] = self._found(histories.rows_ON[n - 2], ids, order=n)
-        return Histories(rows_ON)
+            rows_ON[n - 1] = self._found(before_ON[n - 2], ids, order=n)
+        return rows_ON
 
-    def distribution(self, histories: Histories) -> Log10s:
+    def distribution(self, position: Rows) -> Floats:
+        """The log-probabilities of all words, (N, V)."""
+        return _nats(self.log10_distribution(position))
+
+    def log10_distribution(self, position: Rows) -> Log10s:
         """The log10 probabilities of all words, (N, V); −inf where the model gives nothing."""
         model, n_words = self.model, len(self.model.words)
-        log10s = np.tile(model.orders[0].log10_probs, (len(histories), 1))
+        log10s = np.tile(model.orders[0].log10_probs, (position.shape[1], 1))
         for n in range(2, model.order + 1):
-            grams, contexts = model.orders[n - 1], histories.rows_ON[n - 2]
+            grams, contexts = model.orders[n - 1], position[n - 2]
             log10s += self._backoffs(contexts, order=n)[:, None]
             firsts = np.searchsorted(grams.keys, contexts * n_words)
             lasts = np.searchsorted(grams.keys, (contexts + 1) * n_words)
@@ -93,3 +93,8 @@ class BackoffSteps:
         """Of the contexts of n-grams of an order; 0 where they are not listed."""
         backoffs = self.model.orders[order - 2].log10_backoffs
         return np.where(contexts >= 0, backoffs[np.maximum(contexts, 0)], 0.0)
+
+
+def _nats(log10s: Log10s) -> Floats:
+    nats: Floats = np.maximum(log10s, LOG10_ZERO) * math.log(10)
+    return nats

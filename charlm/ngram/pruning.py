@@ -10,7 +10,7 @@ import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.ngram_set import Closure, Kept
-from charlm.ngram.word_ids import START
+from charlm.ngram.word_ids import END, START
 
 
 def worth_keeping(closure: Closure, model: BackoffModel, *, threshold: float) -> list[Kept]:
@@ -37,7 +37,7 @@ def _context_log10s(closure: Closure, model: BackoffModel) -> list[Log10s]:
     A sentence's begin is as frequent as its end.
     """
     firsts = model.orders[0].log10_probs.copy()
-    firsts[START] = firsts[2]
+    firsts[START] = firsts[END]
     results = [firsts]
     for n in range(2, closure.order):
         results.append(results[-1][closure.contexts(n)] + model.orders[n - 1].log10_probs)

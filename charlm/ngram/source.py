@@ -64,11 +64,7 @@ class EstimationPlan:
     def in_signature(self, train_sha256: str) -> dict[str, str]:
         """For signatures."""
         pruned = ",".join(map(str, self.prune)) if any(self.prune) else ""
-        return {
-            "lm": f"kn{self.order}",
-            "prune": pruned,
-            "train": train_sha256[:HASH_DIGITS],
-        }
+        return {"lm": f"kn{self.order}", "prune": pruned, "train": train_sha256[:HASH_DIGITS]}
 
 
 def parse_pruning(text: str) -> tuple[int, ...]:

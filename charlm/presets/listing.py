@@ -1,16 +1,80 @@
 """The presets as `charlm train --list` shows them: by paper, each in a few words with its figures.
 
-All settings of one, with the defaults that its parts fill in, are the business of who can build it:
-`charlm.training.preset_settings`.
+The measured figures and times are those of recipes/ptb/README.md, which says how they were made; a
+preset that has not been trained to its end has none. Miyamoto & Cho score by sentence, all others
+with the state carried: the two do not compare.
+
+All settings of a preset, with the defaults that its parts fill in, are the business of who can
+build it: `charlm.training.preset_settings`.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from charlm.presets import PAPERS
-from charlm.presets.figures import FIGURES
 from charlm.presets.miyamoto import MIYAMOTO
 from charlm.settings import Settings
+
+
+class Figures(NamedTuple):
+    """Of one preset, on Mikolov's preprocessing of the Penn Treebank; perplexities of test.txt."""
+
+    n_parameters: int  # 10,000 words, 46 characters, 4,997 morphs
+    published: float | None = None
+    measured: float | None = None
+    time: str = ""  # of the measured training, and where it ran
+
+
+FIGURES: dict[str, Figures] = {
+    # Kim et al., tables 3 and 7; 81 in their further observations.
+    "char-small": Figures(5_312_530, 92.3, 91.99, "97 min, CPU"),
+    "char-large": Figures(19_373_180, 78.9, 77.76, "1 h 39 min, CPU"),
+    "word-small": Figures(4_653_200, 97.6, 95.00, "50 min, CPU"),
+    "word-large": Figures(19_780_400, 85.4, 84.51, "7 min, GPU"),
+    "morph-small": Figures(5_653_200),
+    "morph-large": Figures(23_030_400),
+    "char-small-highway0": Figures(4_760_230, 100.3, 100.69, "8 min, GPU"),
+    "char-small-highway2": Figures(5_864_830, 90.1, 87.79, "9 min, GPU"),
+    "char-small-mlp": Figures(5_036_380, 111.2, 95.59, "8 min, GPU"),
+    "char-large-highway0": Figures(14_528_780, 84.6),
+    "char-large-highway1": Figures(16_950_980, 79.7),
+    "char-large-mlp": Figures(15_739_880, 92.6),
+    "word-char-concat": Figures(34_975_780, 81.0),
+    "word-char-add": Figures(25_418_830),
+    "word-char-average": Figures(25_418_830),
+    "word-char-convex": Figures(25_418_831),
+    "word-char-tensor": Figures(26_263_180),
+    # Miyamoto & Cho, table 1.
+    "miyamoto-word": Figures(4_653_200, 115.65, 116.60, "2 to 12 min, GPU"),
+    "miyamoto-char": Figures(3_397_400, 126.80, 130.37, "2 to 12 min, GPU"),
+    "miyamoto-concat": Figures(5_477_600, 121.09, 121.35, "2 to 12 min, GPU"),
+    "miyamoto-concat-half": Figures(4_357_300),
+    "miyamoto-concat-pretrained": Figures(5_477_600, 118.85),
+    "miyamoto-concat-half-pretrained": Figures(4_357_300),
+    "miyamoto-gate": Figures(5_397_601, 113.87, 115.89, "2 to 12 min, GPU"),
+    "miyamoto-gate-pretrained": Figures(5_397_601, 112.90, 116.71, "2 to 12 min, GPU"),
+    "miyamoto-fixed25": Figures(5_397_400, 115.55, 116.98, "2 to 12 min, GPU"),
+    "miyamoto-fixed50": Figures(5_397_400, 121.99, 122.78, "2 to 12 min, GPU"),
+    "miyamoto-fixed75": Figures(5_397_400, 135.00, 134.10, "2 to 12 min, GPU"),
+    "miyamoto-fixed25-pretrained": Figures(5_397_400, 113.52, 114.97, "2 to 12 min, GPU"),
+    "miyamoto-fixed50-pretrained": Figures(5_397_400, 113.03),
+    "miyamoto-fixed75-pretrained": Figures(5_397_400, 172.85),
+    # Koehn's chapter has no figures.
+    "nnlm-5gram": Figures(4_130_300),
+    "nnlm-5gram-direct": Figures(5_130_300),
+    "rnn": Figures(4_090_400),
+    "gru": Figures(4_491_200),
+    "deep-rnn": Figures(4_251_200),
+    "deep-transition": Figures(4_170_600),
+    "word-small-selfnorm": Figures(4_653_200),
+    "word-small-nce": Figures(4_653_200),
+    # Zaremba et al., as Kim et al. quote them.
+    "zaremba-medium": Figures(19_780_400, 82.7, 83.45, "6 min, GPU, 27 of 39 epochs"),
+    "zaremba-large": Figures(66_034_000, 78.4),
+    "mlbl": Figures(6_010_800),
+    "char-modern": Figures(7_600_010),
+    "word-char-modern": Figures(10_280_010, None, 71.89, "1 h 36 min, CPU, 49 of 62 epochs"),
+}
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from charlm.nbest.duplicates import Dedup, merged
-from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
+from charlm.nbest.hypotheses import Dedup, Hypothesis, NbestList, Rescored
+from charlm.nbest.weights import merged
 
 TEXTS = ("a", "b", "a", "c", "a b")
 

@@ -61,9 +61,16 @@ def test_the_start_of_sentences_is_written_as_asked(
     assert out.read_text() == HEAD.replace("1=5", "1=4") + rest
 
 
-def test_an_unk_so_rare_that_lmplz_prunes_it_leaves_lmplzs_own(play: Play, out: Path) -> None:
+@pytest.mark.parametrize(
+    ("sentences", "prune"),
+    [([["a<unk>b"]], (0,)), ([["<unk>"], [], []], (1,))],
+    ids=["no unk", "one so rare that lmplz prunes it"],
+)
+def test_where_no_unk_is_left_lmplzs_own_stays(
+    play: Play, out: Path, sentences: list[list[str]], prune: tuple[int, ...]
+) -> None:
     answer = ANSWER.format(unk="owl")
-    result = run(play(answering(answer)), out, sentences=[["<unk>"], [], []], prune=(1,))
+    result = run(play(answering(answer)), out, sentences=sentences, prune=prune)
     assert out.read_text() == answer
     assert result.n_ngrams == (5, 2)
 
@@ -80,13 +87,6 @@ def test_so_few_sentences_that_lmplz_would_prune_their_end_are_refused(
     )
     assert left_over(out) == []
     run(program, out, order=1, prune=(4,))  # where lmplz leaves </s> alone
-
-
-def test_a_text_without_unk_keeps_lmplzs_own(play: Play, out: Path) -> None:
-    answer = ANSWER.format(unk="owl")
-    result = run(play(answering(answer)), out, sentences=[["a<unk>b"]])
-    assert out.read_text() == answer
-    assert result.n_ngrams == (5, 2)
 
 
 def test_lmplz_gets_the_text_with_a_byte_that_is_no_utf8_for_unk(play: Play, out: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from charlm.errors import CharlmError, ConfigError
-from charlm.ngram.saving import ModelFile, model_file
+from charlm.ngram.baseline import ModelFile, model_file
 
 
 def test_without_a_name_there_is_no_place() -> None:

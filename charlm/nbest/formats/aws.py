@@ -10,17 +10,8 @@ from math import log
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
-    Candidate,
-    JsonFormat,
-    Record,
-    RecordContent,
-    Unfolded,
-    first_keys,
-    objects_in,
-    within,
-)
-from charlm.nbest.formats.json_values import Json, JsonObject, said_id, scores_of, words_in
+from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import JsonObject, said_id, scores_of, words_in
 
 LEAST = 1e-3  # a word's confidence is printed with three digits
 
@@ -34,17 +25,15 @@ class AwsFormat(JsonFormat):
 
     name = "aws"
     weights = {"confidence": 1.0}
+    path = ("results", "segments")
 
     def claims(self, sample: Sample) -> bool:
         keys = first_keys(sample.lines)
         return "results" in keys and "transcripts" in keys
 
-    def unfold(self, value: Json) -> Unfolded | None:
-        return within(value, "results", "segments")
-
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "some; ask the job for them (ShowAlternatives, MaxAlternatives)"
-        found = objects_in(record, "alternatives", member="transcript", what=expected)
+        found = record.objects("alternatives", member="transcript", what=expected)
         candidates = [
             Candidate(
                 ("alternatives", i),

@@ -16,7 +16,6 @@ from charlm.nbest.formats.json_lists import (
     RecordContent,
     Unfolded,
     first_keys,
-    objects_in,
     within,
 )
 from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
@@ -50,7 +49,7 @@ class AzureFormat(JsonFormat):
         if array not in record.value:
             return None
         candidates = []
-        for i, (each, where) in enumerate(objects_in(record, array, member=text, what="some")):
+        for i, (each, where) in enumerate(record.objects(array, member=text, what="some")):
             scores = scores_of(each, confidence, where=where)
             if confidence in scores:
                 scores = {"confidence": scores.pop(confidence), **scores}

@@ -31,7 +31,7 @@ class Ctranslate2Format(ArraysFormat):
 
     name = "ctranslate2"
     weights = {"score": 1.0}
-    takes_length_penalty = True
+    takes = ("length_penalty",)
     score_array = "scores"
 
     def claims(self, sample: Sample) -> bool:
@@ -49,11 +49,8 @@ class Ctranslate2Format(ArraysFormat):
 
     def texts(self, record: Record) -> Texts:
         """The sequences, without marks of language, task and time."""
-        found = record.value.get("sequences")
-        if not isinstance(found, list):
-            raise DataError(f"{record.place}: found no array 'sequences'; expected one of tokens")
         texts = []
-        for i, each in enumerate(found):
+        for i, each in enumerate(record.array("sequences", what="one of tokens")):
             where = f"{record.place}: hypothesis {i + 1}"
             text = _text(each, where) if isinstance(each, list) else string(each, where)
             texts.append((("sequences", i), words_in(SPECIAL.sub("", text), where)))

@@ -6,10 +6,10 @@ recogniser had: only with the same base for both does the toolkit's scale mean w
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import ScoreFileFormat
+from charlm.nbest.formats.score_files import ScoreFileFormat, row_of_scores
 from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import LN10, is_number, number, plain_words
+from charlm.nbest.policies import is_number
 from charlm.text.io.lines import split_words
 
 
@@ -32,13 +32,7 @@ class CuedFormat(ScoreFileFormat):
                 f"{line.place}: found {len(fields)} fields; expected an id, an acoustic and a "
                 "language model score, a number of words, and words"
             )
-        features = {
-            "am": LN10 * number(fields[1], f"{line.place}: the acoustic score"),
-            "old_lm": LN10 * number(fields[2], f"{line.place}: the language model score"),
-            "nwords": number(fields[3], f"{line.place}: the number of words"),
-        }
-        words = plain_words(" ".join(fields[4:]), line.place)
-        return Row(line, fields[0], words, features, line.text)
+        return row_of_scores(line, fields[1:], key=fields[0])
 
 
 def _looks_so(line: str) -> bool:

@@ -33,8 +33,6 @@ TENSOR = re.compile(r"tensor\(([^,()]*)(?:,.*)?\)")
 SCORES = ("score", FEATURE)  # files of features, called as they are
 FILES = ("text", "token", "token_int", *SCORES)
 
-Tails = Mapping[str, str]  # what stands behind the key in each file of a rank
-
 
 @dataclass(frozen=True)
 class _Rows:
@@ -79,7 +77,7 @@ class EspnetFormat(Format):
             if 1 not in ranks:
                 raise DataError(f"{folder / shard}: found no 1best_recog/text; expected one")
             with ExitStack() as stack:
-                there = [f"{where}/{file}" for where in ranks.values() for file in FILES]
+                there = (f"{where}/{file}" for where in ranks.values() for file in FILES)
                 files = {
                     name: stack.enter_context(open_lines(folder / name, rules=source.rules))
                     for name in there
@@ -190,7 +188,9 @@ def _features(values: Mapping[str, Value]) -> dict[str, float]:
 def _moved(item: Rescored, rows: _Rows) -> Iterator[Piece]:
     """The rows of a list, each in the folder of its new rank."""
     for folder, which in zip(rows.folders, item.ranking, strict=True):
-        for file, tail in _tails(item.nbest.hypotheses[which]).items():
+        tails = item.nbest.hypotheses[which].original
+        assert isinstance(tails, dict)  # what stands behind the key in each file of a rank
+        for file, tail in tails.items():
             yield Piece(f"{folder}/{file}", f"{item.nbest.id}{tail}\n")
 
 
@@ -205,11 +205,6 @@ def _scored(item: Rescored, order: Sequence[int]) -> Iterator[Piece]:
 def _rows_of(nbest: NbestList) -> _Rows:
     assert isinstance(nbest.original, _Rows)
     return nbest.original
-
-
-def _tails(hypothesis: Hypothesis) -> Tails:
-    assert isinstance(hypothesis.original, dict)
-    return hypothesis.original
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

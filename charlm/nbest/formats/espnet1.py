@@ -7,18 +7,8 @@ bonus for length); its parts are not written. The whole file is in memory, since
 import re
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
-    Candidate,
-    JsonFormat,
-    Record,
-    RecordContent,
-    Unfolded,
-    first_keys,
-    objects_in,
-    required_key,
-    within,
-)
-from charlm.nbest.formats.json_values import Json, optional_words, scores_of, words_in
+from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import optional_words, scores_of, words_in
 
 MARKS = re.compile(r"<(?:sos/)?eos>|<blank>")
 
@@ -31,17 +21,14 @@ class Espnet1Format(JsonFormat):
 
     name = "espnet1"
     weights = {"score": 1.0}
+    path, is_keyed = ("utts",), True
 
     def claims(self, sample: Sample) -> bool:
         return first_keys(sample.lines)[:1] == ("utts",)
 
-    def unfold(self, value: Json) -> Unfolded | None:
-        """The members of `utts`; what stands beside it stays there."""
-        return within(value, "utts", keyed=True)
-
     def block(self, record: Record, source: Source) -> RecordContent:
         expected = "the hypotheses of ESPnet's recognition"
-        found = objects_in(record, "output", member="rec_text", what=expected)
+        found = record.objects("output", member="rec_text", what=expected)
         candidates = [
             Candidate(
                 ("output", i),
@@ -52,7 +39,7 @@ class Espnet1Format(JsonFormat):
         ]
         references = (optional_words(each, "text", place=where) for each, where in found)
         reference = next((words for words in references if words is not None), None)
-        return RecordContent(required_key(record), candidates, reference)
+        return RecordContent(record.required_key(), candidates, reference)
 
 
 def recognised(words: tuple[str, ...]) -> tuple[str, ...]:

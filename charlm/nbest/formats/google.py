@@ -6,17 +6,8 @@ to have, and `words`. Further members, as `resultEndTime`, stay.
 """
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
-    Candidate,
-    JsonFormat,
-    Record,
-    RecordContent,
-    Unfolded,
-    first_keys,
-    objects_in,
-    within,
-)
-from charlm.nbest.formats.json_values import Json, said_id, scores_of, words_in
+from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 
 
 class GoogleFormat(JsonFormat):
@@ -27,6 +18,7 @@ class GoogleFormat(JsonFormat):
 
     name = "google"
     weights = {"confidence": 1.0}
+    path = ("results",)
 
     def claims(self, sample: Sample) -> bool:
         keys, text = first_keys(sample.lines), "\n".join(sample.lines)
@@ -36,9 +28,6 @@ class GoogleFormat(JsonFormat):
             and '"alternatives"' in text
             and '"transcript"' in text
         )
-
-    def unfold(self, value: Json) -> Unfolded | None:
-        return within(value, "results")
 
     def block(self, record: Record, source: Source) -> RecordContent | None:
         if "alternatives" not in record.value:
@@ -50,7 +39,7 @@ class GoogleFormat(JsonFormat):
                 scores_of(each, "confidence", where=where),
             )
             for i, (each, where) in enumerate(
-                objects_in(record, "alternatives", member="transcript", what="some")
+                record.objects("alternatives", member="transcript", what="some")
             )
         ]
         if not all(each.features.get("confidence", 0) > 0 for each in candidates):

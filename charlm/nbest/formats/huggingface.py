@@ -22,7 +22,7 @@ class HuggingFaceFormat(ArraysFormat):
 
     name = "huggingface"
     weights = {"score": 1.0}
-    takes_length_penalty = True
+    takes = ("length_penalty",)
     score_array = "sequences_scores"
 
     def claims(self, sample: Sample) -> bool:
@@ -30,9 +30,7 @@ class HuggingFaceFormat(ArraysFormat):
         return "sequences" in keys and not {"sequences_ids", "no_speech_prob"} & set(keys)
 
     def texts(self, record: Record) -> Texts:
-        found = record.value.get("sequences")
-        if not isinstance(found, list):
-            raise DataError(f"{record.place}: found no array 'sequences'; expected one of texts")
+        found = record.array("sequences", what="one of texts")
         if any(not isinstance(each, str) for each in found):
             raise DataError(
                 f"{record.place}: found a sequence that is no text; expected texts; decode the ids "

@@ -4,7 +4,6 @@ Lists are filled up to five with random copies, so duplicates say nothing about 
 is one array and in memory as a whole; objects on lines of their own are read one by one.
 """
 
-from charlm.errors import DataError
 from charlm.nbest.format import Sample
 from charlm.nbest.formats.json_arrays import ArraysFormat, Texts
 from charlm.nbest.formats.json_lists import Record, Slot, first_keys
@@ -37,12 +36,7 @@ class HyporadiseFormat(ArraysFormat):
     def texts(self, record: Record) -> Texts:
         is_split = "input1" in record.value
         key = "input2" if is_split else "input"
-        others = record.value.get(key)
-        if not isinstance(others, list):
-            raise DataError(
-                f"{record.place}: found no array {key!r}; expected the hypotheses, each a text of "
-                "its own"
-            )
+        others = record.array(key, what="the hypotheses, each a text of its own")
         found: list[tuple[Slot, Json]] = [((key, i), each) for i, each in enumerate(others)]
         if is_split:
             found.insert(0, (("input1", None), record.value["input1"]))

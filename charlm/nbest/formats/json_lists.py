@@ -51,6 +51,41 @@ class Record(NamedTuple):
         """A value in the place of this one, as it is written."""
         return self.before + escaped(dumped(value), self.encoding) + self.after
 
+    def required_key(self) -> str:
+        """The id of an utterance that is a member of a larger object.
+
+        Raises:
+            DataError: an empty one.
+        """
+        if not self.key:
+            raise DataError(f"{self.place}: found an empty id; expected that of an utterance")
+        return self.key
+
+    def array(self, name: str, *, what: str) -> list[Json]:
+        """An array among its members.
+
+        Raises:
+            DataError: there is none of this name; `what` says what was expected.
+        """
+        found = self.value.get(name)
+        if not isinstance(found, list):
+            raise DataError(f"{self.place}: found no array {name!r}; expected {what}")
+        return found
+
+    def objects(self, name: str, *, member: str, what: str) -> list[tuple[JsonObject, str]]:
+        """The objects in an array, each with its place; `member` is what they must have.
+
+        Raises:
+            DataError: as `array`, or in the array what is no object.
+        """
+        objects = []
+        for i, each in enumerate(self.array(name, what=what), 1):
+            where = f"{self.place}: hypothesis {i}"
+            if not isinstance(each, dict):
+                raise DataError(f"{where}: found no object; expected one with {member!r}")
+            objects.append((each, where))
+        return objects
+
 
 class Unfolded(NamedTuple):
     """What a value holds, and what stands around it."""
@@ -93,8 +128,10 @@ class JsonFormat(Format):
     change places and all around them stays.
     """
 
+    path: tuple[str, ...] = ()  # members of a value, each within the one before, to its records
+    is_keyed = False  # whether the last holds them as members, by their ids, and not in an array
     is_ragged = False  # whether hypotheses of a list may have different features
-    takes_length_penalty = False
+    takes: tuple[str, ...] = ()  # of what a user may say of a list
 
     def __init__(self) -> None:
         self._rest = ""  # below the last list, which is handed on before it comes
@@ -108,8 +145,10 @@ class JsonFormat(Format):
         """
 
     def unfold(self, value: Json) -> Unfolded | None:
-        """The records of a value, an object or an array of them; None if it holds none."""
-        return Unfolded("", [("", value)], "\n") if isinstance(value, dict) else within(value)
+        """The records of a value, by default an object or an array of them; None if it has none."""
+        if self.path or self.is_keyed or not isinstance(value, dict):
+            return within(value, *self.path, keyed=self.is_keyed)
+        return Unfolded("", [("", value)], "\n")
 
     def records(self, lines: Lines) -> Iterator[Record | str]:
         """The records, and as text what holds none.
@@ -142,7 +181,7 @@ class JsonFormat(Format):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list a record; one without hypotheses is passed on where they may be missing."""
-        only(source, self.name, length_penalty=self.takes_length_penalty)
+        only(source, self.name, *self.takes)
         self._rest = ""
         with lines_of(source) as lines:
             yield from self.lists(lines, source)
@@ -316,37 +355,6 @@ def within(value: Json, *path: str, keyed: bool = False) -> Unfolded | None:
         return None
     end = "\n]" if value else "]"
     return Unfolded(f"{head}[\n", [("", each) for each in value], f"{end}{tail}\n")
-
-
-def required_key(record: Record) -> str:
-    """The id of an utterance that is a member of a larger object.
-
-    Raises:
-        DataError: an empty one.
-    """
-    if not record.key:
-        raise DataError(f"{record.place}: found an empty id; expected that of an utterance")
-    return record.key
-
-
-def objects_in(
-    record: Record, name: str, *, member: str, what: str
-) -> list[tuple[JsonObject, str]]:
-    """The objects in an array of a record, each with its place; `member` is what they must have.
-
-    Raises:
-        DataError: no such array (`what` says what was expected), or in it what is no object.
-    """
-    found = record.value.get(name)
-    if not isinstance(found, list):
-        raise DataError(f"{record.place}: found no array {name!r}; expected {what}")
-    objects = []
-    for i, each in enumerate(found, 1):
-        where = f"{record.place}: hypothesis {i}"
-        if not isinstance(each, dict):
-            raise DataError(f"{where}: found no object; expected one with {member!r}")
-        objects.append((each, where))
-    return objects
 
 
 def first_keys(lines: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from charlm.nbest.formats.json_lists import (
     RecordContent,
     encoding_of,
     new_score,
-    objects_in,
 )
 from charlm.nbest.formats.json_values import (
     Json,
@@ -89,7 +88,7 @@ class JsonlFormat(JsonFormat, TemplateFormat):
                 f"{place}: found no hypotheses in 'hyps'; expected a list of objects, at least one"
             )
         candidates = []
-        for i, (each, where) in enumerate(objects_in(record, "hyps", member="text", what="some")):
+        for i, (each, where) in enumerate(record.objects("hyps", member="text", what="some")):
             words, rank = words_in(each.get("text"), f"{where}: 'text'"), _rank(each, where)
             candidates.append(Candidate(("hyps", i), words, _features(each, where), rank))
         reference = optional_words(value, "ref", place=place)

@@ -75,7 +75,7 @@ class KaldiFormat(TemplateFormat):
         return bool(seen)
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name, features=True)
+        only(source, self.name, "features")
         with ExitStack() as stack:
             text, costs = source.path, dict(source.features)
             self._text_name = ""

@@ -7,17 +7,8 @@ import re
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
-    Candidate,
-    JsonFormat,
-    Record,
-    RecordContent,
-    Unfolded,
-    first_keys,
-    required_key,
-    within,
-)
-from charlm.nbest.formats.json_values import Json, optional_words, scores_of, words_in
+from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
+from charlm.nbest.formats.json_values import optional_words, scores_of, words_in
 
 HYP = re.compile(r"hyp_([0-9]{1,9})")
 
@@ -30,15 +21,13 @@ class MlmScoringFormat(JsonFormat):
 
     name = "mlm-scoring"
     weights = {"score": 1.0}
+    is_keyed = True
 
     def claims(self, sample: Sample) -> bool:
         return "hyp_1" in first_keys(sample.lines)[1:]
 
-    def unfold(self, value: Json) -> Unfolded | None:
-        return within(value, keyed=True)
-
     def block(self, record: Record, source: Source) -> RecordContent:
-        key, candidates = required_key(record), []
+        key, candidates = record.required_key(), []
         for name, value in record.value.items():
             matched = HYP.fullmatch(name)
             if matched is None:

@@ -46,11 +46,8 @@ class PyctcdecodeFormat(ArraysFormat):
 
 
 def _beams(record: Record) -> list[list[Json]]:
-    found = record.value.get("beams")
-    if not isinstance(found, list):
-        raise DataError(f"{record.place}: found no array 'beams'; expected what decode_beams gives")
     beams = []
-    for i, beam in enumerate(found, 1):
+    for i, beam in enumerate(record.array("beams", what="what decode_beams gives"), 1):
         if not isinstance(beam, list) or len(beam) not in MEMBERS:
             raise DataError(
                 f"{record.place}: hypothesis {i}: found no beam; expected an array of text, state, "

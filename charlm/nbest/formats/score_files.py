@@ -17,7 +17,7 @@ from charlm.nbest.format import Sample, Source
 from charlm.nbest.formats.templates import ListBuilder, OtherLine, Row, TemplateFormat
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
-from charlm.nbest.policies import LN10, number, only, safe_name, score_text
+from charlm.nbest.policies import LN10, number, only, plain_words, safe_name, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
 from charlm.text.io.files import display_name
 from charlm.text.io.packing import PACKED
@@ -51,7 +51,7 @@ class ScoreFileFormat(TemplateFormat):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list an id; files of features hold a log10 for each hypothesis."""
-        only(source, self.name, features=True)
+        only(source, self.name, "features")
         with lines_of(source) as lines:
             rows = (self.row(line, "") for line in lines)
             yield from self._gathered(rows, source, lines.name, features=source.features)
@@ -72,6 +72,16 @@ class ScoreFileFormat(TemplateFormat):
             }
             builder = ListBuilder(source, name=name, file=file, is_alone=self.is_alone)
             yield from builder.lists(_with_features(rows, beside, name))
+
+
+def row_of_scores(line: Line, fields: list[str], *, key: str) -> Row:
+    """A hypothesis of which stand log10 scores of two models, a number of words, and the words."""
+    features = {
+        "am": LN10 * number(fields[0], f"{line.place}: the acoustic score"),
+        "old_lm": LN10 * number(fields[1], f"{line.place}: the language model score"),
+        "nwords": number(fields[2], f"{line.place}: the number of words"),
+    }
+    return Row(line, key, plain_words(" ".join(fields[3:]), line.place), features, line.text)
 
 
 def _with_features(
@@ -113,7 +123,7 @@ class UtteranceFormat(ScoreFileFormat):
 
     def read(self, source: Source) -> Iterator[NbestList]:
         """One list a file, by name; a file of features beside a folder is a folder too."""
-        only(source, self.name, features=True)
+        only(source, self.name, "features")
         if str(source.path) == "-" or not Path(source.path).is_dir():
             with lines_of(source) as lines:
                 yield from self._one(lines, utterance_of(lines.name), source, source.features)

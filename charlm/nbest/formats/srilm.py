@@ -5,10 +5,10 @@ The number of words is SRILM's, which leaves out pauses and noise; it is kept an
 
 from charlm.errors import DataError
 from charlm.nbest.format import Sample
-from charlm.nbest.formats.score_files import UtteranceFormat, first_lines
+from charlm.nbest.formats.score_files import UtteranceFormat, first_lines, row_of_scores
 from charlm.nbest.formats.templates import OtherLine, Row
 from charlm.nbest.list_lines import Line
-from charlm.nbest.policies import LN10, is_number, number, plain_words
+from charlm.nbest.policies import is_number
 from charlm.text.io.lines import split_words
 
 
@@ -33,13 +33,7 @@ class SrilmFormat(UtteranceFormat):
                 f"{line.place}: found {len(fields)} fields; expected an acoustic and a language "
                 "model score, a number of words, and words"
             )
-        features = {
-            "am": LN10 * number(fields[0], f"{line.place}: the acoustic score"),
-            "old_lm": LN10 * number(fields[1], f"{line.place}: the language model score"),
-            "nwords": number(fields[2], f"{line.place}: the number of words"),
-        }
-        words = plain_words(" ".join(fields[3:]), line.place)
-        return Row(line, key, words, features, line.text)
+        return row_of_scores(line, fields, key=key)
 
 
 def _looks_so(line: str) -> bool:

@@ -5,7 +5,7 @@ Without names the first column is the id, the last the text, a second one that c
 or 1 the rank, and numbers between them are features called by their place: c3, c4.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -35,14 +35,10 @@ MAX_RANK_DIGITS = 10
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is which; -1 where there is none."""
+    """Which column is which."""
 
     names: tuple[str, ...]
-    id: int
-    text: int
-    rank: int
-    reference: int
-    recording: int
+    roles: Mapping[str, int]  # column by the first name of its role: id and text always
     features: tuple[tuple[int, str, float], ...]  # column, name, nats of one
 
 
@@ -77,7 +73,7 @@ class TsvFormat(TemplateFormat):
         return len(fields) > 1 and not fields[0].startswith(("{", "["))
 
     def read(self, source: Source) -> Iterator[NbestList]:
-        only(source, self.name, columns=True)
+        only(source, self.name, "columns")
         with lines_of(source) as lines:
             rows = self._rows(lines, source, _sample(source, lines))
             yield from ListBuilder(source, name=lines.name).lists(rows)
@@ -87,11 +83,12 @@ class TsvFormat(TemplateFormat):
         assert isinstance(original, _Cells)
         assert isinstance(there, _Cells)
         fields, columns = list(original.fields), original.columns
-        if columns.rank >= 0:
-            fields[columns.rank] = there.fields[columns.rank]
+        if "rank" in columns.roles:
+            rank = columns.roles["rank"]
+            fields[rank] = there.fields[rank]
         if score is not None:
             refuse_twice(hypothesis)
-            fields.insert(columns.text, score_text(score, hypothesis))
+            fields.insert(columns.roles["text"], score_text(score, hypothesis))
         return self.mark.join(fields)
 
     def records(self, lines: Iterator[Line]) -> Iterator[tuple[Line, Fields, Fields]]:
@@ -123,7 +120,7 @@ class TsvFormat(TemplateFormat):
                 if names_columns(fields):
                     columns = columns or columns_named(fields, line.place, error=DataError)
                     self.check_width(fields, columns, place=line.place)
-                    at = columns.text
+                    at = columns.roles["text"]
                     yield OtherLine(line, self.mark.join([*raw[:at], FEATURE, *raw[at:]]))
                     continue
                 if may_name_columns(fields):
@@ -156,22 +153,22 @@ def is_comment(line: str) -> bool:
 
 def _row(line: Line, fields: Fields, cells: _Cells) -> Row:
     columns = cells.columns
-    if not fields[columns.id]:
+    said = {role: fields[column] for role, column in columns.roles.items()}
+    if not said["id"]:
         raise DataError(f"{line.place}: found an empty id; expected the name of an utterance")
-    reference = fields[columns.reference] if columns.reference >= 0 else None
     return Row(
         line,
-        fields[columns.id],
-        plain_words(fields[columns.text], line.place),
+        said["id"],
+        plain_words(said["text"], line.place),
         {
             name: nats * number(fields[column].strip(" "), f"{line.place}: column {name!r}")
             for column, name, nats in columns.features
             if fields[column] not in MISSING
         },
         cells,
-        rank=_rank(fields[columns.rank], line.place) if columns.rank >= 0 else None,
-        recording=fields[columns.recording] if columns.recording >= 0 else "",
-        reference=None if reference is None else plain_words(reference, line.place),
+        rank=_rank(said["rank"], line.place) if "rank" in said else None,
+        recording=said.get("recording", ""),
+        reference=plain_words(said["ref"], line.place) if "ref" in said else None,
     )
 
 
@@ -216,15 +213,8 @@ def columns_named(names: Sequence[str], where: str, *, error: type[CharlmError])
             raise error(
                 f"{where}: found no column {role!r} among {','.join(names)!r:.80}; expected one"
             )
-    return Columns(
-        tuple(names),
-        found["id"],
-        found["text"],
-        found.get("rank", -1),
-        found.get("ref", -1),
-        found.get("recording", -1),
-        tuple(features),
-    )
+    roles = {role: found[role] for role, *_ in ROLES if role in found}
+    return Columns(tuple(names), roles, tuple(features))
 
 
 def _role(name: str, names: Sequence[str]) -> str:

@@ -5,14 +5,7 @@ be tuned. Results come one after another, on one line or on many; an utterance h
 """
 
 from charlm.nbest.format import Sample, Source
-from charlm.nbest.formats.json_lists import (
-    Candidate,
-    JsonFormat,
-    Record,
-    RecordContent,
-    first_keys,
-    objects_in,
-)
+from charlm.nbest.formats.json_lists import Candidate, JsonFormat, Record, RecordContent, first_keys
 from charlm.nbest.formats.json_values import said_id, scores_of, words_in
 
 
@@ -36,7 +29,7 @@ class VoskFormat(JsonFormat):
         if "partial" in record.value:
             return None
         expected = "one; let the recogniser give several (SetMaxAlternatives)"
-        found = objects_in(record, "alternatives", member="text", what=expected)
+        found = record.objects("alternatives", member="text", what=expected)
         candidates = [
             Candidate(
                 ("alternatives", i),

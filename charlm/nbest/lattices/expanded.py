@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.lattices.labels import is_silent
-from charlm.nbest.lattices.lattice import Lattice
+from charlm.nbest.lattices.lattice import Lattice, is_silent
 from charlm.nbest.lattices.lattice_options import (
     GRAPH,
     OLD,

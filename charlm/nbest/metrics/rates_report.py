@@ -12,7 +12,7 @@ from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 from charlm.nbest.metrics.oracle import DEPTHS, chosen_counts, oracle
-from charlm.nbest.metrics.significance import SAMPLES, Significance, compare
+from charlm.nbest.metrics.significance import Significance, compare
 from charlm.nbest.references import References
 
 GROWTH = 0.05  # of an oracle's errors that more hypotheses mend: less is hardly any
@@ -100,13 +100,10 @@ def report(
     *,
     references: References,
     metric: Metric,
-    samples: int = SAMPLES,
-    seed: int = 0,
 ) -> RateReport:
     """Rates of the lists and of what was made of them, `rescored` one for each.
 
     Raises:
-        ConfigError: too few samples, a negative seed.
         DataError: no lists, a list without reference.
     """
     if not lists:
@@ -137,9 +134,7 @@ def report(
         n_better=int((changes_L < 0).sum()),
         n_worse=int((changes_L > 0).sum()),
         n_best=int((_each(metric, choices_LK) <= _each(metric, bests_LK)).sum()),
-        significance=compare(
-            firsts_LK, choices_LK, metric=metric, lists=lists, samples=samples, seed=seed
-        ),
+        significance=compare(firsts_LK, choices_LK, metric=metric, lists=lists),
     )
 
 

@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 
-from charlm.errors import ConfigError
 from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
@@ -23,7 +22,6 @@ from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 SAMPLES = 1000
 BLOCK = 1 << 22  # numbers in memory at a time
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
-LEAST_SAMPLES = 100
 
 
 Unit = Literal["recording", "list"]
@@ -64,16 +62,7 @@ def compare(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Significance:
-    """Of two systems by the counts of their choices in each list.
-
-    Raises:
-        ConfigError: too few draws, a negative seed.
-    """
-    if samples < LEAST_SAMPLES or seed < 0:
-        raise ConfigError(
-            f"samples {samples}, seed {seed}: expected {LEAST_SAMPLES} or more draws, and a seed "
-            "of 0 or more"
-        )
+    """Of two systems by the counts of their choices in each list."""
     pair = np.stack([first_LK.sum(axis=0), second_LK.sum(axis=0)])
     rates = metric.errors(pair)
     groups, unit = groups_of(lists)

@@ -171,7 +171,7 @@ def profile(problem: Problem, origin_F: Floats, *, direction_F: Floats, space: S
     if not wide.any():
         wide[-1] = True
     starts = edges_E[:-1][wide]
-    return Profile(np.append(starts, high), problem.errors(np.ascontiguousarray(sums_KI.T[wide])))
+    return Profile(np.append(starts, high), problem.rates(np.ascontiguousarray(sums_KI.T[wide])))
 
 
 @dataclass(frozen=True)

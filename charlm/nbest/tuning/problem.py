@@ -71,10 +71,6 @@ class Problem:
         """The error rate of the winners."""
         return float(self.rates(self.sums(self.winners(weights_F))[None])[0])
 
-    def errors(self, sums_IK: Ints) -> Floats:
-        """The error rate of each row of sums, (I,)."""
-        return self.rates(sums_IK)
-
     def spreads(self) -> Floats:
         """The standard deviation of each feature within lists, pooled, (F,); 0 if it never varies.
 

@@ -1,13 +1,14 @@
 """Several processes that read one text together, a range of its lines at a time.
 
-Each is this Python at work on `text.vocabulary.reader_process` alone: the caller's own script is
-not run again, as it would be by multiprocessing, and whatever ends the caller closes what its
-readers read from.
+Each is this Python at work on `main` alone: the caller's own script is not run again, as it would
+be by multiprocessing, and whatever ends the caller closes what its readers read from. Work,
+questions and answers are pickled.
 """
 
+import errno
 import io
-import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 
 from charlm.errors import ConfigError, DataError, ProcessError
 from charlm.text.corpus.line_blocks import read_range
@@ -25,19 +26,16 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import COMPRESSED, display_name
 from charlm.text.io.lines import LONGEST
 
-COUNT, ENCODE = "count", "encode"  # the jobs
 LEAST_BYTES = 50_000_000  # of a smaller text one process has read much when others have started
 RANGE_BYTES = 1 << 24
 MOST_READERS = 16  # a caller that puts answers together keeps up with no more
 # `-P` and the end of the path: whatever lies in the working folder must not be imported.
 PROGRAM = (
-    "import sys; sys.path.append(sys.argv[1]);"
-    "from charlm.text.vocabulary.reader_process import main; main()"
+    "import sys; sys.path.append(sys.argv[1]);from charlm.text.corpus.ranges import main; main()"
 )
 
-Json = dict[str, Any]
+REFUSED = None  # the answer where a line is refused
 Range = tuple[int, int]  # bytes: from a line's start to another's
-Answer = tuple[Json, bytearray]
 
 
 def n_readers(path: str | Path, *, threads: int | None = None) -> int:
@@ -80,15 +78,18 @@ def line_ranges(path: str | Path) -> Iterator[Range]:
 
 
 class Readers:
-    """Processes at one job on one text; they end with the context."""
+    """Processes at the same work on one text; they end with the context.
+
+    Each has a copy of `work`, whose `take` is given the blocks of a range, and whose `part` what
+    stands for a part of what it kept. What they give is what `over_ranges` and `answers` give.
+    """
 
     def __init__(
-        self, n: int, path: str | Path, *, job: Json, normalisation: Normalisation | None
+        self, n: int, path: str | Path, *, work: object, normalisation: Normalisation | None
     ) -> None:
         self.path = path
         self.normalisation = normalisation
-        rules = None if normalisation is None else normalisation.to_dict()
-        told = json.dumps({**job, "path": str(path), "normalisation": rules}).encode() + b"\n"
+        told = pickle.dumps((str(path), work))
         self.readers = [_Reader(display_name(path), told) for _ in range(n)]
         self._idle: SimpleQueue[_Reader] = SimpleQueue()
         for reader in self.readers:
@@ -104,7 +105,7 @@ class Readers:
             reader.end()
         self._threads.shutdown()
 
-    def over_ranges(self) -> Iterator[Answer]:
+    def over_ranges(self) -> Iterator[Any]:
         """An answer for each range of the text, in its order.
 
         Raises:
@@ -112,42 +113,41 @@ class Readers:
             ProcessError: a process ended before its time.
             OSError: as the system gave it.
         """
-        line = 1
         for question, future in self._asked():
-            answer = self._answer(question, future, line=line)
-            line += answer[0]["n_lines"]
+            answer = future.result()
+            if answer is REFUSED:
+                self._refuse(question)
             yield answer
 
-    def _asked(self) -> Iterator[tuple[Range, Future[Answer]]]:
+    def _asked(self) -> Iterator[tuple[Range, Future[Any]]]:
         """Every range is asked for, but few before the first of their answers is taken."""
-        pending: deque[tuple[Range, Future[Answer]]] = deque()
+        pending: deque[tuple[Range, Future[Any]]] = deque()
         for question in line_ranges(self.path):
             pending.append((question, self._threads.submit(self._ask, question)))
             if len(pending) > 2 * len(self.readers):
                 yield pending.popleft()
         yield from pending
 
-    def _ask(self, question: Range) -> Answer:
+    def _ask(self, question: Range) -> Any:
         reader = self._idle.get()
         try:
             return reader.ask(question)
         finally:
             self._idle.put(reader)
 
-    def _answer(self, question: Range, future: Future[Answer], *, line: int) -> Answer:
-        answer = future.result()
-        if not answer[0].get("is_refused"):
-            return answer
+    def _refuse(self, question: Range) -> NoReturn:
+        """Raise what a process met in a range, whose first line it does not know the number of."""
         start, end = question
-        for block in read_range(self.path, start=start, end=end, first=line):
+        before = read_range(self.path, start=0, end=start, first=1)
+        first = 1 + sum(block.n_lines for block in before)
+        for block in read_range(self.path, start=start, end=end, first=first):
             for _ in block.sentences(self.normalisation):
                 pass
         raise DataError(f"{self.path}: changed while it was read; expected a text that stays")
 
-    def answers(self, question: int) -> list[bytearray]:
+    def answers(self, question: int) -> list[Any]:
         """What each process, after the last range, tells of that part of what it kept."""
-        futures = [self._threads.submit(each.ask, question) for each in self.readers]
-        return [future.result()[1] for future in futures]
+        return list(self._threads.map(lambda each: each.ask(question), self.readers))
 
 
 def _block_closed_pipes() -> None:
@@ -158,9 +158,9 @@ def _block_closed_pipes() -> None:
 class _Reader:
     """One process, and the pipes to and from it."""
 
-    def __init__(self, name: str, job: bytes) -> None:
+    def __init__(self, name: str, work: bytes) -> None:
         self._name = name
-        self._job = job
+        self._untold = work
         folder = Path(__file__).parents[2]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", PROGRAM, str(folder)],
@@ -172,29 +172,25 @@ class _Reader:
         self._stdin = cast(IO[bytes], self._process.stdin)
         self._stdout = io.BufferedReader(cast(io.RawIOBase, self._process.stdout))
 
-    def ask(self, question: object) -> Answer:
-        """The answer, and the bytes that come with it.
+    def ask(self, question: Range | int) -> Any:
+        """The answer.
 
         Raises:
             ProcessError: it ends without one.
             OSError: what the process met.
         """
         try:
-            self._write(self._job + json.dumps(question).encode() + b"\n")
-            self._job = b""
-            line = self._stdout.readline()
-            answer = json.loads(line) if line.endswith(b"\n") else None  # it may be killed within
-        except BrokenPipeError:
-            answer = None
-        payload = bytearray(answer.get("n_bytes", 0) if answer else 0)
-        if answer is None or self._stdout.readinto(payload) < len(payload):
+            self._write(self._untold + pickle.dumps(question))
+            self._untold = b""
+            answer = pickle.load(self._stdout)
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # it may be killed within one
             raise ProcessError(
                 f"{self._name}: a process that read it ended with status {self._process.wait()}; "
                 "expected it to read to the end; --threads 1 reads in one, with the least memory"
-            )
-        if "error" in answer:
-            raise OSError(*answer["error"])
-        return answer, payload
+            ) from None
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
 
     def _write(self, content: bytes) -> None:
         left = memoryview(content)
@@ -208,3 +204,29 @@ class _Reader:
         with suppress(OSError):
             self._stdin.close()
         self._stdout.close()
+
+
+def main() -> None:
+    """The program of each process: it answers what stands in standard input, until that closes."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever asked is gone: nothing to say
+    path, work = pickle.load(sys.stdin.buffer)
+    with suppress(EOFError):
+        while True:
+            answer = _answer(work, path, pickle.load(sys.stdin.buffer))
+            pickle.dump(answer, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _answer(work: Any, path: str, question: Range | int) -> Any:
+    try:
+        if isinstance(question, int):
+            return work.part(question)
+        start, end = question
+        first = 2 if start else 1  # a byte order mark is none but in the first line of a text
+        return work.take(read_range(path, start=start, end=end, first=first))
+    except DataError:  # the caller finds the number of the line
+        return REFUSED
+    except OSError as error:
+        return error
+    except MemoryError:
+        return OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), path)

@@ -88,6 +88,12 @@ class LineRules:
             advice = f"; {self.shorten}" if self.shorten else ""
             raise DataError(f"{where}: longer than {size}; expected shorter lines{advice}")
 
+    def refuse_nul(self, raw: bytes, *, where: str) -> None:
+        """Raises DataError for a line with a NUL byte."""
+        if b"\0" in raw:
+            advice = f"; {self.clean}" if self.clean else ""
+            raise DataError(f"{where}: {NUL_FOUND}{advice}")
+
     def decoded(self, raw: bytes, *, where: str) -> str | None:
         """The text of a line; None for what is not of the encoding and is to be dropped.
 
@@ -176,8 +182,7 @@ def raw_lines(
                 return
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         if b"\0" in line and not rules.takes_nul:
-            advice = f"; {rules.clean}" if rules.clean else ""
-            raise DataError(f"{name}:{number}: {NUL_FOUND}{advice}")
+            rules.refuse_nul(line, where=f"{name}:{number}")
         yield number, line
 
 

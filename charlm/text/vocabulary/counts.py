@@ -15,12 +15,12 @@ from itertools import chain, islice
 from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Protocol
+from typing import IO
 from zlib import crc32
 
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.ranges import COUNT, Readers, n_readers
+from charlm.text.corpus.ranges import Readers, n_readers
 from charlm.text.corpus.sentences import read_sentences
 from charlm.text.io.files import naming_full
 from charlm.text.io.lines import split_words
@@ -31,18 +31,11 @@ BLOCK = 1 << 16  # types that are written together, or whose letters are counted
 HEAD = Struct("=QQ")  # number of tokens, and of bytes that spell them
 
 
-class TokenCounts(Protocol):
-    """Tokens as they stand in a text, each once, `<unk>` and `<unk>:form` among them."""
-
-    def items(self) -> Iterable[tuple[str, int]]:
-        """Each with its count, in any order; may be asked for again once it has ended."""
-
-
 @dataclass(frozen=True)
 class CountedText:
     """How often each token stands in a text; whoever reads it may rely on no order."""
 
-    tokens: TokenCounts
+    tokens: "TokenCounts"  # each once, in any order, `<unk>` and `<unk>:form` among them
     n_sentences: int
 
     @cached_property
@@ -118,7 +111,7 @@ class CountFiles:
             return file.read()
 
 
-def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
+def merged(parts: Iterable[Iterable[bytes]]) -> "TokenCounts":
     """The sums of the counts in each part, of all processes; a dictionary if it is not too large.
 
     Raises:
@@ -130,7 +123,7 @@ def merged(parts: Iterable[Iterable[bytes | bytearray]]) -> TokenCounts:
     return tokens if further is None else _StoredCounts(chain(tokens.items(), [further], items))
 
 
-def _merged_parts(parts: Iterable[Iterable[bytes | bytearray]]) -> Iterator[tuple[str, int]]:
+def _merged_parts(parts: Iterable[Iterable[bytes]]) -> Iterator[tuple[str, int]]:
     for part in parts:
         counts: dict[str, int] = {}
         for raw in part:
@@ -149,9 +142,12 @@ class _StoredCounts:
             self._file.flush()
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """As `TokenCounts` says; one at a time."""
+        """Each token with its count; to be asked for again once it has ended."""
         self._file.seek(0)
         return _read(self._file)
+
+
+TokenCounts = dict[str, int] | _StoredCounts
 
 
 def _write(file: IO[bytes], counts: Iterable[tuple[str, int]]) -> None:
@@ -192,14 +188,14 @@ def count_file(
         return count_text(sentences)
     n = n_readers(path, threads=threads)
     if n > 1:
-        with Readers(n, path, job={"job": COUNT}, normalisation=normalisation) as readers:
-            n_sentences: int = sum(answer["n_sentences"] for answer, _ in readers.over_ranges())
+        work = Tally(normalisation, files=CountFiles())
+        with Readers(n, path, work=work, normalisation=normalisation) as readers:
+            n_sentences = sum(readers.over_ranges())
             parts = (readers.answers(number) for number in range(N_PARTS))
             return CountedText(merged(parts), n_sentences)
     with CountFiles() as files:
         tally = Tally(normalisation, files=files)
-        for block in read_blocks(path):
-            tally.add(block)
+        tally.take(read_blocks(path))
         return CountedText(tally.counts(), tally.n_sentences)
 
 
@@ -213,13 +209,25 @@ class Tally:
         self._words: Counter[str] = Counter()  # as they stand in text of the Unicode form
         self._tokens: Counter[str] = Counter()  # wholly normalised
 
-    def add(self, block: TextBlock) -> None:
-        """Count the words of a block.
+    def take(self, blocks: Iterable[TextBlock]) -> int:
+        """Count the words of blocks; how many sentences they hold.
 
         Raises:
             DataError: as `read_sentences`.
             OSError: as the system gave it; a full disk names the folder.
         """
+        n_before = self.n_sentences
+        for block in blocks:
+            self._add(block)
+        return self.n_sentences - n_before
+
+    def part(self, number: int) -> bytes:
+        """A part of the counts of all blocks, each asked for once, and 0 first."""
+        if number == 0:
+            self._put_down()
+        return self.files.part(number)
+
+    def _add(self, block: TextBlock) -> None:
         text = block.text(self._normalisation)
         if text is not None:
             self._words.update(text.replace("\n", " ").split(" "))
@@ -230,9 +238,9 @@ class Tally:
                 self._tokens.update(words)
                 self.n_sentences += 1
         if len(self._words) + len(self._tokens) > MOST_TYPES:
-            self.put_down()
+            self._put_down()
 
-    def put_down(self) -> None:
+    def _put_down(self) -> None:
         """Write what is held in memory to the disk."""
         self.files.add(self._taken())
 
@@ -244,8 +252,7 @@ class Tally:
         """
         if not self.files.parts:
             return self._taken()
-        self.put_down()
-        return merged([self.files.part(number)] for number in range(N_PARTS))
+        return merged([self.part(number)] for number in range(N_PARTS))
 
     def _taken(self) -> Counter[str]:
         """What is held in memory, and is no longer."""

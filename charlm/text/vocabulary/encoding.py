@@ -13,6 +13,7 @@ through: what no longer is what was written is made again.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.text.corpus.line_blocks import TextBlock, read_blocks
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.ranges import ENCODE, Json, Readers, n_readers
+from charlm.text.corpus.ranges import Readers, n_readers
 from charlm.text.corpus.sentences import blocks, read_sentences
 from charlm.text.corpus.tokens import END, END_WORD, UNK, form_of
 from charlm.text.io.files import atomic_write, read_json, sha256_of, write_json
@@ -29,6 +30,7 @@ from charlm.text.io.lines import split_words
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Ids = npt.NDArray[np.int32]
+Json = dict[str, Any]
 OOV_INPUTS = ("spelling", "unk")
 BLOCK = 1 << 16  # tokens that are encoded at once where there is a limit, or checked at once
 
@@ -125,12 +127,16 @@ class BlockEncoder:
         encoded = encode_sentences(block.sentences(self._normalisation), self.form_ids)
         return np.concatenate([np.empty(0, np.int32), *encoded]), len(encoded)
 
-    def forget(self) -> list[str]:
-        """The tokens met that are no words, in the order of their ids, which are free again."""
+    def take(self, blocks: Iterable[TextBlock]) -> tuple[Ids, int, list[str]]:
+        """The ids of a range of a text, its sentences, and its tokens that are no words.
+
+        These have ids from V on, in their order, which are free again for the next range.
+        """
+        pieces = list(map(self.ids, blocks))
         form_ids = self.form_ids
         form_ids.spellings.clear()
         tokens = [form_ids.popitem()[0] for _ in range(len(form_ids) - form_ids.n_words)]
-        return tokens[::-1]
+        return np.concatenate([ids for ids, _ in pieces]), sum(n for _, n in pieces), tokens[::-1]
 
 
 class TextEncoder:
@@ -167,16 +173,15 @@ class TextEncoder:
     def _pieces_of_many(self, n: int, path: str | Path) -> Iterator[Piece]:
         n_words = self.inventory.n_words
         numbers: dict[str, int] = {}  # of the tokens that are no words
-        rules, words = self.inventory.normalisation, self.inventory.words
-        job = {"job": ENCODE, "words": words, "oov_input": self.oov_input}
-        with Readers(n, path, job=job, normalisation=rules) as readers:
-            for answer, payload in readers.over_ranges():
-                ids: Ids = np.frombuffer(payload, np.int32)  # of this machine's byte order
-                if tokens := answer["tokens"]:
+        work = BlockEncoder(self.inventory, oov_input=self.oov_input)
+        rules = self.inventory.normalisation
+        with Readers(n, path, work=work, normalisation=rules) as readers:
+            for ids, n_sentences, tokens in readers.over_ranges():
+                if tokens:
                     found = [numbers.setdefault(t, n_words + len(numbers)) for t in tokens]
                     is_new = ids >= n_words
                     ids[is_new] = np.array(found, np.int32)[ids[is_new] - n_words]
-                yield ids, answer["n_sentences"]
+                yield ids, n_sentences
         self.spellings = [form_of(token) for token in numbers]
 
 

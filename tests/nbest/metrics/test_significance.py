@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from charlm.errors import ConfigError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics import significance
 from charlm.nbest.metrics.bleu import Bleu
@@ -130,17 +129,3 @@ def test_p_of_bleu_comes_near_that_of_all_settings_of_signs() -> None:
     assert result.difference == pytest.approx(
         metric.errors(second.sum(0)[None])[0] - metric.errors(first.sum(0)[None])[0]
     )
-
-
-@pytest.mark.parametrize(("samples", "seed"), [(99, 0), (100, -1)])
-def test_too_few_draws_and_a_negative_seed_are_refused(samples: int, seed: int) -> None:
-    ones = counts(np.ones(3, np.int64))
-    with pytest.raises(ConfigError, match=rf"^samples {samples}, seed {seed}: expected 100 or mo"):
-        compare(
-            ones,
-            ones,
-            metric=WordErrorRate(),
-            lists=lists_of(["a", "b", "c"]),
-            samples=samples,
-            seed=seed,
-        )

@@ -18,8 +18,13 @@ from charlm.text.vocabulary.vocabulary import inventory_of
 RULES = Normalisation(lower=True)
 LINES = ["The cat", "", "a zz b <unk>:qq", "\u00c9t\u00e9 zz", "<s> yy </s>", "the qq yy xx"] * 3
 KILLED = "import os; os.kill(os.getpid(), 9)"
-KILLED_WITHIN_A_LINE = "import os; os.write(1, b'{'); os.kill(os.getpid(), 9)"
-FULL = 'import time; print(\'{"error": [28, "No space", "there"]}\', flush=True); time.sleep(60)'
+KILLED_WITHIN_AN_ANSWER = (
+    "import os, pickle; os.write(1, pickle.dumps('all')[:-2]); os.kill(os.getpid(), 9)"
+)
+FULL = (
+    "import os, pickle, time; os.write(1, pickle.dumps(OSError(28, 'No space', 'there')));"
+    "time.sleep(60)"
+)
 IDLE = "import time; time.sleep(60)"
 
 
@@ -67,7 +72,7 @@ def test_a_line_too_long_is_named_with_its_number_in_the_whole_text(text: Path) 
     )
 
 
-@pytest.mark.parametrize("program", [KILLED, KILLED_WITHIN_A_LINE])
+@pytest.mark.parametrize("program", [KILLED, KILLED_WITHIN_AN_ANSWER])
 def test_a_killed_process_is_one_line(
     program: str, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +96,7 @@ def test_a_full_disk_under_a_process_is_told_as_ones_own(
 
 def test_an_interruption_ends_all_processes(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "PROGRAM", IDLE)
-    started = Readers(2, text, job={}, normalisation=None)
+    started = Readers(2, text, work=None, normalisation=None)
     with pytest.raises(KeyboardInterrupt), started:
         raise KeyboardInterrupt
     assert [each._process.returncode for each in started.readers] == [-9, -9]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.load import NgramModel
-from charlm.ngram.ngram_states import BackoffSteps, Histories
+from charlm.ngram.ngram_states import NgramSteps
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
 from charlm.run.onnx_model import OnnxModel
@@ -133,20 +133,21 @@ class NgramBits(TokenModel):
     def _entropies(self, sentences: Sequence[list[str]]) -> Bits:
         """Before each token and end of the sentences, all in a row."""
         assert isinstance(self.model, BackoffModel)
-        steps = BackoffSteps(self.model)
+        steps = NgramSteps(self.model)
         numbers = {word: number for number, word in enumerate(steps.words)}
-        columns = []
+        columns, first_row = [], np.zeros(1, np.int64)
         for words in sentences:
             place = steps.start(1)
-            columns.append(place.rows_ON)
+            columns.append(place)
             for word in words:
-                place = steps.read(place, np.array([numbers.get(word, UNK)]))
-                columns.append(place.rows_ON)
+                number = np.array([numbers.get(word, UNK)])
+                place = steps.read(place, rows=first_row, tokens=[word], words=number)
+                columns.append(place)
         distinct, where = np.unique(np.concatenate(columns, axis=1), axis=1, return_inverse=True)
         entropies = np.empty(distinct.shape[1])
         for first in range(0, len(entropies), ROWS_AT_ONCE):
             part = slice(first, first + ROWS_AT_ONCE)
-            entropies[part] = _entropy(steps.distribution(Histories(distinct[:, part])))
+            entropies[part] = _entropy(steps.log10_distribution(distinct[:, part]))
         return entropies[where.reshape(-1)]
 
 

@@ -25,9 +25,7 @@ class Source:
 
     path: str | Path  # a file, `-`, or a folder for formats that are one
     features: Mapping[str, Path] = field(default_factory=dict)  # further files: name → file
-    columns: tuple[
-        str, ...
-    ] = ()  # names of a table's columns; empty: it tells, or they are guessed
+    columns: tuple[str, ...] = ()  # of a table, their names; empty: it tells, or they are guessed
     on_nan: OnNan = "error"  # a feature that is NaN or infinite: refuse it, or the worst there is
     allow_missing: bool = False  # an utterance or hypothesis that one of several files lacks
     length_penalty: float = 0.0  # score·length**this is the sum of log-probabilities

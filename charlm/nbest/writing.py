@@ -14,9 +14,8 @@ from typing import BinaryIO
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.format import Piece
 from charlm.nbest.policies import CONTROL
-from charlm.text.io.files import scratch_file
+from charlm.text.io.files import packed_write, scratch_file
 from charlm.text.io.lines import UTF8
-from charlm.text.io.packing import packed_write
 from charlm.text.io.paths import make_folder
 
 

@@ -12,8 +12,7 @@ from typing import BinaryIO
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import arpa_blocks, require_arpa_words
 from charlm.ngram.backoff import BackoffModel
-from charlm.text.io.files import atomic_write, scratch_file
-from charlm.text.io.packing import unpacked_name
+from charlm.text.io.files import atomic_write, scratch_file, unpacked_name
 from charlm.text.io.paths import working_folder_of
 
 SUFFIXES = (".bin", ".binary", ".klm")

@@ -27,7 +27,7 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, lines_of, names_in, open_lines
 from charlm.nbest.policies import number, only, plain_words, refuse_twice, score_text
 from charlm.nbest.repairs import filled
-from charlm.text.io.packing import unpacked_name
+from charlm.text.io.files import unpacked_name
 
 KEY = re.compile(r"(.+)-([0-9]{1,9})", re.DOTALL)
 TEXTS = ("words_text", "text", "words.txt")  # which is taken, where a folder holds several

@@ -24,9 +24,9 @@ from charlm.scoring.evaluation.token_scores import Kind, answers, kind_of, vocab
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
+from charlm.text.io.files import packed_write, unpacked_name
 from charlm.text.io.lines import TEXT
 from charlm.text.io.overwrite import keeps_inputs
-from charlm.text.io.packing import packed_write, unpacked_name
 from charlm.text.io.paths import require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence

@@ -1,6 +1,8 @@
 """Files: opened whether packed or not, and the one way in which anything is written.
 
-What is text in them, `lines` says.
+What is read tells itself whether it is packed, and what is written is packed by its name: gz, bz2
+or xz. gzip's header gets no time, so that equal content makes equal files. What is text in them,
+`lines` says.
 """
 
 import bz2
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
@@ -33,6 +35,8 @@ COMPRESSED |= {
 }
 # What Python 3.11 cannot unpack, and what may hold many files; unnamed they pass for an encoding.
 OTHERWISE_PACKED = {b"(\xb5/\xfd": ("zstd", "zstd -d"), b"PK\x03\x04": ("zip", "unzip")}
+PACKED = (".gz", ".bz2", ".xz")
+GZIP_LEVEL = 6  # the default of the program gzip
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
 TOO_DEEP = "JSON nested too deep"
@@ -136,6 +140,34 @@ def atomic_write(path: str | Path, *, through_links: bool = False) -> Iterator[B
         require_file_or_new(path)
     with replacing(target_of(path) if through_links else path, name=path) as file:
         yield file
+
+
+def unpacked_name(path: str | Path) -> Path:
+    """The path without the suffix of a packed file."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix in PACKED else path
+
+
+@contextmanager
+def packed_write(path: str | Path, *, through_links: bool) -> Iterator[BinaryIO]:
+    """A binary writer as `atomic_write`, which packs what goes through it as the suffix says."""
+    with (
+        atomic_write(path, through_links=through_links) as raw,
+        _packer(raw, Path(path).suffix) as file,
+    ):
+        yield file
+
+
+def _packer(raw: BinaryIO, suffix: str) -> AbstractContextManager[BinaryIO]:
+    if suffix == ".gz":
+        return cast(
+            BinaryIO, gzip.GzipFile("", "wb", compresslevel=GZIP_LEVEL, fileobj=raw, mtime=0)
+        )
+    if suffix == ".bz2":
+        return cast(BinaryIO, bz2.BZ2File(raw, "wb"))
+    if suffix == ".xz":
+        return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
+    return nullcontext(raw)
 
 
 @contextmanager

@@ -18,9 +18,7 @@ from charlm.errors import DataError
 PAD_MORPH, UNKNOWN_MORPH, END_MORPH = range(3)
 N_MORPH_MARKERS = 3
 LONGEST_MORPH = 65  # characters; a search tries none beyond it, so that its time is bounded
-LONGEST_SEGMENTATION = (
-    10_000  # morphs of a stored word: as many as the longest spelling has letters
-)
+LONGEST_SEGMENTATION = 10_000  # morphs of a stored word: as many as the longest spelling's letters
 MAX_COST = 1e4  # exp(-1e4) is no probability that anything was estimated from
 UNKNOWN_COST = 1e9  # of a character that no morph covers: more than any cover of a whole form
 

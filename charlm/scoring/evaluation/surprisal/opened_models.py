@@ -14,7 +14,7 @@ from charlm.scoring.evaluation.surprisal.surprisal_options import ItemOptions
 from charlm.scoring.evaluation.surprisal.token_bits import ExportedBits, NgramBits, TokenModel
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import START_WORD
-from charlm.text.io.packing import unpacked_name
+from charlm.text.io.files import unpacked_name
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
-from charlm.text.io.files import display_name
+from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
-from charlm.text.io.packing import unpacked_name
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")

@@ -54,8 +54,16 @@ class Export:
         return sum(self.sizes)
 
     def to_dict(self) -> dict[str, object]:
-        named = {"n_ngrams" if name == "sizes" else name: v for name, v in vars(self).items()}
-        return {**named, "model": str(self.model), "arpa": str(self.arpa)}
+        return {
+            "model": str(self.model),
+            "arpa": str(self.arpa),
+            "n_sampled": self.n_sampled,
+            "n_ngrams": list(self.sizes),
+            "n_bytes": self.n_bytes,
+            "weights": self.weights,
+            "valid_ppls": self.valid_ppls,
+            "seconds": self.seconds,
+        }
 
 
 @keeps_inputs("arpa", "page")

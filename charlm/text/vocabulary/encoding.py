@@ -136,7 +136,8 @@ class BlockEncoder:
         form_ids = self.form_ids
         form_ids.spellings.clear()
         tokens = [form_ids.popitem()[0] for _ in range(len(form_ids) - form_ids.n_words)]
-        return np.concatenate([ids for ids, _ in pieces]), sum(n for _, n in pieces), tokens[::-1]
+        ids = np.concatenate([np.empty(0, np.int32), *(each for each, _ in pieces)])
+        return ids, sum(n for _, n in pieces), tokens[::-1]
 
 
 class TextEncoder:

@@ -93,6 +93,9 @@ def test_a_mixture_goes_into_the_weights_and_is_scored_as_it_was_tuned(
         f"{out}: tuned on a mixture of nn, nn2; found nn; expected the same models; give them, or "
         "tune again"
     )
+    out.write_text(out.read_text().replace("0.75", "0.5"))
+    with pytest.raises(charlm.ConfigError, match=f"^{out}: mixture 0.25,0.5: sum 0.75; expected"):
+        ranked()
 
 
 def test_weights_are_where_a_tuning_begins_and_not_what_it_ends_with(

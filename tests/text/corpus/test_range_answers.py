@@ -69,6 +69,14 @@ def test_a_byte_order_mark_is_one_where_the_text_begins_alone(
     assert (ids.tolist(), n_sentences) == ([0], 1)
 
 
+def test_a_range_that_is_no_longer_there_holds_nothing(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = BlockEncoder(INVENTORY, oov_input="unk")
+    [(ids, *found)] = answers(monkeypatch, text, encoder, (16, 20))
+    assert (ids.tolist(), *found) == ([], 0, [])
+
+
 def test_a_line_that_is_refused_is_left_to_the_caller(
     text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

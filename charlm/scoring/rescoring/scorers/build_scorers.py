@@ -175,7 +175,9 @@ def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
             f"{options.weights}: tuned on a mixture of {', '.join(mixture)}; found "
             f"{', '.join(names) or 'no model'}; expected the same models; give them, or tune again"
         )
-    return replace(options, mix_weights=tuple(mixture.values()))
+    shares = [*mixture.values()]
+    said = f"{options.weights}: mixture"
+    return replace(options, mix_weights=parsed_weights(shares, n_streams=len(shares), option=said))
 
 
 def _is_mixture(options: RescoringOptions) -> bool:

@@ -37,7 +37,7 @@ TRAIN = [
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
     ("--data no-train", f"no-train/train.txt: {NO_TEXT}"),
     ("--data no-valid", f"no-valid/valid.txt: {NO_TEXT}"),
-    ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data empty", "empty/train.txt: no word in it; expected text, one sentence a line, words …"),
     ("--data corpus --epochs 0", "--epochs 0: expected 1 or more"),
     ("--data corpus --lr nan", "--lr nan: expected 0 or more"),
     ("--data corpus --max-tokens 1", "corpus/train.txt: --max-tokens 1 leaves no word of it; …"),
@@ -144,7 +144,7 @@ NN = [
 ]
 VOCAB = [
     ("--data nowhere", f"nowhere: {NO_FOLDER}"),
-    ("--data empty", "…train.txt: no word in it; expected text, one sentence a line, words …"),
+    ("--data empty", "empty/train.txt: no word in it; expected text, one sentence a line, words …"),
     ("--data utf", f"{NO_UTF_8} {PREP}"),
     ("--data nul", f"nul/train.txt:2: {BINARY}; {CLEAN}"),
     ("--data corpus --against nul/train.txt", f"nul/train.txt:2: {BINARY}; {CLEAN}"),

@@ -76,7 +76,7 @@ def test_json_holds_the_same_figures(here: Path) -> None:
 def test_eval_says_why_there_is_no_figure(here: Path) -> None:
     Path("a.txt").write_text("a <unk>\n")
     result = run_charlm(*SAID)
-    line = "no open-vocabulary figures: 1 words are <unk> in the text itself, unspelled"
+    line = "no open-vocabulary figures: unspelled words, <unk> in the text itself: 1"
     assert line in result.stdout.splitlines()
     assert "-open " not in result.stdout
 

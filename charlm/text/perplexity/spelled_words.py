@@ -55,11 +55,11 @@ class Spelling(Additive):
     def obstacle(self) -> str | None:
         """Why there is no open-vocabulary figure; None if there is one."""
         if self.n_unspelled:
-            return f"{self.n_unspelled} words are {UNK_WORD} in the text itself, unspelled"
+            return f"unspelled words, {UNK_WORD} in the text itself: {self.n_unspelled}"
         if self.n_known:
             return (
-                f"{self.n_known} words are {UNK_WORD} for the model or in the text, though the "
-                "speller's vocabulary has them"
+                f"words that are {UNK_WORD} for the model or in the text, though the speller's "
+                f"vocabulary has them: {self.n_known}"
             )
         return None
 

@@ -37,6 +37,7 @@ class CountedText:
 
     tokens: "TokenCounts"  # each once, in any order, `<unk>` and `<unk>:form` among them
     n_sentences: int
+    source: str = "train.txt"  # as messages name it
 
     @cached_property
     def n_words(self) -> int:
@@ -192,11 +193,11 @@ def count_file(
         with Readers(n, path, work=work, normalisation=normalisation) as readers:
             n_sentences = sum(readers.over_ranges())
             parts = (readers.answers(number) for number in range(N_PARTS))
-            return CountedText(merged(parts), n_sentences)
+            return CountedText(merged(parts), n_sentences, source=str(path))
     with CountFiles() as files:
         tally = Tally(normalisation, files=files)
         tally.take(read_blocks(path))
-        return CountedText(tally.counts(), tally.n_sentences)
+        return CountedText(tally.counts(), tally.n_sentences, source=str(path))
 
 
 class Tally:

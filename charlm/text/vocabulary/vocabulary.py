@@ -231,7 +231,8 @@ def inventory_of(
     text = text if isinstance(text, CountedText) else count_text(text)
     if not text.n_words:
         raise DataError(
-            "train.txt: no word in it; expected text, one sentence a line, words between blanks"
+            f"{text.source}: no word in it; expected text, one sentence a line, words between "
+            "blanks"
         )
     least = min_count or (1 if size or any(map(is_literal_unk, text)) else 2)
     frequent = (item for item in _words(text) if item[1] >= least)

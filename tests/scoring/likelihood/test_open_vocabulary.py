@@ -146,7 +146,7 @@ def test_without_an_open_vocabulary_nothing_is_spelled(spelled: Path, text: Path
 def test_a_text_with_a_literal_unk_has_closed_figures_alone(spelled: Path, text: Path) -> None:
     text.write_text("a <unk> bc\n")
     (result,) = evaluate(spelled, files=text, open_vocabulary=True, device="cpu")
-    assert result.open_obstacle == "1 words are <unk> in the text itself, unspelled"
+    assert result.open_obstacle == "unspelled words, <unk> in the text itself: 1"
     assert result.open_by_state == {}
     assert result.by_state["carried"].ppl == pytest.approx(10, rel=1e-5)
 

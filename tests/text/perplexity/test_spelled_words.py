@@ -42,11 +42,11 @@ def test_forms_outside_the_vocabulary_are_spelled() -> None:
 @pytest.mark.parametrize(
     ("tokens", "obstacle"),
     [
-        (["<unk>", "cat", "<unk>"], "2 words are <unk> in the text itself, unspelled"),
+        (["<unk>", "cat", "<unk>"], "unspelled words, <unk> in the text itself: 2"),
         (
             ["<unk>:the", "cat", "the"],
-            "2 words are <unk> for the model or in the text, though the speller's vocabulary has "
-            "them",
+            "words that are <unk> for the model or in the text, though the speller's vocabulary has "
+            "them: 2",
         ),
     ],
 )

@@ -6,4 +6,4 @@ cd "$setup_root"
 
 # Two processes with a thread each: more threads than cores make PyTorch many times slower.
 export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE
-python -m pytest -n 2 "$@"
+python -m pytest -n 2 --dist worksteal "$@"

@@ -38,7 +38,6 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-NUMERICS = ("model", "training/test_precision.py", "training/test_train.py", "test_runtime.py")
 
 TRAIN = """\
 the cat sat on the mat
@@ -64,14 +63,6 @@ TINY = [
     "encoder.encoder.filters=4,4,8",
     "context.dim=8",
 ]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what has a home among the numerics."""
-    homes = [Path(__file__).parent / name for name in NUMERICS]
-    for item in items:
-        if any(item.path.is_relative_to(home) for home in homes):
-            item.add_marker(pytest.mark.numerics)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

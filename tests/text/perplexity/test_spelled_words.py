@@ -45,8 +45,8 @@ def test_forms_outside_the_vocabulary_are_spelled() -> None:
         (["<unk>", "cat", "<unk>"], "unspelled words, <unk> in the text itself: 2"),
         (
             ["<unk>:the", "cat", "the"],
-            "words that are <unk> for the model or in the text, though the speller's vocabulary has "
-            "them: 2",
+            "words that are <unk> for the model or in the text, though the speller's vocabulary "
+            "has them: 2",
         ),
     ],
 )

@@ -253,7 +253,14 @@ def pipeline_of(
             and unweighed(scored.table.names, base, models=scorers.names)
         ):
             base = {}
-        return parse_weights(weights, options.weight, known=scored.table.names, base=base)
+        chosen = parse_weights(weights, options.weight, known=scored.table.names, base=base)
+        own = scored.nbest.hypotheses[0].features
+        if chosen.values.get(OOV) and scorers.is_known is None and OOV not in own:
+            raise ConfigError(
+                f"weight {OOV!r}: without a model no word is unknown, and it counts nothing; "
+                f"expected --model or --lm, or a column {OOV} of the list"
+            )
+        return chosen
 
     # Plain sentences have no noise: they are scored as `charlm eval` scores them.
     reads_all = isinstance(form, TextFormat) or (options.raw and lattices is None)

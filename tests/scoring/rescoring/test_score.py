@@ -278,6 +278,18 @@ def test_without_a_model_a_lists_own_features_rank_it(lists: Path) -> None:
     assert [row[2] for row in best[1:]] == ["NA", "NA"]  # no model, no score
 
 
+def test_unknown_words_have_no_price_where_nobody_counts_them(lists: Path, tmp_path: Path) -> None:
+    with pytest.raises(charlm.ConfigError) as caught:
+        charlm.score(lists, weight=["am=1", "oov=-5"])
+    assert str(caught.value) == (
+        "weight 'oov': without a model no word is unknown, and it counts nothing; expected --model "
+        "or --lm, or a column oov of the list"
+    )
+    own = tmp_path / "own.tsv"
+    own.write_text("id\tam\toov\ttext\nu\t-1\t1\tzz\nu\t-2\t0\ta\n")
+    assert written(own, weight=["am=1", "oov=-5"], write="text") == [["a"]]
+
+
 def test_without_a_model_and_weights_lists_keep_their_order(lists: Path, tmp_path: Path) -> None:
     (tmp_path / "refs").write_text("u a b\nv h\n")
     result = charlm.score(lists, refs=tmp_path / "refs")

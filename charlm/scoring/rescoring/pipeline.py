@@ -15,6 +15,7 @@ from charlm.nbest.features import FeatureTable, feature_table
 from charlm.nbest.hypotheses import Dedup, NbestList, Rescored
 from charlm.nbest.lattices.lattice_options import GRAPH, REST
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
+from charlm.nbest.policies import refuse_twice
 from charlm.nbest.repairs import Notices, filled
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.nbest.weights import Weights, rescored
@@ -93,7 +94,8 @@ class Rescorer:
 
         Raises:
             ConfigError: `old_lm` for a list without a graph score; a feature that is there already.
-            DataError: a list whose hypotheses do not have the same features.
+            DataError: a list whose hypotheses do not have the same features, or that has already
+                what `old_lm` makes of a graph score.
         """
         texts = [tuple(self.text.read(h.words)) for nbest in lists for h in nbest.hypotheses]
         states: Sequence[object] = [None] * len(self.scorers)
@@ -112,9 +114,10 @@ class Rescorer:
             part = slice(first, first + len(nbest.hypotheses))
             first = part.stop
             scores = tuple(tuple(each[part]) for each in by_scorer)
-            table = self._table(nbest, scores, n_oov=[len(each) for each in unknown[part]])
             lacking = tuple(unknown[part])
-            results.append(ScoredList(nbest, table, tuple(texts[part]), scores, lacking))
+            own = nbest if self.old_lm is None else _without_old(nbest, self.old_lm)
+            table = self._table(own, scores, n_oov=[len(each) for each in lacking])
+            results.append(ScoredList(own, table, tuple(texts[part]), scores, lacking))
         return results
 
     def _known(
@@ -136,24 +139,23 @@ class Rescorer:
             scorer.name: [each.log_prob for each in own]
             for scorer, own in zip(self.scorers, scores, strict=True)
         }
-        if self.old_lm is not None:
-            old = self.old_lm.score([hypothesis.words for hypothesis in nbest.hypotheses])
-            added[OLD_LM] = [each.log_prob for each in old]
-            nbest = _without_old(nbest, added[OLD_LM])
         return feature_table(nbest, added=added, n_oov=n_oov)
 
 
-def _without_old(nbest: NbestList, old: Sequence[float]) -> NbestList:
+def _without_old(nbest: NbestList, old_lm: Scorer) -> NbestList:
+    scores = old_lm.score([hypothesis.words for hypothesis in nbest.hypotheses])
     hypotheses = []
-    for hypothesis, log_prob in zip(nbest.hypotheses, old, strict=True):
+    for hypothesis, score in zip(nbest.hypotheses, scores, strict=True):
         if GRAPH not in hypothesis.features:
             raise ConfigError(
                 f"{hypothesis.place}: no feature {GRAPH!r} to take --old-lm out of; expected "
                 "Kaldi's graph score; drop --old-lm, or name the column so"
             )
         features = {k: v for k, v in hypothesis.features.items() if k != GRAPH}
-        features[REST] = hypothesis.features[GRAPH] - log_prob
-        hypotheses.append(replace(hypothesis, features=features))
+        parts = {REST: hypothesis.features[GRAPH] - score.log_prob, OLD_LM: score.log_prob}
+        for name in parts:
+            refuse_twice(hypothesis, name)
+        hypotheses.append(replace(hypothesis, features=features | parts))
     return replace(nbest, hypotheses=tuple(hypotheses))
 
 

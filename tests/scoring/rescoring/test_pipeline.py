@@ -92,6 +92,20 @@ def test_the_old_model_leaves_the_graph_score_and_becomes_a_feature(old: NgramSc
     assert found.texts == (("we", "know"), ("we",))
 
 
+def test_what_is_left_of_the_graph_score_is_what_the_list_has_from_then_on(
+    old: NgramScorer,
+) -> None:
+    rescorer = Rescorer([SCORER], text=plain(), old_lm=old)
+    (found,) = rescorer.score([listed("WE know", graph=-40.0, am=-7.0)])
+    own = dict(found.nbest.hypotheses[0].features)
+    assert own == {"am": -7.0, "graph_nolm": -40.0 - own["old_lm"], "old_lm": own["old_lm"]}
+    with pytest.raises(DataError) as caught:
+        rescorer.score([listed("WE", graph=-40.0, graph_nolm=-30.0)])
+    assert str(caught.value) == (
+        "f:1: found a feature 'graph_nolm' already; expected none; rename it"
+    )
+
+
 def test_a_list_without_a_graph_score_has_nothing_to_take_the_old_model_out_of(
     old: NgramScorer,
 ) -> None:

@@ -205,11 +205,13 @@ class Pipeline:
     on_list: OnList | None = None
     own_weights: bool = False  # each list has its own: they are asked of every one
     dedup: Dedup = "none"  # what hypotheses with the same words count together
-    allow_missing: bool = False  # what a hypothesis lacks and others of its list have
+    # What a hypothesis lacks, and others of its list or of the first one have.
+    allow_missing: bool = False
     at_once: int = 4096
     weights: Weights | None = None  # those chosen
     counts: ListCounts = field(default_factory=ListCounts)
     notices: Notices = field(default_factory=Notices)
+    _own: tuple[str, ...] = ()  # features of the first list
 
     def run(self, lists: Iterable[NbestList]) -> Iterator[Rescored]:
         """Each list, rescored, in their order."""
@@ -236,7 +238,11 @@ class Pipeline:
         return result
 
     def _whole(self, nbest: NbestList) -> NbestList:
-        return filled(nbest, notices=self.notices) if self.allow_missing else nbest
+        if not self.allow_missing:
+            return nbest
+        whole = filled(nbest, self._own, notices=self.notices)
+        self._own = self._own or tuple(whole.hypotheses[0].features)
+        return whole
 
     def _finished(self, scored: ScoredList) -> Rescored:
         if self.weights is None or self.own_weights:

@@ -266,6 +266,17 @@ def test_an_utterance_without_scores_is_ranked_as_the_others_are(
     assert "".join(pieces) == "a no\nb yes\n"
 
 
+def test_a_list_without_a_feature_of_the_first_one_gets_0_for_all_its_hypotheses(
+    tmp_path: Path,
+) -> None:
+    path, pieces = tmp_path / "lists.tsv", list[str]()
+    path.write_text("id\tam\tlm\ttext\nu\t-1\t-9\ta\nu\t-2\t-1\tb\nv\t-2\tNA\tc\nv\t-1\tNA\td\n")
+    options = {"weight": ["am=1", "lm=1"], "write": "kaldi", "out": pieces.append}
+    result = charlm.score(path, allow_missing=True, **options)
+    assert "".join(pieces) == "u b\nv d\n"
+    assert result.notices.filled == {Filling("lm", "missing", ZERO): 2}
+
+
 def test_a_users_function_says_what_hypotheses_are_worth(
     lists: Path, saved_run: Callable[..., Path]
 ) -> None:

@@ -46,6 +46,9 @@ def refused(*args: str) -> str:
         (["score", "a", "--refs", "b", "--model", "r", "--out", "b"], "b", "refs"),
         (["score", "a", "--lm", "kn=b", "--out", "b"], "b", "lm"),
         (["score", "a", "--weights", "b", "--out", "b"], "b", "weights"),
+        (["score", "a", "--lm", "b", "--out", "a"], "a", "lists"),
+        (["score", "c", "--lm", "b", "--out", "c"], "c", "lists"),
+        (["score", "a", "--lm", "b", "--features", "x=c", "--out", "c"], "c", "features"),
         (["tune", "b", "--refs", "a", "--out", "b"], "b", "lists"),
         (["tune", "b", "--refs", "a", "--out", "a"], "a", "refs"),
         (["mix", "r", "a", "--text", "b", "--out", "b"], "b", "text"),
@@ -75,7 +78,16 @@ def test_an_output_that_is_an_input_is_refused_and_kept(
         assert path.read_bytes() == KEPT
 
 
+def test_a_folder_of_the_lists_is_refused_where_they_would_have_the_same_name() -> None:
+    assert refused("score", "a", "--lm", "b", "--out", "./") == (
+        "charlm: --out ./: a would be written over; expected another folder\n"
+    )
+    assert Path("a").read_bytes() == KEPT
+
+
 def test_functions_refuse_it_too() -> None:
+    with pytest.raises(ConfigError, match="b: would be written over, and is to be read"):
+        charlm.score("a", features={"am": "b"}, out="b", weight=["am=1"])
     with pytest.raises(ConfigError, match="a: would be written over, and is to be read"):
         charlm.ngram_baseline(train=Path("a"), out="./a")
 

@@ -33,7 +33,7 @@ from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.overwrite import keeps_inputs
 
 
-@keeps_inputs("out", in_place="lists")
+@keeps_inputs("out")
 @keywords(ScoreOptions)
 def score(options: ScoreOptions) -> ScoreResult:
     """Score the hypotheses of lists by models, weigh, and write the lists with the score `charlm`.

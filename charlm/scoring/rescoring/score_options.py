@@ -128,5 +128,14 @@ class ScoreOptions(ListOptions):
                 f"--sort: --write {self.write} has no list to sort; expected one of "
                 f"{', '.join(LISTS)}; drop one of them"
             )
-        if isinstance(self.out, str | Path) and not self.goes_to_folder:
+        if not isinstance(self.out, str | Path):
+            return
+        if not self.goes_to_folder:
             require_place(self.out, option="--out")
+        elif (
+            Path(self.lists).is_file()
+            and Path(self.lists).parent.resolve() == Path(self.out).resolve()
+        ):
+            raise ConfigError(
+                f"--out {self.out}: {self.lists} would be written over; expected another folder"
+            )

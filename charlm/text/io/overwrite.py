@@ -22,11 +22,11 @@ PARTS = (
 )
 
 
-def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Function], Function]:
+def keeps_inputs(*outputs: str) -> Callable[[Function], Function]:
     """Makes a function refuse, before it does anything, to write over its other arguments.
 
-    `outputs` are the parameters that name files to write; what `in_place` names may be rewritten,
-    since it comes out with more in it. The function raises ConfigError.
+    `outputs` are the parameters that name files or folders to write. The function raises
+    ConfigError.
     """
 
     def decorate(function: Function) -> Function:
@@ -39,9 +39,7 @@ def keeps_inputs(*outputs: str, in_place: str = "") -> Callable[[Function], Func
             else:
                 given = signature.bind(*args, **kwargs).arguments
             for name in outputs:
-                others = {
-                    other: value for other, value in given.items() if other not in (name, in_place)
-                }
+                others = {other: value for other, value in given.items() if other != name}
                 for out in _paths(given.get(name)):
                     _refuse_input(out, others)
             return function(*args, **kwargs)
@@ -79,15 +77,17 @@ def _refuse_input(out: Path, others: dict[str, object]) -> None:
 
 
 def _reads(path: Path, out: Path) -> bool:
-    """Whether what is read at `path`, a file or a folder, is a file that `out` would replace."""
+    """Whether what is read at `path`, a file or a folder, is what `out` would replace."""
     if not out.is_file():
-        return False
+        return out.is_dir() and path.is_dir() and os.path.samefile(path, out)
     places = (path, *(path / name for name in PARTS))
     return any(place.is_file() and os.path.samefile(place, out) for place in places)
 
 
 def _paths(value: object) -> Iterator[Path]:
     """What may be paths in the value of an option: of `NAME=PATH` both readings."""
+    if isinstance(value, Mapping):
+        value = [*value.values()]
     if isinstance(value, list | tuple):
         for each in value:
             yield from _paths(each)

@@ -128,10 +128,12 @@ def test_an_interrupt_leaves_what_was_there(lists: Path, tmp_path: Path) -> None
             raise KeyboardInterrupt
         return [[0.0] * (len(words) + 1) for words in sentences]
 
+    out = tmp_path / "out.tsv"
+    out.write_text("older")
     with pytest.raises(KeyboardInterrupt):
-        charlm.score(lists, scorer=FunctionScorer(interrupted), out=lists, line_buffered=True)
-    assert lists.read_text() == LISTS
-    assert list(tmp_path.iterdir()) == [lists]
+        charlm.score(lists, scorer=FunctionScorer(interrupted), out=out, line_buffered=True)
+    assert out.read_text() == "older"
+    assert sorted(tmp_path.iterdir()) == [lists, out]
 
 
 def test_a_hypothesis_is_read_by_the_runs_text_rules_and_without_noise(

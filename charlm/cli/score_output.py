@@ -221,12 +221,15 @@ def _written(result: "RescoringResult") -> Iterator[str]:
         yield "no model: no score is added to the lists"
 
 
-def _weights(result: "RescoringResult") -> Iterator[str]:
+def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
     if result.weights is None or not result.counts.n_choices:
         return
     values = {name: value for name, value in result.weights.values.items() if value}
     if not values:
-        yield "weights: none: lists keep their order; --weight sets one, charlm tune finds some"
+        order = "a text counts as often as its list has it"
+        if result.dedup != "sum":
+            order = "lists keep their order"
+        yield f"weights: none: {order}; --weight sets one, charlm tune finds some"
     else:
         yield f"weights: {', '.join(f'{name} {value:g}' for name, value in values.items())}"
         if result.ignored:

@@ -227,6 +227,18 @@ def test_without_a_model_it_is_told_what_ranks(at_home: Path) -> None:
     assert "lists: 0 better, 0 worse, 2 in all" in lines
 
 
+def test_without_weights_a_sum_over_the_same_words_counts_how_often_they_come(
+    at_home: Path,
+) -> None:
+    Path("votes.tsv").write_text("id\tam\ttext\nu\t-1\ta\nu\t-2\tb\nu\t-3\tb\n")
+    result = ask("votes.tsv", "--dedup", "sum", "--write", "kaldi")
+    assert result.stdout == "u b\n"
+    assert (
+        "weights: none: a text counts as often as its list has it; --weight sets one, charlm tune "
+        "finds some"
+    ) in result.stderr.splitlines()
+
+
 def test_why_is_a_table(at_home: Path) -> None:
     result = ask("lists.tsv", "--model", "exp/first", "--weight", "am=9", "--explain", "u:1,2")
     lines = result.stdout.splitlines()

@@ -32,7 +32,7 @@ EPSILON = "<eps>"
 INTEGER = re.compile(r"[0-9]{1,9}")
 COST = rf"{DECIMAL}|[+-]?(?i:inf|infinity)"
 WEIGHT = re.compile(rf"(?P<graph>{COST}),(?P<am>{COST})(?:,(?P<alignment>[^,]*))?")
-COMPACT_COLUMNS, LATTICE_COLUMNS = (3, 4), (4, 5)
+MOST_COLUMNS = 5
 FIELD = re.compile(r"[^ \t]+")
 HIGHEST_COST = 1e30  # sums of more are no numbers in Kaldi's own fp32
 
@@ -56,7 +56,7 @@ def claims(lines: tuple[str, ...]) -> bool:
 
 
 def _is_row(row: list[str]) -> bool:
-    if not 1 <= len(row) <= LATTICE_COLUMNS[1] or not INTEGER.fullmatch(row[0]):
+    if not 1 <= len(row) <= MOST_COLUMNS or not INTEGER.fullmatch(row[0]):
         return False
     if len(row) > 2:
         return INTEGER.fullmatch(row[1]) is not None

@@ -29,7 +29,7 @@ from charlm.nbest.references import (
 from charlm.nbest.repairs import Notices
 from charlm.nbest.scorer import Scorer
 from charlm.nbest.weights import Weights, load_weights, parse_weights
-from charlm.scoring.rescoring.hypothesis_text import HypothesisText
+from charlm.scoring.rescoring.hypothesis_text import HypothesisText, Known
 from charlm.scoring.rescoring.lattices import LatticeLists, lattice_lists, lattice_of
 from charlm.scoring.rescoring.pipeline import (
     OnList,
@@ -254,12 +254,7 @@ def pipeline_of(
         ):
             base = {}
         chosen = parse_weights(weights, options.weight, known=scored.table.names, base=base)
-        own = scored.nbest.hypotheses[0].features
-        if chosen.values.get(OOV) and scorers.is_known is None and OOV not in own:
-            raise ConfigError(
-                f"weight {OOV!r}: without a model no word is unknown, and it counts nothing; "
-                f"expected --model or --lm, or a column {OOV} of the list"
-            )
+        _require_counted(chosen, scored, is_known=scorers.is_known)
         return chosen
 
     # Plain sentences have no noise: they are scored as `charlm eval` scores them.
@@ -280,6 +275,16 @@ def pipeline_of(
         allow_missing=options.allow_missing,
         notices=notices,
     )
+
+
+def _require_counted(weights: Weights, scored: ScoredList, *, is_known: Known | None) -> None:
+    """Raises ConfigError for a price of unknown words where neither list nor model counts them."""
+    own = scored.nbest.hypotheses[0].features
+    if weights.values.get(OOV) and is_known is None and OOV not in own:
+        raise ConfigError(
+            f"weight {OOV!r}: without a model no word is unknown, and it counts nothing; "
+            f"expected --model or --lm, or a column {OOV} of the list"
+        )
 
 
 def with_tuned_rules(options: Options) -> Options:

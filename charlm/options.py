@@ -6,7 +6,7 @@ files that hold the fields.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
@@ -169,6 +169,12 @@ def require_seed(seed: int) -> None:
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
     """What an option names that takes one path or several."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
+def require_one_stdin(paths: Iterable[str | Path | None]) -> None:
+    """Raises ConfigError for standard input named twice: it is read once."""
+    if [str(path) for path in paths].count("-") > 1:
+        raise ConfigError("standard input: asked for twice; expected one thing to read from it")
 
 
 def shown_range(opt: Opt) -> str:

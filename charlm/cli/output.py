@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from charlm.text.corpus.oddities import Finding
+
 Cell = str | int
 
 STDOUT, STDERR = "standard output", "standard error"
@@ -139,6 +141,19 @@ def table(
             blanks = " " * (width - cell_len(cell))
             padded.append(blanks + cell if right else cell + blanks)
         emit("  ".join(padded).rstrip(" "))
+
+
+def write_oddities(findings: Sequence["Finding"]) -> None:
+    """What is odd about words, a row a kind; what nobody sees is shown by its number."""
+    table(
+        [(each.kind, each.n_tokens, " ".join(map(visible, each.words))) for each in findings],
+        header=("odd", "words", "as"),
+    )
+
+
+def visible(word: str) -> str:
+    """A word whose unseen characters are spelled out."""
+    return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)
 
 
 def told_run(model: str | Path | None) -> Path:

@@ -35,7 +35,7 @@ class Layout:
         Literal["srilm", "kenlm", "jsonl", "probabilities"],
         Opt(
             "SRILM's `ngram -ppl`, KenLM's `query`, an object a sentence, or a probability a line "
-            "with its word, the text's first left out, for `charlm mix`.",
+            "with its word, the first of all left out, for `charlm mix`.",
             "Layout",
             flags=("--format",),
         ),
@@ -73,11 +73,9 @@ def printers(
 
     layout, debug = asked.layout, asked.debug
     alone = bool(debug) or layout != "srilm"  # whether stdout belongs to the layout
-    n_sentences = 0  # of the text, so far
+    n_sentences = 0  # of all texts, so far
 
     def print_total(result: "Evaluation") -> None:
-        nonlocal n_sentences
-        n_sentences = 0
         perplexity = next(iter(result.by_state.values()))
         if layout == "srilm":
             output.write(layouts.srilm_total(result.name, perplexity))

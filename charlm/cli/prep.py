@@ -3,7 +3,6 @@
 Whether options go together is the library's to say (status 1): here stands what they are called.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
@@ -11,7 +10,6 @@ from charlm.cli.command import command
 from charlm.text.corpus.prep_options import PrepOptions
 
 if TYPE_CHECKING:
-    from charlm.text.corpus.oddities import Finding
     from charlm.text.corpus.prepare import PrepResult
 
 
@@ -58,7 +56,7 @@ def _print(result: "PrepResult", *, encoding: str) -> None:
         )
     if result.oddities:
         output.write("")
-        write_oddities(result.oddities)
+        output.write_oddities(result.oddities)
     for sign in result.signs:
         output.say(f"note: {sign}")
     if result.replaced:
@@ -68,16 +66,3 @@ def _print(result: "PrepResult", *, encoding: str) -> None:
         )
     if result.stopped_after_tokens is not None:
         output.say(f"stopped after {result.stopped_after_tokens} tokens; the rest was not read")
-
-
-def write_oddities(findings: Sequence["Finding"]) -> None:
-    """What is odd about words, a row a kind; what nobody sees is shown by its number."""
-    output.table(
-        [(each.kind, each.n_tokens, " ".join(map(visible, each.words))) for each in findings],
-        header=("odd", "words", "as"),
-    )
-
-
-def visible(word: str) -> str:
-    """A word whose unseen characters are spelled out."""
-    return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.cli.prep import visible, write_oddities
 from charlm.options import Opt
 from charlm.text.vocabulary.vocab_options import VocabOptions
 
@@ -76,7 +75,7 @@ def _print_unknown(found: "UnknownWords") -> None:
                     each.n_tokens,
                     f"{each.share:.1%}",
                     each.n_types,
-                    ", ".join(f"{visible(a)} > {visible(b)}" for a, b in each.examples),
+                    ", ".join(output.visible(f"{a} > {b}") for a, b in each.examples),
                 )
                 for each in found.remedies
             ],
@@ -86,11 +85,11 @@ def _print_unknown(found: "UnknownWords") -> None:
         if each.is_advised:
             output.write(f"* {each.rule}: {each.advice}")
     if found.unexplained:
-        words = ", ".join(f"{visible(word)} ({n})" for word, n in found.unexplained)
+        words = ", ".join(f"{output.visible(word)} ({n})" for word, n in found.unexplained)
         output.write(f"\nno rule helps: {words}")
     if found.oddities:
         output.write("")
-        write_oddities(found.oddities)
+        output.write_oddities(found.oddities)
 
 
 def _print(result: "VocabularyResult") -> None:

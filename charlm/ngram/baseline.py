@@ -32,7 +32,7 @@ from charlm.ngram.source import (
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
 from charlm.ngram.word_ids import text_in
-from charlm.options import keywords, several
+from charlm.options import keywords, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
 from charlm.text.io.lines import TEXT, LineRules
@@ -136,8 +136,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
         raise ConfigError(
             f"--split {options.split}: expected --data DIR, of which it is a part; drop it"
         )
-    if [str(each) for each in (train, lm, *files)].count("-") > 1:
-        raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+    require_one_stdin([train, lm, *files])
     for path in files:  # else missed only when the model is made
         if str(path) != "-" and not Path(path).exists():
             raise DataError(f"{path}: no such file; expected a text")

@@ -131,6 +131,14 @@ def test_a_layout_has_stdout_for_itself_and_the_rest_goes_to_stderr(
     assert unsigned(result.stderr) == told
 
 
+def test_the_probabilities_of_several_texts_lack_one_token_as_those_of_one_text_do(
+    here: Path,
+) -> None:
+    printed = run_eval("a.txt", *SAID, "--format", "probabilities").stdout
+    words = [line.partition("\t")[2] for line in printed.splitlines()]
+    assert words == ["b", "</s>", "<unk>", "</s>", "a", "b", "</s>", "<unk>", "</s>"]
+
+
 def train_for_sentences() -> None:
     """Let the run be one of `charlm train --for sentences`."""
     info = json.loads(Path("exp/first/run.json").read_text())

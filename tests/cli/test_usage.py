@@ -169,12 +169,16 @@ def test_a_run_or_a_sentence_in_the_place_of_a_file_is_told_where_it_goes(
     assert told in result.stderr
 
 
-def test_files_that_are_not_there_are_no_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ("a.txt b.txt", "a.txt: no such file; expected a text"),
+        ("- -", "standard input: asked for twice; expected one thing to read from it"),
+    ],
+)
+def test_files_that_cannot_be_read_are_no_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["eval", "a.txt", "b.txt", "--model", "run"])
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "charlm: a.txt: no such file; expected a text\n",
-    )
+    result = CliRunner().invoke(app, ["eval", *files.split(), "--model", "run"])
+    assert (result.exit_code, result.stderr) == (1, f"charlm: {told}\n")

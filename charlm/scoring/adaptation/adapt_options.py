@@ -17,6 +17,7 @@ Adapt = Literal["none", "dynamic", "cache", "both"]
 CHOOSE = "choose"  # in the place of rates
 GROUP = "Adaptation"
 LAMBDA = "lambda"  # no name for a field
+MOST_SHARE = 0.999  # a cache alone gives nothing to what it does not hold
 MOST_REMEMBERED = 100_000  # positions: each costs as many numbers as the context is wide
 
 AdaptChoice = Annotated[
@@ -99,8 +100,7 @@ def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:
             raise ConfigError(f"{where}: {name}: found {value!r:.60}; expected a number")
         is_count = name in ("segment", "size")
         least, most = (1, MOST_REMEMBERED) if is_count else (0, 1e6)
-        if name in ("decay", LAMBDA):
-            most = 1
+        most = {"decay": 1, LAMBDA: MOST_SHARE}.get(name, most)
         if not least <= value <= most or (is_count and value != int(value)):
             kind = "a whole number" if is_count else "a number"
             raise ConfigError(f"{where}: {name}={value:g}; expected {kind} of {least} to {most:g}")

@@ -62,6 +62,6 @@ def mixed(
     is_other_NM = own.words_N[:, None] != seen.words_N
     own_N = scores_NM.masked_fill(is_other_NM, -math.inf).logsumexp(dim=1)
     log_share = math.log(rates.share) if rates.share else -math.inf
-    log_rest = math.log1p(-rates.share) if rates.share < 1 else -math.inf
+    log_rest = math.log1p(-rates.share)
     mixed_N = -torch.logaddexp(log_rest - nll_N.double(), log_share + own_N - all_N)
     return torch.where(all_N == -math.inf, nll_N.double(), mixed_N)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import several
+from charlm.options import require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
@@ -48,7 +48,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
     """The texts that are to be evaluated: files, or a split of a corpus directory.
 
     Raises:
-        ConfigError: neither files nor data, or both; a split of files.
+        ConfigError: neither files nor data, or both; a split of files; standard input twice.
         DataError: a file that is not there.
     """
     files, data, split = several(options.files), options.data, options.split
@@ -59,6 +59,7 @@ def text_paths(options: EvaluateOptions) -> list[str | Path]:
         return [split_path(data, split or SPLIT)]
     if split is not None:
         raise ConfigError(f"--split {split}: expected --data DIR, of which it is a part; drop it")
+    require_one_stdin(files)
     for path in files:
         # A last file that cannot be read would cost the time of those before it.
         if str(path) == "-":

@@ -14,7 +14,7 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import WordIds, text_in
-from charlm.options import keywords
+from charlm.options import keywords, require_one_stdin
 from charlm.scoring.evaluation.common_tokens import on_common_tokens
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
@@ -113,6 +113,7 @@ def mix(options: MixOptions) -> Mixture:
     n_streams = len(options.all_streams)
     given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
+    require_one_stdin([*options.all_streams, options.text])
     kinds = [kind_of(stream) for stream in options.all_streams]
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords, several
+from charlm.options import keywords, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisation_of
 from charlm.text.corpus.embedded import pydoc_sentences
@@ -146,10 +146,12 @@ def _check(options: PrepOptions) -> None:
     """Raise for a folder, or unless there is one source of text and lines that may be kept.
 
     Raises:
-        ConfigError: not one source of text, or no line that may be kept.
+        ConfigError: not one source of text, one asked for twice, or no line that may be kept.
         DataError: a folder in the place of a file.
     """
-    for path in (*_raw(options), *_given(options).values()):
+    paths = [*_raw(options), *_given(options).values()]
+    require_one_stdin(paths)
+    for path in paths:
         if Path(path).is_dir():
             raise DataError(f"{path}: is a folder; {_of_folder(Path(path))}")
     if bool(_raw(options)) == (options.corpus is not None):

@@ -44,6 +44,8 @@ def read_probabilities(path: str | Path, *, rules: LineRules = LIST) -> WordScor
         DataError: a line that is no probability; no words, or not as many as probabilities.
     """
     lines = list(_lines(path, rules=rules))
+    if not lines:
+        raise DataError(f"{path}: no probability; expected one a line")
     words = [line.word for line in lines if line.word is not None]
     if not words:
         words = _words_beside(path, n_lines=len(lines), rules=rules)

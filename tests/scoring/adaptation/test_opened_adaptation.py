@@ -146,7 +146,8 @@ def test_climbing_doubles_or_halves_as_long_as_it_helps() -> None:
     [
         ("rat=1", "--adapt-rates: found 'rat'; expected segment, rate, decay, size, theta, lambda"),
         ("rate", "--adapt-rates 'rate': expected NAME=NUMBER, as segment=20,.*, or choose"),
-        ("lambda=2", "--adapt-rates: lambda=2; expected a number of 0 to 1"),
+        ("decay=2", "--adapt-rates: decay=2; expected a number of 0 to 1"),
+        ("lambda=1", "--adapt-rates: lambda=1; expected a number of 0 to 0.999"),
         ("size=0.5", "--adapt-rates: size=0.5; expected a whole number of 1 to 100000"),
         ("rate=nan", "--adapt-rates: rate=nan; expected a number of 0 to 1e.06"),
     ],

@@ -268,6 +268,10 @@ def test_an_empty_text_is_an_error(run: Path, text: Path, content: bytes) -> Non
             "found both files and --data; expected one of them; give either",
         ),
         (
+            {"files": ["-", "-"]},
+            "standard input: asked for twice; expected one thing to read from it",
+        ),
+        (
             {"files": ["a.txt"], "state": "cold"},
             "state: found 'cold'; expected one of 'both', 'carried', 'sentence'",
         ),

@@ -64,6 +64,11 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             {"text": "-"},
             "--text -: 2 models cannot read one pipe; expected a file",
         ),
+        (
+            ["-", "lm"],
+            {"text": "-"},
+            "standard input: asked for twice; expected one thing to read from it",
+        ),
         (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
         (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),
         (["x", "y"], {"out": "-"}, "--out -: nothing goes to standard output; expected a file"),

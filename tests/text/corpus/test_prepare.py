@@ -231,6 +231,10 @@ def test_a_text_without_enough_lines_is_refused(
     [
         ({"raw": ()}, "prep: found neither raw files nor a corpus; expected one of them; name FI"),
         ({"corpus": "pydoc"}, "prep: found both raw files and a corpus; expected one of them; na"),
+        (
+            {"raw": "-", "valid": "-"},
+            "standard input: asked for twice; expected one thing to read from it",
+        ),
         ({"corpus": "brown"}, "corpus: found 'brown'; expected one of 'pydoc' or None"),
         ({"split": "90"}, "split: found '90'; expected three positive shares"),
         ({"unicode": "NFX"}, "unicode: found 'NFX'; expected one of 'NFC'"),

@@ -50,6 +50,7 @@ def test_what_is_written_is_read_again_less_the_first_token() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("", "test/m.txt: no probability; expected one a line"),
         ("0.5\n1.5\n", "test/m.txt:2: probability 1.5; expected a number from 0 to 1"),
         ("0.5\nnan\n", "test/m.txt:2: probability nan; expected a number from 0 to 1"),
         ("0.5\n-2.5\n", "test/m.txt:2: probability -2.5; expected a number from 0 to 1"),

@@ -64,8 +64,8 @@ def _print_text(found: "Table") -> None:
         output.write(f"\nper cent of {_baselines(found)}, with the 95 % interval of the difference")
         output.table(compared, header=header)
     output.write(
-        f"\nppl of the test text, state {found.state}; V words, C characters and M morphs of the "
-        "vocabulary, T tokens of train"
+        f"\nppl of the test text, or of the part behind a colon, state {found.state}; V words, C "
+        "characters and M morphs of the vocabulary, T tokens of train"
     )
     for column in found.columns:
         for name, cell in column.cells.items():
@@ -138,8 +138,8 @@ def _markdown_lines(found: "Table") -> Iterator[str]:
         yield _barred([name, *map(_markdown_cell, cells)])
     yield ""
     yield (
-        f"Test perplexity, state {found.state}; in brackets per cent of {_baselines(found)}, with "
-        "the 95 % interval of the difference."
+        f"Perplexity of the test text, or of the part behind a colon, state {found.state}; in "
+        f"brackets per cent of {_baselines(found)}, with the 95 % interval of the difference."
     )
 
 

@@ -270,7 +270,6 @@ def extended(known: Inventory, text: CountedText) -> Inventory:
         if token in counts and not is_literal_unk(token):
             counts[token] = count
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    new = (letter for letter in own.characters if letter not in set(known.characters))
     return replace(
         known,
         words=(*known.words[: UNK + 1], *ranked),
@@ -279,7 +278,7 @@ def extended(known: Inventory, text: CountedText) -> Inventory:
             text.n_words - sum(counts.values()),
             *(counts[word] for word in ranked),
         ),
-        characters=(*known.characters, *new),
+        characters=tuple(dict.fromkeys(known.characters + own.characters)),
     )
 
 

@@ -1,6 +1,6 @@
 """One table across data sets, of what `charlm compare-kn --json` found on each.
 
-A column is a training text and a test text in one vocabulary: what was compared in several calls
+A column is a training text and a measured one in one vocabulary: what was compared in several calls
 (an order of Kneser–Ney each, say) stands together only where all three are the same.
 """
 
@@ -99,7 +99,7 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
     """The comparison in a file, behind what tells its texts."""
     value = parse_json(content, file)
     try:
-        path, groups = Path(value["data"]), value["groups"]
+        path, groups, split = Path(value["data"]), value["groups"], value.get("split", "test")
         group = groups[0]
         systems = {system["name"]: system[state] for system in group["systems"]}
         pairs = {(p["first"], p["second"]): p[state] for p in group["differences"]}
@@ -115,6 +115,7 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
             f"{file}: {len(groups)} vocabularies; expected one, since perplexities over other "
             "words never stand in one column; compare the runs of each in a file of its own"
         )
+    path = path if split == "test" else Path(f"{path}:{split}")
     return texts, _Found(file, path, group, systems, pairs)
 
 

@@ -68,6 +68,12 @@ def test_a_model_is_held_against_kneser_ney_in_per_cent_with_its_interval(write:
     assert "char" not in found.columns[1].cells
 
 
+def test_a_column_of_another_part_than_the_test_text_says_so(write: Any) -> None:
+    test, valid = write("cs", {"KN-5": 100.0}), write("de", {"KN-5": 50.0})
+    valid.write_text(valid.read_text().replace('"sets/de"', '"sets/cs", "split": "valid"'))
+    assert [column.name for column in table([test, valid]).columns] == ["cs", "cs:valid"]
+
+
 def test_orders_of_one_set_that_were_compared_apart_stand_in_one_column(write: Any) -> None:
     files = [
         write("models", {"KN-5": 100.0, "char": 80.0}, data="cs"),

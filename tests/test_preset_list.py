@@ -103,12 +103,12 @@ def test_the_list_has_every_preset_under_its_paper_with_its_figures() -> None:
 
 
 def test_the_settings_of_one_preset_are_what_a_run_stores_as_set_takes_them() -> None:
-    for arguments in (("--list", "char-modern"), ("--list=char-modern",)):
+    for arguments in (("--list", "word-char-modern"), ("--list=word-char-modern",)):
         lines = run(*arguments).output.splitlines()
         together: Settings = {}
         for line in lines:
             together = merged(together, parse_override(line.split("  ")[0]))
-        assert together == all_settings("char-modern")
+        assert together == all_settings("word-char-modern")
     settings = {line.split("  ")[0] for line in lines}
     assert "recipe.optimiser.betas=[0.0,0.999]" in settings
     assert "context.zoneout=0.0" in settings  # a default that the preset does not name

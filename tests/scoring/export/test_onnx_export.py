@@ -65,13 +65,16 @@ def kinds(part: Settings) -> set[tuple[object, ...]]:
     return found
 
 
-SPELLED = parts("char-modern")["encoder"]  # a projection of a highway of the CNN
+SPELLED = parts("word-char-modern")["encoder"]["char"]  # a projection of a highway of the CNN
 MLP = {"type": "project", "dim": 8, "encoder": parts("char-small-mlp")["encoder"]}
 WORDS_OF_LSTM = parts("miyamoto-gate")["encoder"]
 # Few models with all kinds of parts of all presets among them: an exporter follows a part within a
 # part as it follows it alone, and an encoder and a context are exported apart from each other.
 MODELS = {
-    "composed": parts("char-modern"),
+    "composed": {
+        **merged(parts("word-char-modern"), {"output": {"side": "both"}}),
+        "encoder": SPELLED,
+    },
     "tied": merged(parts("word-char-modern"), {"context": {"layers": 2}}),
     "tensor": {
         **merged(parts("word-char-tensor"), {"context": {"initial_state": "learned"}}),

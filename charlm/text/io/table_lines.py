@@ -47,7 +47,9 @@ def may_name_columns(fields: Sequence[str]) -> bool:
     )
 
 
-def refuse_csv(lines: Iterable[tuple[int, str]], path: str | Path) -> Iterator[tuple[int, str]]:
+def refuse_csv(
+    lines: Iterable[tuple[int, str]], path: str | Path, *, expected: str = SENTENCES
+) -> Iterator[tuple[int, str]]:
     """The numbered lines of a text as they come, unless the first are CSV.
 
     Where the first has no comma it is handed on at once: a pipe may be slow.
@@ -60,7 +62,7 @@ def refuse_csv(lines: Iterable[tuple[int, str]], path: str | Path) -> Iterator[t
         head.append(line)
         if not _has_separator(line[1]):
             break
-    refuse_csv_lines([line for _, line in head], path, expected=SENTENCES)
+    refuse_csv_lines([line for _, line in head], path, expected=expected)
     yield from chain(head, rest)
 
 

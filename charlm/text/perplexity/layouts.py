@@ -7,10 +7,8 @@ the log probability without a word. Each function gives whole lines without the 
 import json
 import math
 
-from charlm.text.corpus.tokens import END, UNK
+from charlm.text.corpus.tokens import END, START_WORD, UNK
 from charlm.text.perplexity.perplexity import NgramMatches, Perplexity, ScoredSentence
-
-SENTENCE_START = "<s>"  # what other tools print for the context that a sentence starts from
 
 
 def srilm_number(value: float | None) -> str:
@@ -51,7 +49,7 @@ def _srilm_words(sentence: ScoredSentence) -> list[str]:
     own output as in ours: they edit the context before they split the line.
     """
     words = (*sentence.mapped, *sentence.ends)
-    start = SENTENCE_START if sentence.ends else ""
+    start = START_WORD if sentence.ends else ""
     contexts = [f"{start} ", *(f"{word} ..." for word in words)][: len(words)]
     tokens = zip(words, contexts, _srilm_tags(sentence), sentence.log10_probs, strict=True)
     return [

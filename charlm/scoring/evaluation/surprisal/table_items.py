@@ -18,6 +18,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
+from charlm.text.io.table_lines import refuse_csv
 
 SUFFIXES: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl"}
 SENTENCE_COLUMNS = ("sentence", "text")
@@ -127,7 +128,8 @@ def _format_of(path: str | Path) -> TableFormat:
 
 def _text_items(path: str | Path, rules: LineRules) -> Iterator[Item]:
     name = display_name(path)
-    for number, line in read_lines(path, rules=rules):
+    lines = read_lines(path, rules=rules)
+    for number, line in refuse_csv(lines, path, expected="a sentence a line, or --format csv"):
         yield Item(f"{name}:{number}", name, {SENTENCE_COLUMNS[0]: line}, is_line=True)
 
 

@@ -83,6 +83,11 @@ def test_standard_input_is_a_text_unless_said(monkeypatch: pytest.MonkeyPatch) -
         ("a.csv", 'text\n"a\n', r"a.csv:2: unexpected end of data; expected fields between commas"),
         ("a.csv", "text,n\na\n", r"a.csv:2: 1 fields; expected 2, as in the header"),
         ("a.csv", "text,text\na,b\n", r"a.csv:1: two columns 'text'; expected a name for each"),
+        (
+            "a",
+            "id,text\n1,a\n",
+            r"a: looks like CSV .*; expected a sentence a line, or --format csv",
+        ),
         ("a.jsonl", '{"text": "a"}\n[1]\n', r"a.jsonl:2: found '\[1\]'; expected a JSON object"),
         ("a.jsonl", '{"text": null}\n', r"a.jsonl:1: nothing in column 'text'; expected a sent"),
         (

@@ -109,9 +109,8 @@ def mix(options: MixOptions) -> Mixture:
     """
     if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
-    weights = options.weights
-    n_streams = len(options.all_streams)
-    given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
+    n, weights = len(options.all_streams), options.weights
+    given = None if weights is None else parsed_weights(weights, n_streams=n)
     require_place(options.out, option="--out")
     require_one_stdin([*options.all_streams, options.text])
     kinds = [kind_of(stream) for stream in options.all_streams]

@@ -109,10 +109,10 @@ def mix(options: MixOptions) -> Mixture:
     """
     if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:
         raise ConfigError("mix: found fewer than two streams; expected two or more; name another")
-    n, weights = len(options.all_streams), options.weights
-    given = None if weights is None else parsed_weights(weights, n_streams=n)
+    weights = options.weights
+    n_streams = len(options.all_streams)
+    given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
-    require_one_stdin([*options.all_streams, options.text])
     kinds = [kind_of(stream) for stream in options.all_streams]
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
@@ -154,6 +154,7 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
     Files of scores are of one text that is not named; models need to be told one.
     """
     streams, data, text = options.all_streams, options.data, options.text
+    require_one_stdin([*streams, text])
     files = [stream for stream, kind in zip(streams, kinds, strict=True) if kind == "scores"]
     models = [s for s, kind in zip(streams, kinds, strict=True) if kind in ("run", "n-gram")]
     if data is not None and text is not None:

@@ -108,6 +108,14 @@ def test_neighbours_are_those_of_the_run(
         assert [near.similarity for near in ours.nearest] == pytest.approx(similarities, abs=1e-5)
 
 
+def test_a_word_without_a_character_of_the_model_has_no_neighbours(
+    models: tuple[charlm.Model, charlm.ExportedModel],
+) -> None:
+    for model in models:
+        with pytest.raises(ConfigError, match="word 'ЖЖ'"):
+            model.neighbours("ЖЖ")
+
+
 def test_no_command_that_takes_an_exported_model_imports_torch(
     tiny_onnx: Path, text: Path, tmp_path: Path
 ) -> None:

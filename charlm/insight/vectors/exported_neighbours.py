@@ -36,11 +36,13 @@ def exported_neighbours(model: OnnxModel, options: NeighboursOptions) -> tuple[N
     ids[n_words:] = [model.inventory.word_ids.get(f, n_words + k) for k, f in enumerate(forms)]
     vectors = _units(model.spelled_vectors.of(ids, [form_of(form) for form in forms]))
     unknown = _units(model.encode([UNK_WORD]))[0]
+    letters = frozenset(model.inventory.characters)
     tap = str(model.info.settings["encoder"]["type"])
     hoods = []
     for word, form, query in zip(words, forms, vectors[n_words:], strict=True):
         number = model.inventory.word_ids.get(form, UNK)
-        if number == UNK and form != UNK_WORD and np.allclose(query, unknown):
+        is_read = not (letters.isdisjoint(form_of(form)) or np.allclose(query, unknown))
+        if number == UNK and form != UNK_WORD and not is_read:
             raise ConfigError(
                 f"word {form!r}: not in the vocabulary of {model.path}, which does not read its "
                 f"spelling; expected one of its {n_words:,} words"

@@ -99,11 +99,16 @@ class Vectors:
     def __init__(self, run: LoadedRun) -> None:
         self.run = run
         # Words as if they were none: where they all are what `<unk>` is, no spelling is read.
-        probe = [UNK_WORD, *run.inventory.words[UNK + 1 :][:N_PROBES]]
-        probed = self._encoded(probe, np.full(len(probe), UNK))
-        self.widths = {tap: vectors_NE.shape[1] for tap, vectors_NE in probed.items()}
+        # One at a time, since a product's last bits may depend on the row.
+        unk, *others = (
+            self._encoded([form], np.array([UNK]))
+            for form in (UNK_WORD, *run.inventory.words[UNK + 1 :][:N_PROBES])
+        )
+        self.widths = {tap: vectors_1E.shape[1] for tap, vectors_1E in unk.items()}
         self.last = list(self.widths)[-1]
-        self._spelled = {tap for tap, each_NE in probed.items() if (each_NE != each_NE[0]).any()}
+        self._spelled = {
+            tap for tap in unk if any(not torch.equal(each[tap], unk[tap]) for each in others)
+        }
         if run.model.output.vector_dim:
             self.widths[OUTPUT] = run.model.output.vector_dim
 

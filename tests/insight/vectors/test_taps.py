@@ -16,6 +16,7 @@ from charlm.text.vocabulary.vocabulary import inventory_of
 RunOf = Callable[..., LoadedRun]
 
 CHAR_SIDE = {"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 3]}
+CHAR_LSTM = {"type": "char-lstm", "hidden_dim": 8}
 GATE = {
     "type": "gate",
     "word": {"type": "word", "dim": 4},
@@ -67,6 +68,16 @@ def test_a_word_side_answers_for_words_alone(run_of: RunOf) -> None:
 def test_a_gate_has_the_value_of_unk_for_what_it_cannot_read(run_of: RunOf) -> None:
     unk, other = vectors_in(run_of(GATE), ["<unk>", "caat"], at="gate").tolist()
     assert unk == other
+
+
+def test_the_last_bits_of_a_gate_are_no_spelling(in_memory: RunOf) -> None:
+    words = inventory_of([[*"abcdefgh", "cat", "<unk>"]])
+    for dim in range(600, 640):  # a product's bits may depend on the row: not on every processor
+        sides = {"word": {"type": "word", "dim": dim}, "char": {**CHAR_LSTM, "dim": dim}}
+        vectors = Vectors(in_memory(words, {"type": "gate", **sides}))
+        reading = Reader(vectors.run).read("caat")
+        assert not vectors.reads(reading, tap="gate")
+        assert vectors.reads(reading, tap="gated")
 
 
 def test_an_output_tied_to_the_encoder_has_its_vectors(run_of: RunOf) -> None:

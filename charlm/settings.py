@@ -133,7 +133,7 @@ def _named_part(family: Family, settings: Any, depth: int) -> tuple[str, Callabl
     noun = family.noun
     if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
         is_name = isinstance(settings, str) and settings in family.table
-        mend = f"; say {noun}.type={settings}" if is_name else ""
+        mend = f"; say its type: ….type={settings}" if is_name else ""
         raise ConfigError(f"{noun}: found {shown(settings)}; expected an object with a type{mend}")
     if depth > MAX_DEPTH:
         raise ConfigError(f"{noun}: parts nested more than {MAX_DEPTH} deep; expected fewer")

@@ -175,7 +175,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_was_expected(
     ("settings", "message"),
     [
         (None, "shape: found None; expected an object with a type"),
-        ("box", "shape: found 'box'; expected an object with a type; say shape.type=box"),
+        ("box", "shape: found 'box'; expected an object with a type; say its type: ….type=box"),
         ("bix", "shape: found 'bix'; expected an object with a type"),
         ([1], "shape: found [1]; expected an object with a type"),
         ({"dim": 3}, "shape: found {'dim': 3}; expected an object with a type"),

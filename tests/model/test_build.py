@@ -62,7 +62,7 @@ def test_all_defaults_are_filled_in(inventory: Inventory) -> None:
         ({"encoder": None}, "encoder: found None; expected an object with a type"),
         (
             {"context": "lstm"},
-            "context: found 'lstm'; expected an object with a type; say context.type=lstm",
+            "context: found 'lstm'; expected an object with a type; say its type: ….type=lstm",
         ),
         ({"output": {}}, "output: found {}; expected an object with a type"),
         (

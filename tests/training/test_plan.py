@@ -151,7 +151,7 @@ def test_a_run_that_exists_is_not_trained_into_without_resume(
         ({"overrides": ["dim"]}, "--set 'dim': expected PART.OPTION=VALUE, as encoder.widths="),
         (
             {"overrides": ["context=lstm"]},
-            "context: found 'lstm'; expected an object with a type; say context.type=lstm",
+            "context: found 'lstm'; expected an object with a type; say its type: ….type=lstm",
         ),
         ({"device": "tpu"}, "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
         ({"precision": "fp16"}, "--precision 'fp16': expected one of auto, fp32, bf16"),

@@ -3,14 +3,13 @@
 One set of tables a vocabulary: perplexities over other words never stand in one column.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.cli.ngram import fallback_warning
+from charlm.cli.perplexities import fallback_warning, shown_interval
 from charlm.scoring.evaluation.comparison.compare_kn_options import CompareKnOptions
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 MEGABYTE = 1e6
 NOTHING = "-"
 DIFFERENCE = ("difference", "from", "to", "first-better")
-LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # what is below is rounding
 
 
 @command(CompareKnOptions)
@@ -143,23 +141,6 @@ def _print_pairs(group: "Group", *, states: "Sequence[State]") -> None:
 def _shown(difference: "Difference") -> list[str]:
     """The columns DIFFERENCE."""
     return [*shown_interval(difference), f"{difference.first_better:.1%}"]
-
-
-def shown_interval(difference: "Difference") -> list[str]:
-    """The difference and its ends, each with two digits that tell something, of the width too."""
-    from charlm.run.history import MANY, shown_ppl
-
-    ppl, low, high = difference.ppl, difference.low, difference.high
-    if ppl is None or low is None or high is None or max(map(abs, (ppl, low, high))) >= MANY:
-        return [shown_ppl(each) for each in (ppl, low, high)]
-    least = _decimals(high - low)
-    return [f"{value:z.{max(least, _decimals(value))}f}" for value in (ppl, low, high)]
-
-
-def _decimals(value: float) -> int:
-    """How many show two digits of a number."""
-    wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
-    return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
 
 
 def _print_bands(group: "Group") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from charlm.cli import output
 from charlm.cli.command import command
-from charlm.cli.compare_kn import shown_interval
+from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.mix_options import MixOptions
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
     n_grams = f", {sizes} n-grams" if sizes else ""
     output.say(f"{info.source}: order {info.order}{n_grams}, {info.seconds:.1f} s")
     if info.fallback_orders:
-        output.say(fallback_warning(info.fallback_orders))
+        output.say(perplexities.fallback_warning(info.fallback_orders))
     if options.lm is None and (options.files or options.data):
         output.say(_words_of(options, info))
 
@@ -86,12 +86,4 @@ def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
     return (
         f"words: all types of {info.source}; a run that reads rare ones as <unk> has fewer, and is "
         "comparable only with --vocab RUN"
-    )
-
-
-def fallback_warning(orders: tuple[int, ...]) -> str:
-    """One line that says that a text gave no discounts for some orders."""
-    shown = ", ".join(map(str, orders))
-    return (
-        f"warning: too little text for Kneser-Ney discounts of order {shown}: took .5, 1, 1.5 there"
     )

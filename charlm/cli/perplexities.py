@@ -1,9 +1,10 @@
-"""What `eval` and `ngram` print of a text: perplexities, and scores in the layouts of older tools.
+"""How perplexities are printed, and a text's scores in the layouts of older tools.
 
 With `--debug` or another format stdout holds that layout and nothing else, since programs read it
 by line and field; what we have to say beside it goes to stderr.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,10 +14,12 @@ from charlm.errors import ConfigError
 from charlm.options import Opt
 
 if TYPE_CHECKING:
+    from charlm.scoring.evaluation.comparison.bootstrap import Difference
     from charlm.text.perplexity.perplexity import Evaluation, Perplexity, ScoredSentence
     from charlm.text.perplexity.spelled_words import Spelling
 
 MOST_NAMED = 5  # words
+LEAST_DECIMALS, MOST_DECIMALS = 2, 6  # of a difference: what is below is rounding
 READ = {
     "carried": "one stream, the state carried over sentence ends",
     "sentence": "each sentence on its own",
@@ -206,4 +209,29 @@ def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
     return (
         f"spelled: {spelling.n_words} words, {spelling.bits_per_character:.4f} bits/char over "
         f"their {spelling.n_characters} characters, the blank behind each one of them"
+    )
+
+
+def shown_interval(difference: "Difference") -> list[str]:
+    """The difference and its ends, each with two digits that tell something, of the width too."""
+    from charlm.run.history import MANY, shown_ppl
+
+    ppl, low, high = difference.ppl, difference.low, difference.high
+    if ppl is None or low is None or high is None or max(map(abs, (ppl, low, high))) >= MANY:
+        return [shown_ppl(each) for each in (ppl, low, high)]
+    least = _decimals(high - low)
+    return [f"{value:z.{max(least, _decimals(value))}f}" for value in (ppl, low, high)]
+
+
+def _decimals(value: float) -> int:
+    """How many show two digits of a number."""
+    wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
+    return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
+
+
+def fallback_warning(orders: tuple[int, ...]) -> str:
+    """One line that says that a text gave no discounts for some orders."""
+    shown = ", ".join(map(str, orders))
+    return (
+        f"warning: too little text for Kneser-Ney discounts of order {shown}: took .5, 1, 1.5 there"
     )

@@ -22,6 +22,7 @@ from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.list_lines import opened
 from charlm.nbest.references import look_keyed, table_entries, table_form
+from charlm.options import require_one_stdin
 from charlm.text.corpus.normalisation import (
     NUMBER_TOKEN,
     Normalisation,
@@ -154,8 +155,10 @@ def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownW
     """The words of texts, lists and references that a vocabulary lacks, and what they lack.
 
     Raises:
-        ConfigError, DataError: as what reads lists and texts.
+        ConfigError: standard input twice, or as what reads lists and texts.
+        DataError: as what reads them.
     """
+    require_one_stdin(paths)
     counts: Counter[str] = Counter()
     for path in paths:
         for words in _sentences(path):

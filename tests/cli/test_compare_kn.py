@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from charlm.cli import app
-from charlm.cli.compare_kn import compare_kn, shown_interval
+from charlm.cli.compare_kn import compare_kn
+from charlm.cli.perplexities import shown_interval
 from charlm.scoring.evaluation.comparison import compare_kn as comparison
 from charlm.scoring.evaluation.comparison.bootstrap import Difference
 from charlm.text.io.files import sha256_of

@@ -13,6 +13,7 @@ from charlm.cli import GROUPS, app
 from charlm.cli.usage import Command
 
 TWICE = "found twice; expected once: the first would be dropped"
+TWO_READERS = "standard input: asked for twice; expected one thing to read from it"
 SPLITS = "'train', 'valid', 'test'"
 
 
@@ -170,15 +171,20 @@ def test_a_run_or_a_sentence_in_the_place_of_a_file_is_told_where_it_goes(
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("asked", "told"),
     [
-        ("a.txt b.txt", "a.txt: no such file; expected a text"),
-        ("- -", "standard input: asked for twice; expected one thing to read from it"),
+        ("eval a.txt b.txt --model run", "a.txt: no such file; expected a text"),
+        ("eval - - --model run", TWO_READERS),
+        ("surprisal - - --model run", TWO_READERS),
+        ("table - -", TWO_READERS),
+        ("vocab --data corpus --against - --against -", TWO_READERS),
     ],
 )
 def test_files_that_cannot_be_read_are_no_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["eval", *files.split(), "--model", "run"])
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/train.txt").write_text("a b a b\n")
+    result = CliRunner().invoke(app, asked.split())
     assert (result.exit_code, result.stderr) == (1, f"charlm: {told}\n")

@@ -12,6 +12,8 @@ from tempfile import gettempdir
 from charlm.errors import ConfigError, DataError
 
 MOST_LINKS = 40  # that the system follows, too
+# Names of packed files that nothing here can make: plain text in them would pass for broken.
+NOT_PACKED_HERE = (".zst", ".zip", ".lz4", ".Z")
 
 
 def make_folder(path: Path) -> None:
@@ -31,13 +33,17 @@ def require_place(path: str | Path | None, *, option: str) -> None:
     """Refuse, before the work of an hour, what its result cannot be written to; None is nothing.
 
     Raises:
-        ConfigError: standard output by `-`, a folder that is missing or may not be written to, a
-            stream that is not open, or as `target_of`.
+        ConfigError: standard output by `-`, a packed file of a kind that is not written, a folder
+            that is missing or may not be written to, a stream that is not open, or as `target_of`.
     """
     if path is None:
         return
     if str(path) == "-":
         raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
+    if (suffix := Path(path).suffix) in NOT_PACKED_HERE:
+        raise ConfigError(
+            f"{option} {path}: nothing here packs as {suffix}; expected .gz, .bz2, .xz or none"
+        )
     number = stream_of(path)
     if number is not None:
         _require_open(number, name=f"{option} {path}")

@@ -96,6 +96,12 @@ def test_a_folder_that_may_not_be_written_to_is_refused_before_the_work(
     )
 
 
+def test_a_packed_file_of_a_kind_that_is_not_written_is_refused_before_the_work() -> None:
+    assert refusal("list.zst", before) == (
+        "--out list.zst: nothing here packs as .zst; expected .gz, .bz2, .xz or none"
+    )
+
+
 @PROC
 @pytest.mark.parametrize("check", [before, at_last])
 @pytest.mark.parametrize("path", ["/dev/charlm-no-such-device", "/proc/sys/kernel/hostname"])

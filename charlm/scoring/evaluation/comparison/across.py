@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from charlm.errors import DataError
-from charlm.options import keywords, several
+from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
 from charlm.text.io.files import display_name, open_bytes, parse_json
 
@@ -77,11 +77,14 @@ def table(options: TableOptions) -> Table:
     """The table of the files' comparisons, data sets in the order in which they come.
 
     Raises:
+        ConfigError: standard input twice.
         DataError: a file that compare-kn did not write, or of several vocabularies; two
             vocabularies of one data set; a model twice with different figures, or no such state.
     """
+    files = several(options.files)
+    require_one_stdin(files)
     by_texts: dict[object, _Found] = {}
-    for file in several(options.files):
+    for file in files:
         with open_bytes(file) as opened:
             content = opened.read()
         texts, found = _comparison(content, options.state, file=display_name(file))

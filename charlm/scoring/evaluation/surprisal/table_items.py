@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
+from charlm.options import require_one_stdin
 from charlm.scoring.evaluation.surprisal.surprisal_options import TableFormat
 from charlm.text.io.files import display_name, unpacked_name
 from charlm.text.io.lines import TEXT, LineRules, read_lines
@@ -100,11 +101,12 @@ def read_items(
     """The items of all files, in order.
 
     Raises:
-        ConfigError: no files.
+        ConfigError: no files, or standard input twice.
         DataError: no such file, a broken table, nothing in them, or texts beside tables.
     """
     if not files:
         raise ConfigError("no files; expected texts or tables, or - for standard input")
+    require_one_stdin(files)
     rules = replace(TEXT, encoding=encoding)
     formats = [_format_of(path) if format == "auto" else format for path in files]
     if "text" in formats and len(set(formats)) > 1:

@@ -156,12 +156,17 @@ def parse_weights(
     A file's origin stays whatever is laid over it: the other weights know its lists still.
 
     Raises:
-        ConfigError: an override that is not NAME=NUMBER, or a feature not among those `known`:
-            of the file's own, one of a model that is not asked, most likely.
+        ConfigError: an override that is not NAME=NUMBER, two of one name, or a feature not among
+            those `known`: of the file's own, one of a model that is not asked, most likely.
         DataError: the file is not one of weights.
     """
     weights = load_weights(path) if path is not None else Weights(dict(base or {}))
-    changes = dict(_parse_override(text) for text in overrides)
+    changes: dict[str, float] = {}
+    for text in overrides:
+        name, value = _parse_override(text)
+        if name in changes:
+            raise ConfigError(f"--weight {shown(text)}: {name} stands twice; expected it once")
+        changes[name] = value
     if known is not None:
         if path is not None:
             require_known(weights.values, known, place=path, remedy=OF_THE_TUNING)

@@ -103,6 +103,11 @@ def test_an_override_that_is_no_name_and_number_is_refused(text: str) -> None:
         parse_weights(None, [text])
 
 
+def test_two_overrides_of_one_weight_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^--weight 'nn=2': nn stands twice; expected it once$"):
+        parse_weights(None, ["nn=1", "am=1", "nn=2"])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -146,7 +146,7 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """`nn=0:5` and the like: between what a weight is looked for; an end left out is ±100.
 
     Raises:
-        ConfigError: not such a text.
+        ConfigError: not such a text, or two of one name.
     """
     ranges = {}
     for text in texts:
@@ -158,6 +158,8 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
             low, high = np.nan, np.nan
         if not (name and low < high and max(abs(low), abs(high)) <= LARGEST):
             raise ConfigError(f"--range {text!r:.60}: expected NAME=LOW:HIGH, as nn=0:5, to 1e30")
+        if name in ranges:
+            raise ConfigError(f"--range {text!r:.60}: {name} stands twice; expected it once")
         ranges[name] = (low, high)
     return ranges
 

@@ -281,3 +281,5 @@ def test_ranges_are_read_and_what_is_none_is_refused() -> None:
     for text in ("nn", "nn=1", "nn=5:0", "nn=0:inf", "nn=0:1e31", "=0:1", "nn=0:1:2", "nn=a:b"):
         with pytest.raises(ConfigError, match=r"^--range '.*': expected NAME=LOW:HIGH, as nn=0:5"):
             parse_ranges([text])
+    with pytest.raises(ConfigError, match=r"^--range 'nn=1:2': nn stands twice; expected it once$"):
+        parse_ranges(["nn=0:5", "nn=1:2"])

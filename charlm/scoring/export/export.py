@@ -14,7 +14,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.source import parse_pruning
-from charlm.options import keywords
+from charlm.options import fields_of, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -32,6 +32,12 @@ from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
+# What networks and pages, which are made in fp32 on the processor, have no use for.
+OF_ARPA = (
+    *("data", "tokens", "order", "prune", "followers", "entropy_prune", "seed"),
+    *("device", "precision"),
+)
+ON_CPU = ("device", "cpu")
 PRUNE = (0, 0, 1)  # where nothing else is said
 
 
@@ -87,9 +93,21 @@ def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
         raise ConfigError(f"found {found}; expected one of them; give either")
     if options.int8 and options.onnx is None:
         raise ConfigError("--int8: found no --onnx; expected the folder of networks; leave it out")
+    if options.arpa is None:
+        _refuse_options_of_arpa(options, output=given[0])
     if options.page is not None:
         return export_page(options)
     return export_onnx(options) if options.arpa is None else _export_arpa(options)
+
+
+def _refuse_options_of_arpa(options: ExportOptions, *, output: str) -> None:
+    for field in fields_of(ExportOptions):
+        value = getattr(options, field.name)
+        if field.name in OF_ARPA and value != field.default and (field.name, value) != ON_CPU:
+            raise ConfigError(
+                f"{field.opt.flag(field.name)} {value}: found {output}, which has no use for it; "
+                "expected --arpa; drop one of them"
+            )
 
 
 def _export_arpa(options: ExportOptions) -> Export:

@@ -241,6 +241,29 @@ def test_eight_bits_are_for_networks(tiny_run: Path, corpus_dir: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "flag"),
+    [
+        ("data", "corpus", "--data corpus"),
+        ("entropy_prune", 1e-8, "--entropy-prune 1e-08"),
+        ("seed", 2, "--seed 2"),
+        ("device", "cuda", "--device cuda"),
+        ("precision", "bf16", "--precision bf16"),
+    ],
+)
+@pytest.mark.parametrize("output", ["onnx", "page"])
+def test_what_is_for_arpa_alone_is_not_dropped_in_silence(
+    tiny_run: Path, tmp_path: Path, output: str, option: str, value: object, flag: str
+) -> None:
+    options = {output: tmp_path / "out", option: value}
+    with pytest.raises(ConfigError) as error:
+        charlm.export(tiny_run, **options)
+    assert str(error.value) == (
+        f"{flag}: found --{output}, which has no use for it; expected --arpa; drop one of them"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
     ("place", "settings"),
     [
         ("encoder", {"type": "char-ngram", "dim": 8}),

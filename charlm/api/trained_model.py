@@ -22,6 +22,7 @@ from charlm.scoring.decoding.run_steps import RunSteps
 from charlm.scoring.likelihood.draw import Shape
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
+from charlm.scoring.likelihood.sample_options import SampleOptions
 from charlm.scoring.likelihood.sample_rows import SentencePlan
 from charlm.scoring.likelihood.sampling import SampledSentence, prefix_words, sampled_sentences
 from charlm.settings import Settings
@@ -145,7 +146,9 @@ class Model(LoadedModel):
             max_length=max_length,
             spell=None,
         )
-        drawn = sampled_sentences(self._vectors, plan, n=n, batch_size=n, source=self.path)
+        drawn = sampled_sentences(
+            self._vectors, plan, n=n, batch_size=SampleOptions.batch_size, source=self.path
+        )
         return list(drawn)
 
     @cached_property

@@ -11,6 +11,7 @@ CHARLM_MIRROR  a host that has the files, in the place of the publishers'
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -31,6 +32,17 @@ def say(message: str) -> None:
 
 def die(message: str) -> NoReturn:
     sys.exit(f"get: {message}")
+
+
+def run(main: Callable[..., None]) -> None:
+    """A program of get.sh: what a user can cause ends it in one line."""
+    try:
+        main(*sys.argv[1:])
+    except KeyboardInterrupt:
+        say("interrupted; run this again to go on")
+        sys.exit(130)
+    except OSError as error:  # a folder that cannot be written, a full disk
+        die(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,8 @@ def fetch(row: Row, path: Path) -> None:
             die(f"{row.source}: {reason}; has it moved? run this again, {by_hand}")
         n_all = n_there
     except (OSError, HTTPException, ValueError) as error:
+        if getattr(error, "filename", None):  # the file's fault, and not the network's
+            raise
         reason = getattr(error, "reason", None) or error
         die(f"{row.source}: {reason}; run this again to go on, {by_hand}")
     n_there = part.stat().st_size
@@ -136,7 +150,4 @@ def main(folder: str, set_name: str, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except OSError as error:
-        die(f"{error.filename}: {error.strerror}")
+    run(main)

@@ -8,14 +8,13 @@ whose SHA-256 is known (recipes/texts.sha256) are compared with it.
 
 import hashlib
 import lzma
-import sys
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from fetch import die, say
+from fetch import die, run, say
 
 SPLITS = ("train", "valid", "test")
 KNOWN = Path(__file__).with_name("texts.sha256")
@@ -88,4 +87,4 @@ def main(set_name: str, archive: str, folder: str, *named: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

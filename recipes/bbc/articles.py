@@ -6,9 +6,7 @@ The headline, the first line of an article, is a sentence of its own. An article
 in the order of the files' names, of those that are kept.
 """
 
-import sys
-
-from fetch import die, say
+from fetch import die, run, say
 from sentences import sentences
 from texts import SPLITS, members, split_of, write_lines
 
@@ -41,4 +39,4 @@ def main(archive: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

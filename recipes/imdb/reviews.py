@@ -7,9 +7,8 @@ one for test.txt. As in Miyamoto & Cho's code, their sentences have fewer than 5
 """
 
 import re
-import sys
 
-from fetch import die
+from fetch import die, run
 from sentences import sentences
 from texts import SPLITS, members, split_of, write_lines
 
@@ -38,4 +37,4 @@ def main(archive: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

@@ -8,11 +8,10 @@ has the same verses in the same text. A verse that a translation merges with the
 no text or no element of its own: both are counted.
 """
 
-import sys
 from pathlib import Path
 from xml.etree.ElementTree import ParseError, iterparse
 
-from fetch import die, say
+from fetch import die, run, say
 from texts import SPLITS, split_of, write_lines
 
 # Books and their chapters, in the corpus's spelling of the names.
@@ -73,4 +72,4 @@ def main(path: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

@@ -4,10 +4,10 @@ python recipes/multi30k/captions.py DOWNLOADS LANGUAGE FOLDER
 """
 
 import html
-import sys
 import unicodedata
 from pathlib import Path
 
+from fetch import run
 from texts import write_splits
 
 FILES = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
@@ -23,4 +23,4 @@ def main(downloads: str, language: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

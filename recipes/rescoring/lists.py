@@ -8,11 +8,10 @@ references of the lists.
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from fetch import die, say
+from fetch import die, run, say
 from texts import write_lines
 
 VALID = 6  # n % 10, of the split that README.md's figures are of
@@ -55,4 +54,4 @@ def main(test: str, train: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(main)

@@ -3,8 +3,12 @@
 import hashlib
 import io
 import json
+import os
 import re
+import signal
+import socket
 import subprocess
+import sys
 import tarfile
 import threading
 import zipfile
@@ -342,6 +346,34 @@ def test_no_network_is_one_line_with_the_address(tree: Tree, tmp_path: Path) -> 
         "Connection refused; run this again to go on, or put the file at "
         f"{tmp_path}/downloads/simple-examples.tgz by hand"
     )
+
+
+@pytest.mark.parametrize("blocked", ["downloads/simple-examples.tgz.part", "train.txt.part"])
+def test_a_place_that_cannot_be_written_is_one_line_with_its_name(
+    tree: Tree, host: str, ptb: str, tmp_path: Path, blocked: str
+) -> None:
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / blocked).symlink_to("/gone/away")  # a mode would not stop root
+    line = last_line(tree.run("ptb/get.sh", str(tmp_path), CHARLM_MIRROR=host))
+    assert line == f"get: {tmp_path}/{blocked}: No such file or directory"
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    program = Path(__file__).parents[2] / "recipes" / "fetch.py"
+    with socket.create_server(("127.0.0.1", 0)) as publisher:
+        mirror = f"http://127.0.0.1:{publisher.getsockname()[1]}"
+        process = subprocess.Popen(
+            [sys.executable, program, tmp_path, "ptb"],
+            env={**os.environ, "CHARLM_MIRROR": mirror},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        connection, _ = publisher.accept()
+        with connection:  # without an answer
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[1:] == ["get: interrupted; run this again to go on"]
 
 
 def test_another_file_than_the_publishers_is_refused_and_nothing_unpacked(

@@ -66,9 +66,13 @@ resume=
 # shellcheck disable=SC2086  # one word or none
 run charlm train --arch "$arch" --seed "$seed" --data "$data" --out "$out" $resume "$@"
 run charlm eval --model "$out" --data "$data" --split test --state both
-for tap in char-cnn highway; do
-  case "$arch" in
-    char-*) run charlm nn while his you richard trading computer-aided misinformed looooook \
-      --model "$out" --at "$tap" ;;
-  esac
+case "$arch" in
+  char-*-highway0) taps=char-cnn ;;
+  char-*-mlp) taps="char-cnn mlp" ;;
+  char-*) taps="char-cnn highway" ;;
+  *) taps= ;;
+esac
+for tap in $taps; do
+  run charlm nn while his you richard trading computer-aided misinformed looooook \
+    --model "$out" --at "$tap"
 done

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from charlm.presets import PRESETS, preset
+
 BASH = shutil.which("bash") or "bash"
 ROOT = Path(__file__).resolve().parents[2]
 DOES_NOTHING = f"#!{BASH}\nexit 0\n"
@@ -72,6 +74,16 @@ def test_the_penn_treebank_is_trained_measured_and_looked_at_before_and_after_th
     assert [command.split()[0] for command in shown] == ["train", "eval", "nn", "nn"]
     assert [command.split()[-1] for command in shown[2:]] == ["char-cnn", "highway"]
     assert Path(data, "test.txt").read_text() == " the test set \n"
+
+
+@pytest.mark.parametrize("arch", [name for name in PRESETS if name.startswith("char-")])
+def test_the_words_are_looked_at_where_a_preset_has_a_place(
+    tree: Tree, ptb: Path, arch: str
+) -> None:
+    shown = commands(tree.run("ptb/run.sh", str(ptb), ARCH=arch))
+    encoder = preset(arch)["encoder"]
+    places = [each["type"] for each in (encoder.get("encoder"), encoder) if each]
+    assert [command.split()[-1] for command in shown[2:]] == places
 
 
 def test_another_text_than_the_papers_is_named(tree: Tree, ptb: Path) -> None:

@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 data=${1:?"the folder of the lists"}
 run=${2:?"a run"}
-data=$(cd -- "$data" && pwd) run=$(realpath -- "$run")
+data=$(cd -- "$data" && pwd)
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"

@@ -3,10 +3,10 @@
 #
 #   bash recipes/rescoring/run.sh LISTS REFS [options of charlm tune and charlm score]
 #
-# LISTS has an id and a TAB at the start of every line, REFS too (both may be gz). Every second
-# recording (an id less its last part; the id where that is the same for all) is tuned on. OUT (a
-# new folder) keeps the halves, the weights and the rescored lists. TUNE holds options of charlm
-# tune alone, as "--tuned am,nn --folds 0".
+# LISTS has an id and a TAB at the start of every line, REFS too (both may be gz, and have a header,
+# which both halves get). Every second recording (an id less its last part; the id where that is the
+# same for all) is tuned on. OUT (a new folder) keeps the halves, the weights and the rescored lists.
+# TUNE holds options of charlm tune alone, as "--tuned am,nn --folds 0".
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 lists=${1:?"lists with an id at the start of every line"}
@@ -18,32 +18,47 @@ for file in "$lists" "$refs"; do
     exit 1
   }
 done
-lists=$(realpath -- "$lists") refs=$(realpath -- "$refs")
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 
 python - "$lists" "$refs" "$out" <<'EOF'
-import gzip, pathlib, re, sys
+import gzip, pathlib, re, sys, zlib
+
+from charlm.text.io.table_lines import REFERENCES, TEXTS, names_columns
 
 lists, refs, out = map(pathlib.Path, sys.argv[1:])
 
 
 def lines(path):
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="\n") as file:
-        yield from file
+    """Bytes: what is wrong with them is told by the commands below."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            yield from file
+    except (OSError, EOFError, zlib.error) as error:
+        sys.exit(f"rescoring: {path}: {error}; expected a whole file")
+
+
+def is_header(line):
+    fields = line.decode(errors="replace").rstrip("\r\n").split("\t")
+    return names_columns(fields, texts=(*TEXTS, *REFERENCES))
 
 
 def recording(line, *, kind="recordings"):
-    key = line.split("\t")[0].rstrip("\n")
-    return re.sub(r"[-_][^-_]*$", "", key) if kind == "recordings" else key
+    key = line.split(b"\t")[0].rstrip(b"\r\n")
+    return re.sub(rb"[-_][^-_]*$", b"", key) if kind == "recordings" else key
 
 
-kind = "recordings" if len({recording(line) for line in lines(refs)}) > 1 else "utterances"
+found = {recording(line) for line in lines(refs) if line.strip() and not is_header(line)}
+kind = "recordings" if len(found) > 1 else "utterances"
 half_of = {}
 for source, name in ((refs, "refs.txt"), (lists, "lists.tsv")):
-    halves = [open(out / f"{half}.{name}", "w", newline="\n") for half in ("dev", "test")]
-    for line in lines(source):
+    halves = [open(out / f"{half}.{name}", "wb") for half in ("dev", "test")]
+    for number, line in enumerate(lines(source)):
+        if number == 0 and is_header(line):
+            halves[0].write(line)
+            halves[1].write(line)
+            continue
         key = recording(line, kind=kind)
         half_of.setdefault(key, len(half_of) % 2)
         halves[half_of[key]].write(line)

@@ -1,5 +1,6 @@
 """The recipes at work, on a copy of them; the fake charlm does nothing, successfully."""
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -23,6 +24,10 @@ STEPS = ["prep", "vocab", "train", "eval", "nn"]
 def commands(done: Done) -> list[str]:
     """The commands that a script showed before it ran them."""
     assert done.returncode == 0, done.stderr
+    return commands_shown(done)
+
+
+def commands_shown(done: Done) -> list[str]:
     return re.findall(r"^\$ charlm (.*)$", done.stdout, re.MULTILINE)
 
 
@@ -110,6 +115,44 @@ def test_a_missing_penn_treebank_is_one_line_that_says_where_it_is_from(tree: Tr
     assert done.stderr.splitlines()[-1] == (
         "ptb: no ptb.train.txt in '/nowhere'; name the folder that has Mikolov's ptb.train.txt, "
         "ptb.valid.txt and ptb.test.txt (recipes/ptb/get.sh fetches them from his RNNLM page)"
+    )
+
+
+def halves(tree: Tree, lists: bytes, refs: bytes) -> dict[str, bytes]:
+    """What rescoring/run.sh gives to charlm tune (dev) and to charlm score (test)."""
+    out = tree.root / "out"
+    (tree.root / "lists").write_bytes(lists)
+    (tree.root / "refs").write_bytes(refs)
+    paths = (f"{tree.root}/lists", f"{tree.root}/refs")
+    assert len(commands(tree.run("rescoring/run.sh", *paths, OUT=str(out)))) == 2
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_every_second_recording_is_tuned_on_and_both_halves_have_the_header(tree: Tree) -> None:
+    lists = b"id\ttext\n" + b"".join(b"%b-1\tx\n%b-2\tx\n" % (n, n) for n in (b"a", b"b"))
+    refs = b"utt\tref\n" + b"a-1\tx\na-2\tx\nb-1\tx\nb-2\tx\n"
+    assert halves(tree, lists, refs) == {
+        "dev.lists.tsv": b"id\ttext\na-1\tx\na-2\tx\n",
+        "dev.refs.txt": b"utt\tref\na-1\tx\na-2\tx\n",
+        "test.lists.tsv": b"id\ttext\nb-1\tx\nb-2\tx\n",
+        "test.refs.txt": b"utt\tref\nb-1\tx\nb-2\tx\n",
+    }
+
+
+def test_a_header_is_no_recording_and_bytes_of_any_encoding_are_kept(tree: Tree) -> None:
+    found = halves(tree, b"a-1\t\xe9\r\na-2\t\xe9\r\n", b"id\ttext\na-1\tx\na-2\tx\n")
+    assert found["dev.lists.tsv"] == b"a-1\t\xe9\r\n"
+    assert found["test.lists.tsv"] == b"a-2\t\xe9\r\n"
+
+
+def test_lists_that_are_packed_in_part_are_one_line(tree: Tree) -> None:
+    for name, content in (("refs", b"a-1\tx\n"), ("lists.gz", gzip.compress(b"a-1\tx\n")[:-9])):
+        (tree.root / name).write_bytes(content)
+    done = tree.run("rescoring/run.sh", f"{tree.root}/lists.gz", f"{tree.root}/refs")
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"rescoring: {tree.root}/lists.gz: Compressed file ended before the end-of-stream marker "
+        "was reached; expected a whole file"
     )
 
 

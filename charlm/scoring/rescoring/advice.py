@@ -50,8 +50,9 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
             )
         elif each.at_border:
             notes.append(
-                f"{name} is at the end of its range, {each.weight:g}: give it a wider --range "
-                f"{name}=LOW:HIGH, or leave it out (--tuned) if the end is 0"
+                f"{name} is as good to the end of its range (flat from {each.flat_low:.4g} to "
+                f"{each.flat_high:.4g}): a wider --range {name}=LOW:HIGH may find a better one; "
+                "leave it out (--tuned) if the end is 0"
             )
     return notes
 

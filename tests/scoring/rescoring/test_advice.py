@@ -26,7 +26,11 @@ def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bo
         (tuned("nn", -0.5, -0.7, -0.1, at_border=False), "nn has a negative weight, -0.5", "nn=0:"),
         (tuned("words", -0.5, -0.7, -0.1, at_border=False), "", ""),
         (tuned("words", 2, -0.1, 4, at_border=True), "words hardly matters", "--tuned"),
-        (tuned("oov", -100, -100, -4, at_border=True), "oov is at the end", "--range oov=LOW:HIGH"),
+        (
+            tuned("oov", -5, -100, -4, at_border=True),
+            "oov is as good to the end of its range (flat from -100 to -4): ",
+            "--range oov=LOW:HIGH",
+        ),
         (tuned("nn", 0.5, 0.1, 0.7, at_border=False), "", ""),
     ],
 )

@@ -54,6 +54,7 @@ has_texts() {
 # Sets $corpus: FOLDER itself, or what prep makes of FOLDER/raw.
 make_corpus() {
   local folder=$1 out=$2
+  case $folder in -*) folder=./$folder ;; esac # no option of cp or charlm
   corpus=$folder
   ! has_texts "$folder" || return 0
   has_texts "$folder/raw" ||

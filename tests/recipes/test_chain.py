@@ -155,6 +155,20 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
     assert again == [f"table {out}/8/compare-kn.json {out}/all/compare-kn.json"]
 
 
+def test_a_folder_whose_name_begins_with_a_dash_is_no_option(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    texts(tmp_path / "-mine")
+    texts(tmp_path / "-raw" / "raw")
+    steps = (
+        f'cd "{tmp_path}"; . "$setup_root/recipes/chain.sh"',
+        'make_corpus -mine out; cut_corpus all "$corpus" out/all',
+        "make_corpus -raw out",
+    )
+    done = tree.set_up("; ".join(steps))
+    assert [each.split()[:2] for each in commands(done)] == [["prep", "./-raw/raw/train.txt"]]
+    assert (tmp_path / "out" / "all" / "test.txt").exists()
+
+
 @pytest.mark.parametrize("name", ["TOKENS", "SIZES"])
 def test_table_8_of_no_number_is_one_line(tree: Tree, tmp_path: Path, name: str) -> None:
     data = texts(tmp_path / "de")

@@ -80,6 +80,12 @@ def test_every_option_of_a_shown_command_exists(page: str) -> None:
             assert option.replace("-", "_") in known, f"charlm {name} --{option}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=range(len(PAGES)))
+def test_an_export_that_is_shown_says_what_it_writes(page: str) -> None:
+    for line in re.findall(r"charlm export (--[^`\n]*--[^`\n]*)", page):
+        assert re.search(r"--(arpa|onnx|page) [\w.-]+", line), line
+
+
 def test_every_preset_that_is_shown_exists() -> None:
     assert set(re.findall(r"--arch ([a-z][a-z0-9-]*)", README)) <= set(PRESETS)
 

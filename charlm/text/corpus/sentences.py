@@ -5,11 +5,13 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.split import SUMMARY
+from charlm.text.corpus.split import SPLITS, SUMMARY
 from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.files import display_name, open_bytes, read_json
 from charlm.text.io.lines import CORPUS, UTF8, read_lines, split_words
 from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_csv_bytes
+
+HOW_TO_MAKE_IT = "`charlm prep FILE --out DIR` makes such a folder of raw text"
 
 
 def split_path(data: str | Path, split: str) -> Path:
@@ -20,9 +22,10 @@ def split_path(data: str | Path, split: str) -> Path:
     """
     folder = Path(data)
     if folder.is_file():
+        there = f": {folder.parent}" if _holds_texts(folder.parent) else f"; {HOW_TO_MAKE_IT}"
         raise DataError(
-            f"{data}: is a file; expected the folder that holds train.txt, valid.txt, test.txt: "
-            f"{folder.parent}"
+            f"{data}: is a file; expected the folder that holds train.txt, valid.txt, test.txt"
+            f"{there}"
         )
     if not folder.is_dir():
         raise DataError(
@@ -30,11 +33,18 @@ def split_path(data: str | Path, split: str) -> Path:
         )
     path = folder / f"{split}.txt"
     if not path.is_file():
-        raise DataError(f"{path}: no such file; expected one sentence a line, words between blanks")
+        hint = "" if _holds_texts(folder) else f"; {HOW_TO_MAKE_IT}"
+        raise DataError(
+            f"{path}: no such file; expected one sentence a line, words between blanks{hint}"
+        )
     with open_bytes(path) as file:
         head = [file.readline(4 * MOST_CHARACTERS) for _ in range(LOOKED_AT)]
     refuse_csv_bytes([line.rstrip(b"\r\n") for line in head if line], path, encoding=UTF8)
     return path
+
+
+def _holds_texts(folder: Path) -> bool:
+    return any((folder / f"{split}.txt").is_file() for split in SPLITS)
 
 
 def corpus_normalisation(data: str | Path) -> Normalisation:

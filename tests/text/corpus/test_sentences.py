@@ -36,11 +36,33 @@ def test_a_missing_folder_or_file_is_named(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path}/none: no such folder; expected one that holds train.txt, valid.txt, test.txt"
     )
+    (tmp_path / "valid.txt").touch()
     with pytest.raises(DataError) as caught:
         split_path(tmp_path, "train")
     assert str(caught.value) == (
         f"{tmp_path}/train.txt: no such file; expected one sentence a line, words between blanks"
     )
+
+
+PREP = "`charlm prep FILE --out DIR` makes such a folder of raw text"
+
+
+def test_raw_text_in_the_place_of_a_corpus_directory_is_answered_with_prep(tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").touch()
+    with pytest.raises(DataError) as caught:
+        split_path(tmp_path, "train")
+    assert str(caught.value) == (
+        f"{tmp_path}/train.txt: no such file; expected one sentence a line, words between blanks; "
+        f"{PREP}"
+    )
+    with pytest.raises(DataError) as caught:
+        split_path(tmp_path / "raw.txt", "train")
+    expected = "expected the folder that holds train.txt, valid.txt, test.txt"
+    assert str(caught.value) == f"{tmp_path}/raw.txt: is a file; {expected}; {PREP}"
+    (tmp_path / "train.txt").touch()
+    with pytest.raises(DataError) as caught:
+        split_path(tmp_path / "train.txt", "train")
+    assert str(caught.value) == f"{tmp_path}/train.txt: is a file; {expected}: {tmp_path}"
 
 
 def test_the_normalisation_is_what_corpus_json_says_else_nfc(tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ def load_ngram(
         return read_arpa(path, encoding=encoding, digest=digest)
     if not Path(path).exists():
         raise DataError(f"{path}: no such file; expected an ARPA file or KenLM's binary")
+    if Path(path).is_dir():
+        raise DataError(
+            f"{path}: is a folder; expected an ARPA file or KenLM's binary; runs go to --model of "
+            "eval, score, tune, serve or surprisal"
+        )
     if not is_utf8(encoding):
         if engine == "kenlm" or is_kenlm_binary(path):
             raise ConfigError(

@@ -89,6 +89,11 @@ def test_json_is_one_object(folder: Path) -> None:
             "charlm: x.arpa: no such file; expected an ARPA file or KenLM's binary\n",
         ),
         (
+            ["--lm", ".", "test.txt"],
+            "charlm: .: is a folder; expected an ARPA file or KenLM's binary; runs go to --model "
+            "of eval, score, tune, serve or surprisal\n",
+        ),
+        (
             ["--lm", "x.arpa", "test.txt", "--prune", "0"],
             "charlm: --prune is for an estimate, and --lm loads; expected one of them; drop "
             "either\n",

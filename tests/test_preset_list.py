@@ -96,6 +96,10 @@ def test_the_list_has_every_preset_under_its_paper_with_its_figures() -> None:
     assert [paper for paper in PAPERS if any(line.startswith(paper) for line in lines)] == [*PAPERS]
     rows = {line.split()[0]: line for line in lines if line and line.split()[0] in PRESETS}
     assert list(rows) == list(PRESETS)
+    end, model = lines[0].index("published"), lines[0].index("model")
+    sizes = [row[:end].split()[1:] for row in rows.values()]
+    assert sizes == [[f"{f.n_parameters:,}"] for f in preset_facts()]
+    assert [row[model:] for row in rows.values()] == [f.model for f in preset_facts()]
     assert " 5,312,530      92.30    91.99  97 min, CPU" in rows["char-small"]
     assert rows["char-small"].endswith(" highway(char-cnn), lstm 2x300")
     assert rows["gru"].split() == ["gru", "4,491,200", "-", "-", "-", "word,", "gru", "2x200"]

@@ -249,7 +249,7 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
         if not each.has_effect:
             remark = "the same for all hypotheses of a list"
         elif each.at_border:
-            remark = "as good to the end of its range"
+            remark = "no worse at the end of its range"
         flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
         rows.append([each.feature, f"{each.weight:g}", *flat, remark])
     output.table(rows, header=header, emit=emit)

@@ -50,7 +50,7 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
             )
         elif each.at_border:
             notes.append(
-                f"{name} is as good to the end of its range (flat from {each.flat_low:.4g} to "
+                f"{name} is no worse at the end of its range (flat from {each.flat_low:.4g} to "
                 f"{each.flat_high:.4g}): a wider --range {name}=LOW:HIGH may find a better one; "
                 "leave it out (--tuned) if the end is 0"
             )

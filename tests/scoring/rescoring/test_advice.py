@@ -28,7 +28,7 @@ def tuned(feature: str, weight: float, low: float, high: float, *, at_border: bo
         (tuned("words", 2, -0.1, 4, at_border=True), "words hardly matters", "--tuned"),
         (
             tuned("oov", -5, -100, -4, at_border=True),
-            "oov is as good to the end of its range (flat from -100 to -4): ",
+            "oov is no worse at the end of its range (flat from -100 to -4): ",
             "--range oov=LOW:HIGH",
         ),
         (tuned("nn", 0.5, 0.1, 0.7, at_border=False), "", ""),

@@ -11,6 +11,7 @@ import ctypes
 import os
 import platform
 import re
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -43,6 +44,18 @@ def prepare_torch() -> None:
     os.environ.setdefault("MKL_CBWR", "AUTO")
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    _let_forks_compute()
+
+
+@cache
+def _let_forks_compute() -> None:
+    os.register_at_fork(after_in_child=_use_one_thread)
+
+
+def _use_one_thread() -> None:
+    """In a fork: OpenMP's threads are the parent's alone, and would be waited for for ever."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def keep_freed_memory() -> None:

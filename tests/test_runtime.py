@@ -184,6 +184,17 @@ def test_what_torchs_libraries_read_is_set_unless_the_environment_says_it(
     assert done.stdout == f"{spins} {cbwr} False\n"
 
 
+def test_a_fork_of_a_process_with_several_threads_computes() -> None:
+    program = (
+        "import os, signal; from charlm.runtime import prepare_torch; prepare_torch();"
+        "import torch; torch.set_num_threads(2); many = torch.ones(1_000_000); many.exp();"
+        "child = os.fork(); child or signal.alarm(20); many.exp(); child or os._exit(0);"
+        "assert os.wait()[1] == 0"
+    )
+    command = [sys.executable, "-c", program]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[1])
+
+
 @pytest.mark.bf16
 def test_bf16_is_not_chosen_where_onednn_refuses_it() -> None:
     done = subprocess.run(

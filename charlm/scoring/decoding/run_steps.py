@@ -1,5 +1,6 @@
 """A run's model step by step: the same walk as that of trees and lattices."""
 
+import os
 from collections.abc import Sequence
 from threading import Lock
 
@@ -16,6 +17,10 @@ from charlm.text.vocabulary.vocabulary import Inventory
 # The forms are numbered and kept as they come, by one thread at a time. One lock for all models:
 # a lock of its own would make a model that cannot be pickled.
 READING = Lock()
+# A fork waits for the thread that reads: in the child it is gone, and would hold the lock for ever.
+os.register_at_fork(
+    before=READING.acquire, after_in_parent=READING.release, after_in_child=READING.release
+)
 
 
 class RunSteps(Steps):

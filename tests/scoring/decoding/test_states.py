@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import multiprocessing
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +20,7 @@ from charlm.api.loaded_models import LoadedModel
 from charlm.api.trained_model import Model
 from charlm.errors import ConfigError, DataError
 from charlm.scoring.decoding.mixed_model import MixedModel
+from charlm.scoring.decoding.run_steps import READING
 from charlm.scoring.decoding.states import State, StatefulModel
 from charlm.scoring.likelihood.nll import continued_nll
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
@@ -286,3 +289,18 @@ def test_threads_share_a_model_and_its_states(load: Load) -> None:
     for (log_probs, first), text in zip(found, texts, strict=True):
         assert log_probs == pytest.approx(chained(model, text), abs=1e-5)
         assert first == found[0][1]
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_steps_though_another_thread_was_reading(load: Load) -> None:
+    model = load("run")
+    child = multiprocessing.get_context("fork").Process(target=chained, args=(model, ["a", "b"]))
+    READING.acquire()
+    reader = threading.Timer(0.2, READING.release)
+    reader.start()
+    child.start()
+    child.join(20)
+    child.kill()
+    child.join()
+    reader.join()
+    assert child.exitcode == 0

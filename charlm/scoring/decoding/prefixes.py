@@ -52,9 +52,6 @@ class PrefixSums:
         self, log_probs_NV: Floats, sums: Floats, *, rows: Rows, prefixes: Sequence[str]
     ) -> Floats:
         """log P(prefixes[k]) behind row rows[k], (K,); −inf where nothing begins so."""
-        if len(self._ranges) > MOST_REMEMBERED:
-            self._ranges.clear()
-            self._shares.clear()
         ranges = np.array([self._range(each) for each in prefixes], np.int64).reshape(-1, 2)
         firsts, lasts = ranges[:, 0], ranges[:, 1]
         totals = sums[rows, lasts] - sums[rows, firsts]
@@ -87,16 +84,21 @@ class PrefixSums:
 
             first = bisect_left(self._sorted, prefix, key=cut)
             found = first, bisect_right(self._sorted, prefix, key=cut, lo=first)
+            if len(self._ranges) > MOST_REMEMBERED:
+                self._ranges = {}
             self._ranges[prefix] = found
         return found
 
     def _others(self, prefixes: Sequence[str], ranges: Rows) -> Floats:
         """P(prefix | <unk>): of all spellings that begin so and are no words."""
         assert self.speller is not None
-        new = [each for each in dict.fromkeys(prefixes) if each not in self._shares]
+        if len(self._shares) > MOST_REMEMBERED:
+            self._shares = {}
+        shares = self._shares  # another thread may put a new one in its place
+        new = [each for each in dict.fromkeys(prefixes) if each not in shares]
         log_probs = self.speller.speller.log_probs(new, are_whole=False).tolist()
-        self._shares.update(zip(new, map(math.exp, log_probs), strict=True))
-        all_that_begin_so = np.array([self._shares[each] for each in prefixes])
+        shares.update(zip(new, map(math.exp, log_probs), strict=True))
+        all_that_begin_so = np.array([shares[each] for each in prefixes])
         words = self._spelled[ranges[:, 1]] - self._spelled[ranges[:, 0]]
         # fp32 in the speller: where all that begins so are words, the difference may be below 0.
         left: Floats = np.maximum(all_that_begin_so - words, 0) / (1 - self.speller.known_mass)

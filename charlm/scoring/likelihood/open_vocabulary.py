@@ -69,11 +69,12 @@ class OpenVocabulary:
         if known is not None:
             raise ValueError(f"{known!r} is a word of the vocabulary: it has its own probability")
         if len(self._cache) > MOST_REMEMBERED:
-            self._cache.clear()
-        new = [each for each in dict.fromkeys(spellings) if each not in self._cache]
+            self._cache = {}
+        cache = self._cache  # another thread may put a new one in its place
+        new = [each for each in dict.fromkeys(spellings) if each not in cache]
         log_probs = (self.speller.log_probs(new) - self._log_left).tolist()
-        self._cache.update(zip(new, log_probs, strict=True))
-        return np.array([self._cache[each] for each in spellings], np.float64)
+        cache.update(zip(new, log_probs, strict=True))
+        return np.array([cache[each] for each in spellings], np.float64)
 
     def spelled(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from charlm.decoders import PyctcdecodeLM, StatefulModel
+from charlm.scoring.decoding import prefixes
 
 Load = Callable[[str], StatefulModel]
 
@@ -49,6 +50,20 @@ def test_letters_that_words_begin_with_cost_nothing(load: Load) -> None:
     assert model.speller is not None
     whole = model.speller.log_probs(["zz"])[0]
     assert 0.5 * whole < spelling.score_partial_token("zz") < 0.0
+
+
+@pytest.mark.parametrize("kind", ["run", "spelling run"])
+def test_of_endlessly_many_letters_not_all_are_remembered(
+    load: Load, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefixes, "MOST_REMEMBERED", 3)
+    found = PyctcdecodeLM(load(kind))
+    expected = found.score_partial_token("q")
+    for number in range(20):
+        found.score_partial_token(f"q{number}")
+        sums = found._prefixes
+        assert max(len(sums._ranges), len(sums._shares)) <= 4
+    assert found.score_partial_token("q") == expected
 
 
 def test_no_history_may_be_cut_but_an_n_gram_models(load: Load) -> None:

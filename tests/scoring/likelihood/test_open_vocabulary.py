@@ -82,6 +82,25 @@ def test_of_endlessly_many_words_not_all_are_remembered(
     assert vocabulary.log_probs(["ab", "ab"]).tolist() == [*expected, *expected]
 
 
+def test_what_another_thread_forgets_meanwhile_is_answered(
+    spelled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_vocabulary, "MOST_REMEMBERED", 1)
+    vocabulary = OpenVocabulary.at(spelled)
+    expected = [float(vocabulary.log_probs([word])[0]) for word in ("ab", "cd")]
+    vocabulary, speller = OpenVocabulary.at(spelled), vocabulary.speller
+
+    def interrupted(words: list[str]) -> torch.Tensor:
+        monkeypatch.setattr(vocabulary, "speller", speller)
+        vocabulary.log_probs(["ef"])
+        vocabulary.log_probs(["gh"])  # one more than are remembered
+        return speller.log_probs(words)
+
+    vocabulary.log_probs(["ab"])
+    monkeypatch.setattr(vocabulary.speller, "log_probs", interrupted)
+    assert vocabulary.log_probs(["ab", "cd"]).tolist() == expected
+
+
 def test_a_known_word_has_its_own_probability(spelled: Path) -> None:
     vocabulary = OpenVocabulary.at(spelled)
     with pytest.raises(ValueError, match="'b' is a word of the vocabulary"):

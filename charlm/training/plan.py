@@ -134,12 +134,18 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
     """The run to go on with; None for a new one, or one that has learnt nothing and begins again.
 
     Raises:
-        TrainingError: there is one and --resume was not said.
+        TrainingError: there is one and --resume was not said; what a training would write over.
     """
+    learnt = next((name for name in LEARNT if (folder / name).exists()), None)
     if not (folder / RUN).exists():
+        if learnt:
+            raise TrainingError(
+                f"{folder}: holds {learnt} but no {RUN}; expected a run or a new folder, since a "
+                f"training would write over it; put {RUN} back, or choose another --out"
+            )
         return None
     if not resume:
-        if not any((folder / name).exists() for name in LEARNT):
+        if not learnt:
             return None
         raise TrainingError(
             f"{folder}: holds a run already; add --resume to go on, or choose another --out"

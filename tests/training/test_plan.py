@@ -79,6 +79,24 @@ def test_the_first_difference_is_found_at_any_depth() -> None:
     assert first_difference(settings, {"e": {"type": "x"}}) == ("e", {"type": "x"}, 5.0)
 
 
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["model.safetensors", "resume.safetensors", "log.jsonl"])
+def test_what_was_learnt_is_not_written_over_where_no_run_is_described(
+    train_toy: TrainToy, tmp_path: Path, name: str, resume: bool
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / name).write_text("of hours")
+    with pytest.raises(TrainingError) as caught:
+        train_toy(epochs=1, resume=resume)
+    assert str(caught.value) == (
+        f"{folder}: holds {name} but no run.json; expected a run or a new folder, since a training "
+        "would write over it; put run.json back, or choose another --out"
+    )
+    assert [each.name for each in folder.iterdir()] == [name]
+    assert (folder / name).read_text() == "of hours"
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

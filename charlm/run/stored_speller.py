@@ -11,7 +11,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.build import without_memory
 from charlm.model.speller import SPELLER, Speller
 from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo, wrong_field
-from charlm.run.stored_weights import load_weights, write_tensors
+from charlm.run.stored_weights import load_weights, read_meta, write_tensors
 from charlm.settings import Settings, build_part
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -77,6 +77,14 @@ def save_speller(
         "bits_per_character": bits_per_character,
     }
     write_tensors(folder / SPELLER_WEIGHTS, speller.state_dict(), meta=meta)
+
+
+def is_trained(folder: Path, about: SpellerInfo) -> bool:
+    """Whether the speller that run.json tells of is in the run, and not another, or half of one."""
+    try:
+        return read_meta(folder / SPELLER_WEIGHTS).get("types_sha256") == about.types_sha256
+    except DataError:
+        return False
 
 
 def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpeller:

@@ -16,8 +16,14 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import without_memory
 from charlm.model.speller import BEYOND, Speller
-from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo
-from charlm.run.stored_speller import SpellerInfo, empty_speller, save_speller, speller_info
+from charlm.run.folder import RUN, RunInfo
+from charlm.run.stored_speller import (
+    SpellerInfo,
+    empty_speller,
+    is_trained,
+    save_speller,
+    speller_info,
+)
 from charlm.scoring.likelihood.open_vocabulary import known_mass
 from charlm.text.corpus.sentences import read_sentences, split_path
 from charlm.text.corpus.tokens import UNK_WORD, form_of
@@ -85,7 +91,7 @@ def wanted_spellings(
         DataError: nothing to learn.
     """
     about = speller_info(plan.folder, plan.stored) if plan.stored else None
-    is_there = about is not None and (plan.folder / SPELLER_WEIGHTS).is_file()
+    is_there = about is not None and is_trained(plan.folder, about)
     is_asked = options.speller or options.spellings is not None
     if not is_asked and (about is None or is_there):
         return None

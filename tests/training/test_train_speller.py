@@ -153,6 +153,22 @@ def test_a_speller_is_kept_when_the_training_goes_on_and_learned_if_it_was_not(
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("how", ["of other spellings", "cut"])
+def test_a_speller_that_is_not_the_one_told_of_is_learned_again(
+    train_toy: TrainToy, tmp_path: Path, text: Path, how: str
+) -> None:
+    train_toy("run", speller=True)
+    path = tmp_path / "run" / SPELLER_WEIGHTS
+    content = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(content[:-1])
+    else:  # as after a crash, where a run that had learnt nothing was begun again
+        train_toy("other", spellings=text)
+        path.write_bytes((tmp_path / "other" / SPELLER_WEIGHTS).read_bytes())
+    train_toy("run", resume=True, speller=True)
+    assert path.read_bytes() == content
+
+
 def test_spellings_of_another_text_are_learned_in_the_place_of_the_training_texts(
     train_toy: TrainToy, tmp_path: Path, text: Path
 ) -> None:

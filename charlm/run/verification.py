@@ -160,7 +160,10 @@ class _Files:
         history = history_of(self.folder)
         if not (self.folder / RESUME).is_file():
             raise _UncheckedError(f"{len(history)} epochs; no checkpoint to hold it against")
-        recorded = recorded_history(self.folder / RESUME)
+        try:
+            recorded = recorded_history(self.folder / RESUME)
+        except DataError:
+            raise _UncheckedError(f"not compared, since {RESUME} fits no more") from None
         # A training that is killed after its log has one more; it is cut back.
         compared = history[: len(recorded)] if self._is_unfinished else history
         if compared != recorded:

@@ -194,6 +194,16 @@ def test_what_needs_the_vocabulary_is_not_blamed_for_it(copied_run: Path) -> Non
     assert found[MODEL] == (True, "epoch 1, sha256 as recorded")
 
 
+@pytest.mark.parametrize("kind", ["a cut checkpoint", "a checkpoint without a position"])
+def test_the_log_is_not_blamed_for_the_checkpoint(copied_run: Path, kind: str) -> None:
+    DAMAGES[kind][0](copied_run)
+    assert verified(copied_run).misfits == (RESUME,)
+    assert found_in(copied_run)[LOG] == (
+        None,
+        "not compared, since resume.safetensors fits no more",
+    )
+
+
 def test_a_run_of_charlm_0_1_is_checked_as_far_as_it_recorded(copied_run: Path) -> None:
     changed(RUN, lambda v: (v.pop("counts_sha256"), v.pop("weights_sha256")))(copied_run)
     flipped(MODEL)(copied_run)

@@ -41,9 +41,8 @@ def choice() -> Choice:
     Raises:
         ConfigError: there is no run at all.
     """
-    folders = sorted(
-        (path.parent for path in RUNS.glob(f"*/{RUN}")), key=_last_written, reverse=True
-    )
+    described = (path.parent for path in RUNS.glob(f"*/{RUN}") if path.is_file())
+    folders = sorted(described, key=_last_written, reverse=True)
     known = tuple(map(_known, folders))
     said = os.environ.get(VARIABLE)
     if said:
@@ -69,6 +68,8 @@ def _known(run: Path) -> KnownRun:
         n_epochs = sum(1 for _ in read_lines(run / LOG)) if (run / LOG).is_file() else 0
     except DataError as error:
         return KnownRun(str(run), None, None, str(error))
+    except OSError as error:  # another user's, which is no reason to hide the others
+        return KnownRun(str(run), None, None, f"{error.filename}: {str(error.strerror).lower()}")
     return KnownRun(str(run), arch, n_epochs, state_of(run))
 
 

@@ -1,5 +1,6 @@
 """Which run a command would take, told as the commands themselves decide."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from charlm.errors import ConfigError
+from charlm.insight import info_choice
 from charlm.insight.info_choice import Choice, KnownRun, choice
+from charlm.run.folder import RUN, RunInfo, load_info
 from charlm.run.which import which_run
 
 
@@ -76,3 +79,23 @@ def test_no_run_at_all_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "no model was said and exp/ holds no finished one; train one, or use --model RUN or "
         "CHARLM_MODEL"
     )
+
+
+def test_a_run_that_may_not_be_read_is_listed_with_the_others(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_unless_new(run: Path) -> RunInfo:
+        if run.name == "new":
+            raise PermissionError(errno.EACCES, "Permission denied", str(run / RUN))
+        return load_info(run)
+
+    monkeypatch.setattr(info_choice, "load_info", read_unless_new)
+    states = {each.path: each.state for each in choice().known}
+    assert states["exp/new"] == "exp/new/run.json: permission denied"
+    assert states["exp/old"] == "finished"
+
+
+def test_a_folder_named_as_a_description_is_no_run(runs: Path) -> None:
+    before = choice()
+    (runs / "none/run.json").mkdir(parents=True)
+    assert choice() == before

@@ -7,7 +7,7 @@ there, and what is asked for besides must agree with it.
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -83,7 +83,6 @@ def make_plan(options: TrainOptions) -> Plan:
         settings = merged(settings, changes)
     recipe, recipe_settings = build_recipe(settings.get("recipe"))
     seed = DEFAULT_SEED if options.seed is None else options.seed
-    precision = stored.precision if stored else options.precision
     return Plan(
         data=data,
         folder=folder,
@@ -95,9 +94,25 @@ def make_plan(options: TrainOptions) -> Plan:
         seed=stored.seed if stored else seed,
         threads=set_threads(options.threads or (stored.threads if stored else None)),
         device=device,
-        precision=pick_precision(precision, device),
+        precision=_precision(options.precision, device, folder=folder, stored=stored),
         stored=stored,
         init=_init(init, folder=folder, stored=stored),
+    )
+
+
+def _precision(
+    asked: str, device: torch.device, *, folder: Path, stored: RunInfo | None
+) -> Literal["fp32", "bf16"]:
+    """The precision that is asked for, or that of the run, of another machine perhaps."""
+    try:
+        return pick_precision(stored.precision if stored else asked, device)
+    except ConfigError:
+        if stored is None:
+            raise
+    raise ConfigError(
+        f"{folder}: was begun in {stored.precision}, which this {device.type} has not; go on with "
+        "it on a machine that has, or begin another run with its weights, "
+        f"--init {folder} --out OTHER"
     )
 
 

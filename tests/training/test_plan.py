@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from charlm import runtime
 from charlm.errors import CharlmError, ConfigError, TrainingError
 from charlm.presets import preset
 from charlm.settings import merged
@@ -77,6 +78,21 @@ def test_the_first_difference_is_found_at_any_depth() -> None:
     assert first_difference(settings, {"a": {"b": {"d": [1]}}}) == ("a.b.d", [1], [1, 2])
     assert first_difference(settings, {"a": {"x": 1}}) == ("a.x", 1, None)
     assert first_difference(settings, {"e": {"type": "x"}}) == ("e", {"type": "x"}, 5.0)
+
+
+def test_a_run_of_a_machine_with_bf16_is_one_line_where_there_is_none(
+    train_toy: TrainToy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_toy(epochs=1)
+    path = tmp_path / "run" / "run.json"
+    path.write_text(path.read_text().replace('"fp32"', '"bf16"'))
+    monkeypatch.setattr(runtime, "has_bf16_on_cpu", lambda: False)
+    with pytest.raises(ConfigError) as caught:
+        train_toy(epochs=1, precision="auto", resume=True)
+    assert str(caught.value) == (
+        f"{path.parent}: was begun in bf16, which this cpu has not; go on with it on a machine "
+        f"that has, or begin another run with its weights, --init {path.parent} --out OTHER"
+    )
 
 
 @pytest.mark.parametrize("resume", [False, True])

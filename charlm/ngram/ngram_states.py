@@ -91,8 +91,9 @@ class NgramSteps:
 
     def _backoffs(self, contexts: Rows, *, order: int) -> Log10s:
         """Of the contexts of n-grams of an order; 0 where they are not listed."""
-        backoffs = self.model.orders[order - 2].log10_backoffs
-        return np.where(contexts >= 0, backoffs[np.maximum(contexts, 0)], 0.0)
+        found, seen = np.zeros(len(contexts)), contexts >= 0
+        found[seen] = self.model.orders[order - 2].log10_backoffs[contexts[seen]]
+        return found
 
 
 def _nats(log10s: Log10s) -> Floats:

@@ -21,7 +21,11 @@ Array = npt.NDArray[Any]
 
 # Options with which a part has other products than the page computes.
 COMPUTED: dict[str, dict[str, object]] = {
-    "context": {"gates": "ifo", "peepholes": False, "layer_norm": False},
+    "context": {
+        **{"gates": "ifo", "peepholes": False, "layer_norm": False},
+        **{"recurrent_dropout": 0.0, "zoneout": 0.0, "memory_zoneout": 0.0},  # steps one by one
+        **{"residual": False, "sum_layers": False},
+    },
     "output": {"projection": 0},
 }
 

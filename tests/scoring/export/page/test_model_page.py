@@ -170,6 +170,11 @@ def test_the_page_fits_its_window_in_both_colours(opened: Open, width: int, sche
     [
         ("context", "type", "gru", "context 'gru' is not computed there; expected"),
         ("context", "peepholes", True, "context of peepholes True is not computed there; expected"),
+        ("context", "residual", True, "context of residual True is not computed there; expected"),
+        ("context", "sum_layers", True, "context of sum_layers True is not computed there;"),
+        ("context", "zoneout", 0.1, "context of zoneout 0.1 is not computed there; expected 0.0"),
+        ("context", "memory_zoneout", 0.1, "context of memory_zoneout 0.1 is not computed there;"),
+        ("context", "recurrent_dropout", 0.1, "context of recurrent_dropout 0.1 is not computed"),
         ("output", "projection", 8, "output of projection 8 is not computed there; expected 0"),
     ],
 )

@@ -71,6 +71,8 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
     where = pick_device(options.device)
     number_format = pick_precision(options.precision, where)
     quantity, values = _quantity(options.over)
+    if quantity == "tokens":
+        _refuse_too_few(values, options)
     costs = []
     for value in values:
         made = {**MADE, quantity: int(value)} if quantity in MADE else MADE
@@ -112,12 +114,26 @@ def _settings(arch: str, overrides: Sequence[str]) -> Settings:
     return merged(preset(arch), changes)
 
 
-def _trainer(settings: Settings, made: dict[str, int], *, options: CostBenchOptions) -> Trainer:
+def _needed_tokens(settings: Settings, *, steps: int) -> int:
+    """One batch too many, and sentences that are a little longer than they are on average."""
     recipe, _ = build_recipe(settings.get("recipe"))
+    return (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
+
+
+def _refuse_too_few(values: Sequence[str], options: CostBenchOptions) -> None:
+    """Else a longer text would be measured under a smaller number."""
+    needed = _needed_tokens(_settings(options.arch, options.overrides), steps=options.steps)
+    for value in values:
+        if int(value) < needed:
+            raise ConfigError(
+                f"bench cost: tokens={value}: {options.steps} steps need {needed}; expected as "
+                "many or more; lower --steps"
+            )
+
+
+def _trainer(settings: Settings, made: dict[str, int], *, options: CostBenchOptions) -> Trainer:
     device, seed = pick_device(options.device), options.seed
-    # One batch too many, and sentences that are a little longer than they are on average.
-    longest = max(recipe.bptt, WORDS_PER_SENTENCE + 4)
-    n_tokens = max(made["tokens"], (options.steps + WARM_UP + 1) * recipe.batch_size * longest)
+    n_tokens = max(made["tokens"], _needed_tokens(settings, steps=options.steps))
     text = corpus(None, n_tokens=n_tokens, n_words=made["words"], longer=made["letters"], seed=seed)
     with text as folder:
         return trainer_on(

@@ -108,6 +108,15 @@ def test_a_quantity_that_is_none_is_one_line(over: str) -> None:
         bench_cost(over, steps=1)
 
 
+def test_a_text_too_short_for_the_steps_is_refused_before_any_is_measured() -> None:
+    # 3 steps, 2 to warm up and one more, of 2 sentences of 25 words
+    message = "bench cost: tokens=299: 3 steps need 300; expected as many or more; lower --steps"
+    with pytest.raises(ConfigError, match=message):
+        bench_cost("tokens=300,299", arch="word-small", overrides=SMALL, steps=3)
+    (cost,) = bench_cost("tokens=300", arch="word-small", overrides=SMALL, steps=3).costs
+    assert cost.value == "300"
+
+
 def test_an_unknown_setting_is_named() -> None:
     with pytest.raises(CharlmError, match="dmi"):
         bench_cost("context.dmi=8", arch="word-small", steps=1)

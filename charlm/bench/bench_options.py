@@ -61,7 +61,9 @@ class ScoreBenchOptions:
         str | Sequence[str],
         Opt("Names of the list's columns, where it has no head.", metavar="A,B", cli_type=str),
     ] = ""
-    max_hypotheses: Annotated[int, Opt("Largest number of hypotheses read; 0 is all.", least=0)] = 0
+    max_hypotheses: Annotated[
+        int, Opt("Hypotheses behind which no further list is read; 0 reads all.", least=0)
+    ] = 0
     repetitions: Repetitions = 3
     device: Device = "auto"
     threads: Threads = None

@@ -262,6 +262,18 @@ def test_an_n_gram_model_is_loaded_from_its_file(
         charlm.load(binary)
 
 
+def test_an_n_gram_model_may_have_no_n_grams_of_an_order(tmp_path: Path) -> None:
+    text, arpa = tmp_path / "text", tmp_path / "kn.arpa"
+    text.write_text("a\n")
+    sizes = charlm.ngram_baseline(train=text, order=5, out=arpa).model.sizes
+    assert sizes == (4, 2, 1, 0, 0)
+    model = charlm.load(arpa)
+    found = model.step(model.start(), ["a"])
+    expected = np.array(model.score("a").log10_probs) * math.log(10)
+    assert found.log_probs == pytest.approx(expected[:1])
+    assert model.distribution(found.state)[0, 0] == pytest.approx(expected[1])
+
+
 def test_a_broken_model_is_one_line_and_no_nan(saved_run: Callable[..., Path]) -> None:
     model = charlm.load(saved_run("beyond"), device="cpu")
     with pytest.raises(DataError, match="the model is broken: log probabilities are NaN or inf"):

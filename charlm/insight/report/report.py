@@ -87,6 +87,11 @@ def _check(options: ReportOptions) -> None:
         canvas.require_format(options.out or f"{picture}.png")
         if pictures is not None:
             raise ConfigError("found both --picture and --pictures; expected one of them; give one")
+    elif options.out is not None and Path(options.out).suffix.lower() in canvas.FORMATS:
+        raise ConfigError(
+            f"--out {options.out}: names a picture, and a page would be written there; expected "
+            "--picture NAME beside it, or a name that ends with .html"
+        )
     elif pictures is not None and Path(pictures).is_file():
         raise ConfigError(f"--pictures {pictures}: is a file; expected a folder, or a new name")
     if picture is None and data_out is not None:

@@ -228,6 +228,11 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
             "found both --picture and --pictures; expected one of them; give one",
         ),
         (
+            {"out": "a.SVG"},
+            "--out a.SVG: names a picture, and a page would be written there; expected --picture "
+            "NAME beside it, or a name that ends with .html",
+        ),
+        (
             {"data_out": "a.tsv"},
             "--data-out a.tsv: without --picture there is nothing to write; give both",
         ),

@@ -13,6 +13,7 @@ import numpy as np
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import require_arpa_words, write_arpa
 from charlm.ngram.estimation import require_all_words, thresholds_of
+from charlm.ngram.kenlm_binary import wants_binary
 from charlm.ngram.source import parse_pruning
 from charlm.options import fields_of, keywords
 from charlm.run.stored_weights import LoadedRun, load_run
@@ -116,6 +117,11 @@ def _export_arpa(options: ExportOptions) -> Export:
     began = time.perf_counter()
     arpa = Path(options.arpa)
     require_place(arpa, option="--arpa")
+    if wants_binary(arpa):
+        raise ConfigError(
+            f"--arpa {arpa}: names KenLM's binary; expected .arpa or .arpa.gz, of which `charlm "
+            f"ngram --lm FILE --out {arpa}` makes it"
+        )
     prune = _thresholds(options)
     set_threads(options.threads)
     where = pick_device(options.device)

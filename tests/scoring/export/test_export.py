@@ -160,6 +160,11 @@ def test_of_a_long_text_whole_sentences_are_read() -> None:
         ({"entropy_prune": float("nan")}, "--entropy-prune nan: expected 0 or more"),
         ({"seed": 1 << 32}, "--seed 4294967296: expected 0 to 4294967295"),
         ({"arpa": "-"}, "--arpa -: nothing goes to standard output; expected a file"),
+        (
+            {"arpa": "a.klm"},
+            "--arpa a.klm: names KenLM's binary; expected .arpa or .arpa.gz, of which `charlm "
+            "ngram --lm FILE --out a.klm` makes it",
+        ),
         ({"model": None}, "no model was said; use --model RUN or set CHARLM_MODEL"),
     ],
 )

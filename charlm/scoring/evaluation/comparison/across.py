@@ -108,6 +108,10 @@ def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Foun
         pairs = {(p["first"], p["second"]): p[state] for p in group["differences"]}
         texts = tuple(sorted(TEXTS.findall(group["systems"][0][state]["signature"])))
         _ = group["n_words_of_vocabulary"], group["n_tokens"], group["vocabulary_sha256"]
+        for name, figures in systems.items():
+            _ = figures["signature"]
+            if not isinstance(figures["ppl"], float | int | None):
+                raise TypeError(f"number as 'ppl' of {name!r}")
     except (KeyError, TypeError, IndexError) as error:
         raise DataError(
             f"{file}: not what `charlm compare-kn --json` prints with --state {state} or both "

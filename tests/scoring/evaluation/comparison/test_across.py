@@ -139,6 +139,15 @@ def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
         table(path)
 
 
+def test_a_file_whose_perplexities_are_none_is_refused(write: Any) -> None:
+    path = write("cs", {"KN-5": 9.0, "char": "8"})
+    with pytest.raises(DataError, match=r"both \(no number as 'ppl' of 'char'\);"):
+        table(path)
+    path.write_text(path.read_text().replace('"ppl"', '"perplexity"'))
+    with pytest.raises(DataError, match=r"\(no 'ppl'\)"):
+        table(path)
+
+
 def test_a_perplexity_beyond_measure_has_no_per_cent(write: Any) -> None:
     (column,) = table(write("cs", {"KN-5": 9.0, "char": None}), state="sentence").columns
     assert (column.cells["char"].ppl, column.cells["char"].percent) == (None, None)

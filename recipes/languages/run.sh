@@ -20,6 +20,10 @@ prep_options="--lower --tokenise simple"
 train_options=(--epochs 15
   --set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01)
 
+for each in "$folder/train.txt" "$folder/raw/train.txt"; do
+  [ ! -f "$each" ] || die "$folder: holds the texts of one language; expected the folder of all, as" \
+    "$(dirname -- "$folder"); LANGS=$(basename -- "$folder") chooses"
+done
 if [ -z "${LANGS:-}" ]; then
   for each in "$folder"/*/; do
     each=$(basename -- "$each")

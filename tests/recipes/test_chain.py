@@ -113,6 +113,19 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     assert "--set recipe.schedule.least_gain_share=0.01 --speller" in shown[1]
 
 
+@pytest.mark.parametrize("place", [".", "raw"])
+def test_the_folder_of_one_language_is_not_taken_for_that_of_all(
+    tree: Tree, tmp_path: Path, place: str
+) -> None:
+    texts(tmp_path / "bible/cs" / place)
+    done = tree.run("languages/run.sh", f"{tmp_path}/bible/cs", OUT=str(tmp_path / "out"))
+    assert (done.returncode, commands_shown(done)) == (1, [])
+    assert done.stderr.splitlines()[-1] == (
+        f"run: {tmp_path}/bible/cs: holds the texts of one language; expected the folder of all, "
+        f"as {tmp_path}/bible; LANGS=cs chooses"
+    )
+
+
 def test_table_8_cuts_texts_and_vocabularies_and_trains_no_vocabulary_twice(
     tree: Tree, tmp_path: Path
 ) -> None:

@@ -202,9 +202,13 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
         option, wanted, known = difference
         if known is None:
             raise ConfigError(f"{option}={wanted}: the run has no such setting; leave it out")
+        # A model of another shape has no use for these weights.
+        weights = (
+            " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
+        )
         raise ConfigError(
             f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "
-            "another run with the weights of this one, --init RUN --out OTHER"
+            f"another run{weights} --out OTHER"
         )
 
 

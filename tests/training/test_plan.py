@@ -147,6 +147,8 @@ def test_an_option_that_disagrees_with_the_run_is_an_error(
     with pytest.raises(ConfigError) as caught:
         train_toy(resume=True, **{"epochs": 1, "max_tokens": 150, **options})
     assert str(caught.value).startswith(f"{line}; leave it out")
+    # Its weights are of use with another recipe alone.
+    assert ("--init RUN" in str(caught.value)) == line.startswith("recipe.")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
 
 

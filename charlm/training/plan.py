@@ -199,17 +199,18 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
                 "leave it out"
             )
     if difference := first_difference(stored.settings, changes):
-        option, wanted, known = difference
-        if known is None:
-            raise ConfigError(f"{option}={wanted}: the run has no such setting; leave it out")
-        # A model of another shape has no use for these weights.
-        weights = (
-            " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
-        )
-        raise ConfigError(
-            f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "
-            f"another run{weights} --out OTHER"
-        )
+        raise ConfigError(_disagreement(*difference))
+
+
+def _disagreement(option: str, wanted: Any, known: Any) -> str:
+    if known is None:
+        return f"{option}={wanted}: the run has no such setting; leave it out"
+    # A model of another shape has no use for these weights.
+    weights = " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
+    return (
+        f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "
+        f"another run{weights} --out OTHER"
+    )
 
 
 def first_difference(

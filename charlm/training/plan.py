@@ -205,7 +205,7 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
 def _disagreement(option: str, wanted: Any, known: Any) -> str:
     if known is None:
         return f"{option}={wanted}: the run has no such setting; leave it out"
-    # A model of another shape has no use for these weights.
+    # Another recipe can begin with these weights; a model of another shape cannot.
     weights = " with the weights of this one, --init RUN" if option.startswith("recipe.") else ","
     return (
         f"{option}={wanted} disagrees with the run, which has {known}; leave it out, or begin "

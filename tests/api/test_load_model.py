@@ -17,6 +17,9 @@ from charlm.errors import ConfigError, DataError
 from charlm.model.forms import FormTable
 from charlm.run.folder import MODEL, VOCABULARY, load_info
 from charlm.run.stored_weights import load_run, read_tensors, write_tensors
+from charlm.scoring.likelihood.sample_options import SampleOptions
+from charlm.scoring.likelihood.sample_rows import Drawing, SentenceDrawer
+from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.vocabulary.vocabulary import load_inventory
 
@@ -224,6 +227,21 @@ def test_sampling_draws_what_the_command_draws(tiny_run: Path) -> None:
     assert drawn == list(
         charlm.sample(tiny_run, n=3, temperature=0.8, prefix="the", seed=5).sentences
     )
+
+
+def test_however_many_are_drawn_few_are_drawn_side_by_side(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, sizes = SentenceDrawer._step, list[int]()
+
+    def watched(drawer: SentenceDrawer, rows: list[Drawing], at: Paths) -> Paths:
+        sizes.append(len(rows))
+        return step(drawer, rows, at)
+
+    monkeypatch.setattr(SentenceDrawer, "_step", watched)
+    monkeypatch.setattr(SampleOptions, "batch_size", 2)
+    assert len(charlm.load(tiny_run).sample(5)) == 5
+    assert max(sizes) == 2
 
 
 def test_no_sentence_is_an_error(tiny_run: Path) -> None:

@@ -34,10 +34,8 @@ from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
 # What networks and pages, which are made in fp32 on the processor, have no use for.
-OF_ARPA = (
-    *("data", "tokens", "order", "prune", "followers", "entropy_prune", "seed"),
-    *("device", "precision"),
-)
+OF_ARPA = {"data", "tokens", "order", "prune", "followers", "entropy_prune", "seed"}
+OF_ARPA |= {"device", "precision"}
 ON_CPU = ("device", "cpu")
 PRUNE = (0, 0, 1)  # where nothing else is said
 

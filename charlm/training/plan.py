@@ -13,6 +13,7 @@ import torch
 
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
+from charlm.run.exported_folder import is_exported
 from charlm.run.folder import LOG, MODEL, RESUME, RUN, RUNS, RunInfo, load_info, load_resumable
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
@@ -152,6 +153,11 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
         TrainingError: there is one and --resume was not said; what a training would write over.
     """
     learnt = next((name for name in LEARNT if (folder / name).exists()), None)
+    if is_exported(folder):
+        raise TrainingError(
+            f"{folder}: holds an exported model; expected a run or a new folder, since a training "
+            "would write over its vocabulary; choose another --out"
+        )
     if not (folder / RUN).exists():
         if learnt:
             raise TrainingError(

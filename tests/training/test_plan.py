@@ -113,6 +113,18 @@ def test_what_was_learnt_is_not_written_over_where_no_run_is_described(
     assert (folder / name).read_text() == "of hours"
 
 
+def test_an_exported_models_vocabulary_is_not_written_over(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "export.json").write_text("{}")
+    (folder / "vocab.json").write_text("exported")
+    with pytest.raises(TrainingError, match=r"holds an exported model; .* choose another --out$"):
+        train_toy(epochs=1)
+    assert (folder / "vocab.json").read_text() == "exported"
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

@@ -27,6 +27,7 @@ MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
 VOCABULARY = vocabulary.VOCABULARY  # which n-gram models look for, too
 SPELLER_WEIGHTS = "speller.safetensors"
+OFTEN = 0.5  # of the sentence ends; a training whose state begins anew there is for sentences
 EXPORT = "export.json"  # in a folder of `charlm export --onnx`, which is no run
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 
@@ -127,7 +128,7 @@ def load_info(folder: str | Path) -> RunInfo:
 def learned_single_sentences(settings: Settings) -> bool:
     """Whether a state began anew at sentence ends in a training, always or often."""
     batching = settings["recipe"].get("batching", {})
-    return bool(batching.get("type", "streams") != "streams" or batching.get("reset"))
+    return bool(batching.get("type", "streams") != "streams" or batching.get("reset", 0) >= OFTEN)
 
 
 def load_resumable(folder: str | Path) -> RunInfo:

@@ -14,7 +14,17 @@ import torch
 from charlm.errors import ConfigError, TrainingError
 from charlm.presets import preset
 from charlm.run.exported_folder import is_exported
-from charlm.run.folder import LOG, MODEL, RESUME, RUN, RUNS, RunInfo, load_info, load_resumable
+from charlm.run.folder import (
+    LOG,
+    MODEL,
+    OFTEN,
+    RESUME,
+    RUN,
+    RUNS,
+    RunInfo,
+    load_info,
+    load_resumable,
+)
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
@@ -28,7 +38,7 @@ DEFAULT_ARCH = "char-small"
 DEFAULT_SEED = 3435  # Kim et al.'s
 # A state that is always carried costs a sentence on its own 12 % of perplexity (PTB), and one that
 # never is makes the model worse where a text goes on.
-SENTENCES_ALONE: Settings = {"type": "streams", "reset": 0.5}
+SENTENCES_ALONE: Settings = {"type": "streams", "reset": OFTEN}
 
 
 @dataclass(frozen=True)

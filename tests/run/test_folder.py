@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from charlm.errors import DataError, TrainingError
-from charlm.run.folder import RUN, RunInfo, load_info, load_resumable, locked
+from charlm.run.folder import (
+    RUN,
+    RunInfo,
+    learned_single_sentences,
+    load_info,
+    load_resumable,
+    locked,
+)
+from charlm.settings import Settings
 
 INFO = RunInfo(
     arch="char-small",
@@ -108,6 +116,21 @@ def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Pa
     (tmp_path / "kn.arpa").write_text("\\data\\\n")
     with pytest.raises(DataError, match="a file, and no run; .* n-gram models go to --lm of ngram"):
         load_info(tmp_path / "kn.arpa")
+
+
+@pytest.mark.parametrize(
+    ("batching", "expected"),
+    [
+        ({"type": "streams"}, False),
+        ({"type": "streams", "reset": 0.01}, False),
+        ({"type": "streams", "reset": 0.5}, True),
+        ({"type": "sentences"}, True),
+    ],
+)
+def test_a_state_that_seldom_begins_anew_makes_no_model_of_single_sentences(
+    batching: Settings, expected: bool
+) -> None:
+    assert learned_single_sentences({"recipe": {"batching": batching}}) is expected
 
 
 def test_an_exported_folder_is_called_one(tmp_path: Path) -> None:

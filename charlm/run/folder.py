@@ -27,7 +27,7 @@ MAX_THREADS = 4096  # more in a stranger's run would exhaust the machine
 RUN, MODEL, RESUME = "run.json", "model.safetensors", "resume.safetensors"
 VOCABULARY = vocabulary.VOCABULARY  # which n-gram models look for, too
 SPELLER_WEIGHTS = "speller.safetensors"
-OFTEN = 0.5  # of the sentence ends; a training whose state begins anew there is for sentences
+OFTEN = 0.5  # share of sentence ends from which on a run is of single sentences
 EXPORT = "export.json"  # in a folder of `charlm export --onnx`, which is no run
 LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "encoded"
 

@@ -116,6 +116,7 @@ def tiny_run(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     run = tmp_path_factory.mktemp("runs") / "tiny"
     train(
         data=corpus_dir,
+        arch="char-small",
         out=run,
         epochs=1,
         batch_size=4,

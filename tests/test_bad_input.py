@@ -56,7 +56,7 @@ TRAIN = [
         "unknown preset 'char-huge'; did you mean char-large? `charlm train --list` shows all",
     ),
     (
-        "--data corpus --set encoder.dmi=3",
+        "--data corpus --arch char-small --set encoder.dmi=3",
         "encoder 'highway' has no option 'dmi'; it takes encoder, layers",
     ),
     (

@@ -34,7 +34,7 @@ def world(
 @pytest.mark.parametrize(
     "command",
     [
-        "train --data corpus --out new --epochs 1 --set context.dim=4",
+        "train --arch char-small --data corpus --out new --epochs 1 --set context.dim=4",
         "vocab --data corpus --out v.json",
         "prep corpus/train.txt --out new",
     ],
@@ -85,7 +85,8 @@ def test_a_training_outlives_a_full_disk_behind_its_log_and_the_reader_of_its_re
 ) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    chosen = ["--data", "corpus", "--out", "new", "--epochs", "1", "--set", "context.dim=4"]
+    chosen = ["--arch", "char-small", "--data", "corpus", "--out", "new"]
+    chosen += ["--epochs", "1", "--set", "context.dim=4"]
     with open("/dev/full", "w") as full:
         done = charlm("train", *chosen, stdout=writer, stderr=full)
     os.close(writer)

@@ -36,10 +36,10 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     to its end, and says so in log.jsonl.
 
     \b
-    charlm train --arch char-small --data ptb --epochs 25
-    charlm train --arch char-small --data ptb --resume
+    charlm train --data ptb
+    charlm train --data ptb --resume
     charlm train --data corpus --out exp/first --max-tokens 200000 --epochs 4
-    charlm train --data corpus --set context.dropout=0.3 --lr 0.5
+    charlm train --arch char-small --data corpus --set context.dropout=0.3
     charlm train --list
     """
     from charlm.training.plan import left_behind

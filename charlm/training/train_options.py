@@ -41,7 +41,8 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe; char-small if not given, --list shows all.", metavar="NAME"
+            "Preset of model and recipe; word-char-modern if not given, --list shows all.",
+            metavar="NAME",
         ),
     ] = None
     epochs: Annotated[int | None, Opt("Passes over train.txt; else the preset's.", least=1)] = None

@@ -116,7 +116,8 @@ def test_train_takes_a_speller_and_a_text_of_spellings(here: Path) -> None:
     Path("c/valid.txt").write_text("a b\n")
     small = ("--set", "encoder.encoder.widths=1,2", "--set", "encoder.encoder.filters=3,4")
     tiny = (*small, "--set", "context.dim=4", "--epochs", "1", "--batch-size", "2", "--bptt", "4")
-    base = ("train", "--data", "c", "--threads", "1", "--device", "cpu", *tiny)
+    asked = ("--arch", "char-small", "--data", "c", "--threads", "1", "--device", "cpu")
+    base = ("train", *asked, *tiny)
     result = run_charlm(*base, "--out", "first", "--speller")
     assert result.exit_code == 0
     assert "learning the 1 words of train.txt outside the vocabulary" in result.stderr

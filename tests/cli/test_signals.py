@@ -44,7 +44,7 @@ def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def options(corpus: Path, run: Path) -> dict[str, object]:
     sizes = {"epochs": EPOCHS, "batch_size": 2, "bptt": 1, "overrides": SIZES}
     machine = {"precision": "fp32", "threads": 1, "device": "cpu"}
-    return {"data": corpus, "out": run, **sizes, **machine}
+    return {"arch": "char-small", "data": corpus, "out": run, **sizes, **machine}
 
 
 @pytest.fixture
@@ -53,8 +53,9 @@ def start(corpus: Path, tmp_path: Path) -> Iterator[Callable[..., "subprocess.Po
     started = []
 
     def begin(*more: str) -> "subprocess.Popen[str]":
-        words = ["--data", str(corpus), "--out", str(tmp_path / "run"), "--epochs", str(EPOCHS)]
-        words += ["--batch-size", "2", "--bptt", "1", "--precision", "fp32", "--threads", "1"]
+        words = ["--arch", "char-small", "--data", str(corpus), "--out", str(tmp_path / "run")]
+        words += ["--epochs", str(EPOCHS), "--batch-size", "2", "--bptt", "1"]
+        words += ["--precision", "fp32", "--threads", "1"]
         sizes = [word for size in SIZES for word in ("--set", size)]
         started.append(
             subprocess.Popen(

@@ -22,6 +22,7 @@ from charlm.training.loop.progress import Position
 
 runner = CliRunner(env={"COLUMNS": "200"})
 SIZES = [
+    *["--arch", "char-small"],
     *["--set", "encoder.encoder.dim=3", "--set", "encoder.encoder.widths=1,2"],
     *["--set", "encoder.encoder.filters=3,4", "--set", "context.dim=5"],
     *["--batch-size", "4", "--bptt", "5", "--epochs", "2"],

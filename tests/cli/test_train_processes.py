@@ -52,8 +52,8 @@ def test_another_process_tells_what_only_it_runs_into(monkeypatch: pytest.Monkey
     [
         (
             ["--processes", "3"],
-            "option 'batch_size' of recipe is 20 for 3 processes; expected a multiple, so that all "
-            "have the same share; use --batch-size 18 or 21",
+            "option 'batch_size' of recipe is 64 for 3 processes; expected a multiple, so that all "
+            "have the same share; use --batch-size 63 or 66",
         ),
         (
             ["--gpus", "0,1000"],

@@ -37,6 +37,7 @@ def test_loading_a_run_draws_nothing_from_the_callers_generator(
 ) -> None:
     overrides = ["encoder.encoder.filters=1,1,1,1,1,1", "context.dim=2", "output.type=hierarchical"]
     train(
+        arch="char-small",
         data=corpus_dir,
         out=tmp_path / "run",
         epochs=1,

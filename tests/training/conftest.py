@@ -68,6 +68,8 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     def run(name: str = "run", **options: Any) -> TrainResult:
         chosen = {"data": toy_corpus, "threads": 1, "precision": "fp32", "device": "cpu"}
+        if "init" not in options:
+            chosen["arch"] = "char-small"
         return train(out=tmp_path / name, **{**chosen, **ASKED, **options})
 
     return run

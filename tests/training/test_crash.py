@@ -156,8 +156,8 @@ LONG = [  # epochs of half a second
 def start(corpus: Path, run: Path, *options: str, tiny: Sequence[str]) -> "subprocess.Popen[str]":
     sets = [word for override in tiny for word in ("--set", override)]
     return subprocess.Popen(
-        [sys.executable, "-m", "charlm", "train", "--data", str(corpus), "--out", str(run)]
-        + [*LONG, *sets, *options],
+        [sys.executable, "-m", "charlm", "train", "--arch", "char-small", "--data", str(corpus)]
+        + ["--out", str(run), *LONG, *sets, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -55,8 +55,8 @@ def start(corpus: Path, run: Path, *options: str, tiny: Sequence[str]) -> "subpr
     sets = [word for override in tiny for word in ("--set", override)]
     fixed = ["--batch-size", "2", "--bptt", "3", "--epochs", str(EPOCHS), "--precision", "fp32"]
     return subprocess.Popen(
-        [sys.executable, "-m", "charlm", "train", "--data", str(corpus), "--out", str(run)]
-        + ["--threads", "1", "--processes", "2", *fixed, *sets, *options],
+        [sys.executable, "-m", "charlm", "train", "--arch", "char-small", "--data", str(corpus)]
+        + ["--out", str(run), "--threads", "1", "--processes", "2", *fixed, *sets, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

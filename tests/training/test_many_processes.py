@@ -96,7 +96,8 @@ Alone = Callable[..., Any]
 def asked(toy_corpus: Path, tiny: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
     def options(*, overrides: tuple[str, ...] = (), **others: Any) -> dict[str, Any]:
         common = {"epochs": 2, "batch_size": 4, "threads": 1, "precision": "fp32", "device": "cpu"}
-        return {**common, "data": str(toy_corpus), "overrides": [*tiny, *overrides], **others}
+        model = {"arch": "char-small", "overrides": [*tiny, *overrides]}
+        return {**common, "data": str(toy_corpus), **model, **others}
 
     return options
 

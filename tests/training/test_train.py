@@ -21,7 +21,9 @@ from charlm.text.corpus.sentences import read_sentences
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of
 from charlm.training import session
+from charlm.training.plan import run_folder
 from charlm.training.train import Silence, train
+from charlm.training.train_options import TrainOptions
 
 TrainToy = Callable[..., Any]
 
@@ -225,8 +227,17 @@ def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(session, "save_curve", lambda *_, **__: None)
-    result = train(data=toy_corpus, overrides=tiny, epochs=1, precision="fp32", threads=1)
+    result = train(
+        arch="char-small",
+        data=toy_corpus,
+        overrides=tiny,
+        epochs=1,
+        precision="fp32",
+        threads=1,
+    )
     assert result.run == f"exp/char-small-{toy_corpus.name}"
+    of_default = run_folder(TrainOptions(data=toy_corpus))
+    assert of_default == Path("exp", f"word-char-modern-{toy_corpus.name}")
 
 
 @pytest.mark.parametrize(

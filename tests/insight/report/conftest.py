@@ -43,7 +43,7 @@ def char_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     from charlm.training.train import train
 
     run = tmp_path_factory.mktemp("runs") / "<b>run&amp;"
-    train(data=hostile_dir, out=run, overrides=TINY, **QUICK)
+    train(arch="char-small", data=hostile_dir, out=run, overrides=TINY, **QUICK)
     return run
 
 

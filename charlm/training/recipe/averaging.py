@@ -39,19 +39,23 @@ class NoAveraging(Averaging):
 class Exponential(Averaging):
     """An exponential average of all steps' weights: `decay` is what it keeps at a step.
 
-    It is a plain mean over the first 1 / (1 − decay) steps, so that it does not remember what the
-    weights were drawn as.
+    Of the first steps it is their polynomial-decay average (Shamir and Zhang, 2013): of degree 0
+    their mean, of 9 it goes back over the latest tenth of them, so that a short training's is not
+    one of weights that had learnt nothing. That ends where it would forget less than `decay` does.
     """
 
     decay: Annotated[
         float, Range(0.0, 0.999_999_9), Meaning("what the average keeps at a step")
     ] = 0.9995
+    degree: Annotated[
+        int, Range(0, 100), Meaning("of the polynomial that weighs the first steps")
+    ] = 0
 
     def begins(self, valid_ppls: Sequence[float]) -> bool:
         return True
 
     def weight(self, n_averaged: int) -> float:
-        return max(1.0 - self.decay, 1.0 / (n_averaged + 1))
+        return max(1.0 - self.decay, (self.degree + 1) / (n_averaged + self.degree + 1))
 
 
 @dataclass(frozen=True, kw_only=True)

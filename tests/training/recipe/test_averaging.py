@@ -1,6 +1,8 @@
 """Averages of weights against sums written out, and the trigger against the published loop."""
 
 from itertools import accumulate, product
+from math import comb
+from operator import mul
 from typing import Any
 
 import pytest
@@ -56,6 +58,24 @@ def test_ema_is_the_mean_at_first_and_then_forgets_at_its_decay() -> None:
     # decay .75 remembers four: 4, 6, 4, 3.5, then ¾ of the old and ¼ of the new.
     expected = [4.0, 6.0, 4.0, 3.5, 0.75 * 3.5 + 2.5, 0.75 * (0.75 * 3.5 + 2.5) + 1.5]
     assert averaged(Exponential(decay=0.75), values) == pytest.approx(expected)
+
+
+def test_ema_weighs_few_steps_by_a_polynomial_of_its_degree() -> None:
+    values = [4.0, 8.0, 0.0, 2.0, 10.0, 6.0]
+    shares = [comb(i + 8, 9) for i in range(1, len(values) + 1)]  # of i (i + 1) … (i + 8)
+    expected = [
+        sum(map(mul, shares, values[:n])) / sum(shares[:n]) for n in range(1, len(values) + 1)
+    ]
+    assert averaged(Exponential(decay=0.9999, degree=9), values) == pytest.approx(expected)
+
+
+def test_ema_forgets_at_its_decay_where_that_is_slower() -> None:
+    # Decay .5: by 10/11, 10/12 … at first, 10/19 the last of them; then half of the old is kept.
+    values = [0.0] * 9 + [1.0, 5.0, 2.0]
+    found = averaged(Exponential(decay=0.5, degree=9), values)
+    assert found[8:] == pytest.approx(
+        [0.0, 10 / 19, (10 / 19 + 5) / 2, ((10 / 19 + 5) / 2 + 2) / 2]
+    )
 
 
 def test_ema_begins_with_the_first_step() -> None:

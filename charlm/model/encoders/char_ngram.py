@@ -4,7 +4,7 @@ The table has a fixed number of rows, and an n-gram's hash says which is its own
 one. The hash reads characters, not their ids, so a row means the same under any vocabulary.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from charlm.settings import Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
 
 Order = Annotated[int, Range(1, 12)]
+Divisor = Literal["none", "root", "count"]
 FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits
 BITS_32 = 2**32 - 1
 NO_BYTE = -1
@@ -29,8 +30,10 @@ class CharNgrams(Encoder):
     that of fastText's code over UTF-8. `<unk>`, `</s>` and *unknown character* are a byte each
     that UTF-8 has not. A form without an n-gram has the vector 0.
     Differs from fastText: a known word's own vector is not in the sum (that is `add`), the sum is
-    not divided (their code does, the paper does not), and 50,000 rows are not 2,000,000: a step
-    of training passes over the whole table.
+    not divided (the paper's is not, their code's is by the n-grams' `count`), and 50,000 rows are
+    not 2,000,000: a step of training passes over the whole table. Divided by the `root` of their
+    count, the vectors of long words and of short ones are as large, and a step that moves every row
+    by as much, as Adam's does, moves a word less far.
 
     Raises:
         ConfigError: `min_n` above `max_n`.
@@ -49,6 +52,9 @@ class CharNgrams(Encoder):
         buckets: Annotated[
             int, Range(1, 10_000_000), Meaning("vectors that the n-grams share")
         ] = 50_000,
+        divisor: Annotated[
+            Divisor, Meaning("of the sum: none, the number of n-grams or its root")
+        ] = "none",
     ) -> None:
         super().__init__()
         if min_n > max_n:
@@ -58,6 +64,7 @@ class CharNgrams(Encoder):
             )
         self.dim = dim
         self.orders = range(min_n, max_n + 1)
+        self.divisor = divisor
         self.table = nn.Embedding(buckets, dim)
         # Follows from the vocabulary: no weight, not saved, and real under a meta device, too.
         self.register_buffer("bytes_AU", _bytes_of(inventory), persistent=False)
@@ -66,9 +73,13 @@ class CharNgrams(Encoder):
         """One vector a form, shape (N, dim); no more memory than the n-grams' row numbers."""
         rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
         counts_N = is_ngram_NK.sum(dim=1)
-        return functional.embedding_bag(
+        sums_NE = functional.embedding_bag(
             rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"
         )
+        if self.divisor == "none":
+            return sums_NE
+        counts_N1 = counts_N.clamp(min=1).to(sums_NE.dtype).unsqueeze(1)  # 0 stays 0
+        return sums_NE / (counts_N1.sqrt() if self.divisor == "root" else counts_N1)
 
     def _rows(self, letters_NL: Tensor) -> tuple[Tensor, Tensor]:
         """The table's row of each window of each order, and whether it is an n-gram; (N, K)."""

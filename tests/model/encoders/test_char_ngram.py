@@ -74,6 +74,18 @@ def test_a_vector_is_the_sum_over_the_ngrams_of_the_string(
     torch.testing.assert_close(encoder(forms_of(letters, forms)), expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize(("divisor", "power"), [("root", 0.5), ("count", 1.0)])
+def test_the_sum_is_divided_by_the_number_of_ngrams_or_its_root(
+    build: Build, letters: Inventory, divisor: str, power: float
+) -> None:
+    encoder = build(ENCODER, {**SETTINGS, "divisor": divisor}, leading=[letters])
+    counts = {"foobar": 18, "foofoo": 18, "fo": 3}  # foo stands twice in the second
+    table = encoder.table.weight.detach()
+    expected = torch.stack([slow_vector(table, f, 3, 6) / n**power for f, n in counts.items()])
+    torch.testing.assert_close(encoder(forms_of(letters, list(counts))), expected)
+    assert not encoder(forms_of(letters, [""])).any()  # <> is too short for any
+
+
 # Of the published test values of FNV-1a, 32 bits; what < and > add is in no published value.
 @pytest.mark.parametrize(
     ("text", "value"), [("a", 0xE40C292C), ("b", 0xE70C2DE5), ("foobar", 0xBF9CF968)]

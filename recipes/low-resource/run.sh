@@ -4,15 +4,15 @@
 #   bash recipes/low-resource/run.sh FOLDER [options of charlm train]
 #
 # FOLDER holds train.txt, valid.txt and test.txt. TOKENS ("100000 500000 all") chooses the beginnings,
-# ARCHS ("char-small word-char-modern") the presets, SEED (3435) their seed, OUT (exp/low-resource) is
-# where everything goes, and is gone on with. Perplexities of two beginnings do not compare: the words
-# are those of each.
+# ARCHS ("char-small word-char-modern word-ngram-modern") the presets, SEED (3435) their seed, OUT
+# (exp/low-resource) is where everything goes, and is gone on with. Perplexities of two beginnings do not
+# compare: the words are those of each.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:?"the folder of a text; see the head of this file"}
 folder=${folder%/}
 shift
-ARCHS=${ARCHS:-char-small word-char-modern}
+ARCHS=${ARCHS:-char-small word-char-modern word-ngram-modern}
 SEED=${SEED:-3435}
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 . "$setup_root/recipes/chain.sh"

@@ -156,7 +156,7 @@ def test_low_resource_cuts_a_text_and_trains_in_the_words_of_each_beginning(
     environment = {"OUT": str(out), "TOKENS": "8 all"}
     shown = commands(tree.run("low-resource/run.sh", str(data), "--threads", "1", **environment))
     assert [each.split()[0] for each in shown] == [
-        *(["vocab", "train", "train", "compare-kn"] * 2),
+        *(["vocab", "train", "train", "train", "compare-kn"] * 2),
         "table",
     ]
     assert shown[2] == (

@@ -73,9 +73,12 @@ class CharNgrams(Encoder):
         """One vector a form, shape (N, dim); no more memory than the n-grams' row numbers."""
         rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
         counts_N = is_ngram_NK.sum(dim=1)
-        sums_NE = functional.embedding_bag(
-            rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"
-        )
+        if torch.compiler.is_exporting():  # to ONNX: no size may depend on what the letters are
+            sums_NE = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
+        else:
+            sums_NE = functional.embedding_bag(
+                rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"
+            )
         if self.divisor == "none":
             return sums_NE
         counts_N1 = counts_N.clamp(min=1).to(sums_NE.dtype).unsqueeze(1)  # 0 stays 0

@@ -47,13 +47,12 @@ TOLERANCE = 1e-4  # nats; a trial was 1e-6 apart
 STEPS_TRIED = 3
 # What the exporter cannot follow: sizes that depend on what the numbers are.
 REFUSED = {
-    "encoder 'char-ngram'": "it reads as many n-grams as a batch holds",
     "output 'hierarchical'": "its clusters are looked up by what they hold",
     "output 'class'": "its classes are looked up by what they hold",
     "output 'mixture'": "it works in blocks whose number depends on the batch",
 }
-# An LSTM over letters is exported for one length, that of the longest spelling.
-FIXED_LENGTH = "char-lstm"
+# An LSTM over letters and their n-grams are exported for one length, that of the longest spelling.
+FIXED_LENGTH = {"char-lstm", "char-ngram"}
 
 Names = Sequence[str]
 
@@ -262,7 +261,7 @@ def _step_example(run: LoadedRun) -> Example:
 
 
 def _encode_example(run: LoadedRun) -> Example:
-    is_fixed = FIXED_LENGTH in _kinds(run.settings["encoder"])
+    is_fixed = not FIXED_LENGTH.isdisjoint(_kinds(run.settings["encoder"]))
     width = run.inventory.max_word_length + N_EDGES if is_fixed else 0
     inputs = form_inputs(run.inventory, _tried_forms(run, BATCHES[1]), width=width)
     tensors = tuple(torch.from_numpy(each) for each in inputs.values())

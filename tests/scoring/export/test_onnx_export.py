@@ -94,6 +94,7 @@ MODELS = {
     },
     **{name: parts(name) for name in ("nnlm-5gram", "rnn", "gru", "deep-rnn", "deep-transition")},
     "mlbl": parts("mlbl"),
+    "ngrams": parts("word-ngram-modern"),
 }
 
 
@@ -266,7 +267,6 @@ def test_what_is_for_arpa_alone_is_not_dropped_in_silence(
 @pytest.mark.parametrize(
     ("place", "settings"),
     [
-        ("encoder", {"type": "char-ngram", "dim": 8}),
         ("output", {"type": "hierarchical"}),
         ("output", {"type": "class"}),
         ("output", {"type": "mixture", "components": 2}),

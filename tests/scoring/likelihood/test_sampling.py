@@ -145,7 +145,9 @@ def test_an_open_vocabulary_asks_the_runs_speller(
 ) -> None:
     monkeypatch.setattr("charlm.training.train_speller.MAX_EPOCHS", 2)
     options = {"epochs": 1, "overrides": TINY, "threads": 1, "device": "cpu"}
-    charlm.train(data=corpus_dir, out=tmp_path / "run", speller=True, **options)  # type: ignore[arg-type]
+    charlm.train(  # type: ignore[arg-type]
+        arch="char-small", data=corpus_dir, out=tmp_path / "run", speller=True, **options
+    )
     closed = drawn(tmp_path / "run", n=20)
     opened = drawn(tmp_path / "run", n=20, open_vocabulary=True)
     known = load_run(tmp_path / "run").inventory.word_ids

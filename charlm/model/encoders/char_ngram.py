@@ -74,7 +74,7 @@ class CharNgrams(Encoder):
         rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
         counts_N = is_ngram_NK.sum(dim=1)
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on what the letters are
-            sums_NE = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
+            sums_NE: Tensor = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
         else:
             sums_NE = functional.embedding_bag(
                 rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"

@@ -38,7 +38,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
     \b
     charlm train --data ptb
     charlm train --data ptb --resume
-    charlm train --data corpus --out exp/first --max-tokens 200000 --epochs 4
+    charlm train --arch char-small --data corpus --max-tokens 200000 --epochs 4
     charlm train --arch char-small --data corpus --set context.dropout=0.3
     charlm train --list
     """

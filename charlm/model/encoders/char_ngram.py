@@ -30,10 +30,9 @@ class CharNgrams(Encoder):
     that of fastText's code over UTF-8. `<unk>`, `</s>` and *unknown character* are a byte each
     that UTF-8 has not. A form without an n-gram has the vector 0.
     Differs from fastText: a known word's own vector is not in the sum (that is `add`), the sum is
-    not divided (the paper's is not, their code's is by the n-grams' `count`), and 50,000 rows are
-    not 2,000,000: a step of training passes over the whole table. Divided by the `root` of their
-    count, the vectors of long words and of short ones are as large, and a step that moves every row
-    by as much, as Adam's does, moves a word less far.
+    divided only if `divisor` says so (their code divides by the n-grams' count, the paper does
+    not), and 50,000 rows are not 2,000,000: a step of training passes over the whole table. The
+    root of the count keeps the vectors of long words, as they are drawn, no larger than others.
 
     Raises:
         ConfigError: `min_n` above `max_n`.

@@ -15,6 +15,7 @@ prep_options=
 vocab_options=
 spelled_options=    # of charlm train, for presets that read spelling
 pretrained_options= # of charlm train, for presets that are pre-trained
+halving_options=    # of charlm train, for presets whose rate is halved by valid
 
 die() {
   printf 'run: %s\n' "$*" >&2
@@ -109,6 +110,7 @@ train_all() {
     more=
     case $arch in word-* | *-word | morph-*) ;; *) more=$spelled_options ;; esac
     case $arch in *-pretrained) more="$more $pretrained_options" ;; esac
+    case $arch in *-modern | miyamoto-* | zaremba-*) ;; *) more="$more $halving_options" ;; esac
     resume=
     [ ! -f "$out/$arch/run.json" ] || resume=--resume
     # Its encoded text goes when a training ends.

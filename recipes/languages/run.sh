@@ -17,8 +17,7 @@ shift
 . "$setup_root/recipes/chain.sh"
 out=${OUT:-$setup_root/exp/languages}
 prep_options="--lower --tokenise simple"
-train_options=(--epochs 15
-  --set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01)
+halving_options="--set recipe.schedule.least_gain=0 --set recipe.schedule.least_gain_share=0.01"
 
 for each in "$folder/train.txt" "$folder/raw/train.txt"; do
   [ ! -f "$each" ] || die "$folder: holds the texts of one language; expected the folder of all, as" \
@@ -51,10 +50,10 @@ for language in $LANGS; do
   outs+=("$out/$language")
   # What stands as <unk> in the text, as in the news, has no spelling to learn.
   if grep -qsF '<unk>' "$folder/$language/train.txt"; then
-    chain "$folder/$language" "$out/$language" "${train_options[@]}" "$@"
+    chain "$folder/$language" "$out/$language" --epochs 15 "$@"
     continue
   fi
-  chain "$folder/$language" "$out/$language" "${train_options[@]}" --speller "$@"
+  chain "$folder/$language" "$out/$language" --epochs 15 --speller "$@"
   corpus=$out/$language/$language
   [ ! -f "$folder/$language/train.txt" ] || corpus=$folder/$language
   for arch in $archs; do

@@ -110,7 +110,16 @@ def test_languages_end_with_bits_a_sentence_and_one_table(tree: Tree, tmp_path: 
     assert shown[-2] == f"report {out}/de/char-small {tables} --out {out}/report.html"
     # 10^-6.02 is 2^-20, of two sentences.
     assert f"   10.00 bits a sentence: {out}/de/eval-char-small.json" in done.stdout
-    assert "--set recipe.schedule.least_gain_share=0.01 --speller" in shown[1]
+    assert "--set recipe.schedule.least_gain_share=0.01 --epochs 15 --speller" in shown[1]
+
+
+def test_a_rate_that_valid_does_not_halve_is_not_told_when(tree: Tree, tmp_path: Path) -> None:
+    tree.add("charlm", LEAVES_FILES)
+    texts(tmp_path / "bible" / "cs", "a window because a window\n")
+    out, archs = str(tmp_path / "out"), "char-small word-ngram-modern"
+    shown = commands(tree.run("languages/run.sh", str(tmp_path / "bible"), OUT=out, ARCHS=archs))
+    trainings = [line for line in shown if line.startswith("train ")]
+    assert [line.count("recipe.schedule") for line in trainings] == [2, 0]
 
 
 @pytest.mark.parametrize("place", [".", "raw"])

@@ -197,40 +197,6 @@ def test_the_example_in_the_help_works(here: Path) -> None:
     assert "\nfirst+KN-5 " in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["--data", "none"], 1, "charlm: none: no such folder; expected one that holds "),
-        (["--data", "corpus", "--order", "7"], 1, "charlm: --order 7: expected 1 to 6\n"),
-        (
-            ["--data", "corpus", "--samples", "9"],
-            1,
-            "charlm: --samples 9: expected 100 or more\n",
-        ),
-        (
-            ["--data", "corpus", "--prune", "x"],
-            1,
-            "charlm: --prune 'x': expected counts from unigrams on, as 0,0,1\n",
-        ),
-        (
-            [*WITH_MODEL, "--model", "./exp/first"],
-            1,
-            "charlm: exp/first: stands twice; expected each run once\n",
-        ),
-        (["--data", "corpus", "--model", "none"], 1, "charlm: none: not a run (run.json is "),
-        (["--data", "corpus", "--split", "train"], 2, "Invalid value for '--split'"),
-        ([], 2, "Missing option '--data'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line_and_a_status(
-    here: Path, arguments: list[str], status: int, message: str
-) -> None:
-    result = run_compare(*arguments)
-    assert (result.exit_code, result.stdout) == (status, "")
-    told = result.stderr
-    assert told.startswith(message) if status == 1 else message in told
-
-
 @pytest.mark.usefixtures("here")
 def test_a_comparison_begins_with_a_verdict() -> None:
     Path("corpus/test.txt").write_text("a b\nb a a\nzz\n" * 5)

@@ -151,36 +151,6 @@ def test_the_examples_in_the_help_work(corpus_dir: Path, tiny_run: Path) -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (
-            ["x.ppl"],
-            1,
-            "charlm: mix: found fewer than two streams; expected two or more; name another\n",
-        ),
-        (
-            ["x.ppl", "y.ppl", "--weights", "1,2"],
-            1,
-            "charlm: --weights 1,2: sum 3; expected numbers of 0 or above that sum to 1\n",
-        ),
-        (
-            ["x.ppl", "y.ppl", "--split", "test"],
-            1,
-            "charlm: --split test: chooses a part of --data DIR, and none is given; drop it\n",
-        ),
-        ([], 2, "Missing argument 'STREAM"),
-        (["x.ppl", "y.ppl", "--state", "both"], 2, "Invalid value for '--state'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line_and_a_status(
-    arguments: list[str], status: int, message: str
-) -> None:
-    result = run_mix(*arguments)
-    assert (result.exit_code, result.stdout) == (status, "")
-    assert result.stderr == message if status == 1 else message in result.stderr
-
-
 def test_published_probabilities_are_told_with_bands_and_what_a_new_stream_gains() -> None:
     for split in ("train", "valid", "test"):
         Path("corpus").mkdir(exist_ok=True)

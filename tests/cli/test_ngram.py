@@ -83,7 +83,6 @@ def test_json_is_one_object(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "charlm: expected one of --train TEXT, --lm MODEL, or --data DIR alone\n"),
         (
             ["--lm", "x.arpa", "test.txt"],
             "charlm: x.arpa: no such file; expected an ARPA file or KenLM's binary\n",
@@ -94,15 +93,6 @@ def test_json_is_one_object(folder: Path) -> None:
             "of eval, score, tune, serve or surprisal\n",
         ),
         (
-            ["--lm", "x.arpa", "test.txt", "--prune", "0"],
-            "charlm: --prune is for an estimate, and --lm loads; expected one of them; drop "
-            "either\n",
-        ),
-        (
-            ["--train", "train.txt", "--out", "no/x.arpa"],
-            "charlm: --out no/x.arpa: no folder no; expected one; make it first\n",
-        ),
-        (
             ["--train", "train.txt", "--out", "x.arpa", "--no-sentence-marks"],
             "charlm: --no-sentence-marks: says how texts are measured, and there is none; expected "
             "one; drop it\n",
@@ -110,14 +100,6 @@ def test_json_is_one_object(folder: Path) -> None:
         (
             ["--data", ".", "--debug", "1", "--json"],
             "charlm: --json and a layout of words: expected one of them; drop either\n",
-        ),
-        (
-            ["--data", ".", "--prune", "1,0"],
-            "charlm: --prune 1,0: expected counts that do not fall, as 0,0,1\n",
-        ),
-        (
-            ["--data", ".", "--order", "2", "--prune", "0,0,1"],
-            "charlm: --prune 0,0,1: 3 counts for order 2; expected fewer\n",
         ),
     ],
 )
@@ -187,11 +169,6 @@ def test_sentences_without_marks_have_their_words_as_denominator(folder: Path) -
     assert totals.stdout.splitlines()[-1] == "Tokens:\t4"
     value = json.loads(ngram("--lm", "a.arpa", "test.txt", "--no-sentence-marks", "--json").stdout)
     assert (value["texts"][0]["n_tokens"], value["texts"][0]["n_sentences"]) == (4, 2)
-
-
-def test_an_order_out_of_range_is_one_line(folder: Path) -> None:
-    result = ngram("--data", ".", "--order", "7")
-    assert (result.exit_code, result.stderr) == (1, "charlm: --order 7: expected 1 to 6\n")
 
 
 @pytest.mark.parametrize(

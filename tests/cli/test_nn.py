@@ -198,32 +198,6 @@ def test_the_examples_in_the_help_work(run: Path, number: int) -> None:
     assert n_lines == [1 + 5, 1 + 10 + 1 + 10, 1 + 10, 1 + 2, 0][number]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["a", "--at", "top", "--model", "exp/first"],
-            "at: found 'top'; expected one of char-cnn, transform, highway, output",
-        ),
-        (
-            ["new york", "--model", "exp/first"],
-            "word 'new york': is read as 2 words (new, york); expected one word",
-        ),
-        (
-            ["a", "--model", "none"],
-            "none: not a run (run.json is missing); expected what `charlm train` writes",
-        ),
-        (["--edit-distance", "0"], "--edit-distance 0: expected 1 or more"),
-        (["cat", "-k", "0"], "-k 0: expected 1 or more"),
-    ],
-)
-def test_what_cannot_be_answered_is_one_line_and_status_1(
-    run: Path, arguments: list[str], message: str
-) -> None:
-    result = ask(*arguments)
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")
-
-
 def test_a_word_with_terminal_escapes_reaches_stderr_escaped(run: Path) -> None:
     result = ask("\x1b[2Jcat ", "--device", "cpu")
     assert result.exit_code == 0

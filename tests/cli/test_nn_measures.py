@@ -1,7 +1,6 @@
 """What `charlm nn` prints of files that measure the vectors, and of the spelling of neighbours."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -117,18 +116,3 @@ def test_every_measure_is_one_json_object_of_a_trained_run(
     assert result.exit_code == 0
     value = json.loads(result.stdout)
     assert (list(value), len(value[name])) == (["model", name], n_results)
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--similarity", "noisy:1: found 2 fields; expected word, word, score"),
-        ("--analogies", "noisy:1: found 2 words; expected four words, or : section"),
-        ("--normalise", "questions:1: found 'cat cats dog dogs'; expected noisy TAB normal"),
-    ],
-)
-def test_a_file_of_another_format_is_one_line_and_status_1(
-    here: Path, option: str, message: str
-) -> None:
-    result = ask(option, re.sub(":.*", "", message), "--device", "cpu")
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")

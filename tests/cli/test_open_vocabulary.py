@@ -88,17 +88,6 @@ def test_eval_says_that_no_word_was_to_be_spelled(here: Path) -> None:
     assert "ppl-open" in result.stdout
 
 
-def test_a_run_without_a_speller_is_one_line(here: Path) -> None:
-    Path("run/speller.safetensors").unlink()
-    result = run_charlm(*SAID)
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert result.stderr == (
-        "charlm: run: the run has no speller; expected one for an open vocabulary; add it with "
-        "`charlm train --resume --speller`\n"
-    )
-
-
 def test_kneser_ney_prints_figures_of_the_same_speller(here: Path) -> None:
     result = run_charlm(
         "ngram", "a.txt", "--train", "train.txt", "--order", "2", "--speller", "run"

@@ -126,26 +126,6 @@ def test_the_help_names_every_picture() -> None:
     assert f"{', '.join(first)} or {last}." in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--picture", "pca"], "--picture 'pca': expected one of ngrams, words, filter,"),
-        (["--picture", "words", "--at", "x"], "at: found 'x'; "),
-        (["--picture", "gate"], "has no gate between words and characters; expected one with gate"),
-        (["--picture", "positions"], "--data: not given; expected the corpus directory"),
-    ],
-)
-def test_what_cannot_be_is_one_line_and_status_1(
-    tiny_run: Path, arguments: list[str], message: str
-) -> None:
-    result = invoke(tiny_run, *arguments)
-    assert result.exit_code == 1
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("charlm: ")
-    assert message in last
-    assert result.stdout == ""
-
-
 @pytest.mark.parametrize(("has_browser", "told"), [(True, ""), (False, "found no browser; open ")])
 def test_the_page_is_opened_where_there_is_a_browser(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_browser: bool, told: str

@@ -5,7 +5,6 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner, Result
 
 import charlm
@@ -54,23 +53,3 @@ def test_the_example_in_the_help_works(run: Path) -> None:
     result = ask(*arguments)
     assert result.exit_code == 0
     assert len(re.findall(r"^the cat ?", result.stdout, re.M)) == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-n", "0"], "-n 0: expected 1 or more"),
-        (["--temperature", "0"], "--temperature 0: expected a number above 0"),
-        (["--top-p", "1.1"], "--top-p 1.1: expected more than 0 and at most 1"),
-        (
-            ["--prefix", "zebra"],
-            "--prefix 'zebra': 'zebra' is no word of exp/first; expected its words; write <unk> "
-            "there",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_line_and_status_1(
-    run: Path, arguments: list[str], message: str
-) -> None:
-    result = ask("--model", "exp/first", *arguments)
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"charlm: {message}\n")

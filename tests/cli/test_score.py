@@ -288,13 +288,6 @@ def test_the_examples_in_the_help_work(at_home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 1, "charlm: found no LIST; expected lists to score; name a file\n"),
-        (
-            ["lists.tsv"],
-            1,
-            "charlm: found neither --model nor --lm, and no weights or --refs; expected a model "
-            "that scores the list, or weights of its own features; name one\n",
-        ),
         (
             ["lists.tsv", "--tune", "dev.tsv", "--refs", "r", "--weights", "w.json"],
             1,

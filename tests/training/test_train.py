@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from charlm.errors import ConfigError, DataError, TrainingError
+from charlm.errors import ConfigError, TrainingError
 from charlm.model.build import build_model
 from charlm.model.forms import Forms
 from charlm.model.language_model import LanguageModel
@@ -238,34 +238,3 @@ def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(
     assert result.run == f"exp/char-small-{toy_corpus.name}"
     of_default = run_folder(TrainOptions(data=toy_corpus))
     assert of_default == Path("exp", f"word-char-modern-{toy_corpus.name}")
-
-
-@pytest.mark.parametrize(
-    ("texts", "line"),
-    [
-        ({}, "{}: no such folder; expected one that holds train.txt, valid.txt, test.txt"),
-        (
-            {"valid": "a\n"},
-            "{}/train.txt: no such file; expected one sentence a line, words between blanks",
-        ),
-        (
-            {"train": "a\n"},
-            "{}/valid.txt: no such file; expected one sentence a line, words between blanks",
-        ),
-        ({"train": "a a\n", "valid": ""}, "{}/valid.txt: no sentence; expected one a line"),
-        (
-            {"train": "a a\nb </s> b\n", "valid": "a\n"},
-            "{}/train.txt:2: found </s> within a line; expected one sentence a line",
-        ),
-    ],
-)
-def test_a_corpus_that_cannot_be_trained_on_is_one_line(
-    train_toy: TrainToy, tmp_path: Path, texts: dict[str, str], line: str
-) -> None:
-    data = tmp_path / "data"
-    for split, text in texts.items():
-        data.mkdir(exist_ok=True)
-        (data / f"{split}.txt").write_text(text)
-    with pytest.raises(DataError) as caught:
-        train_toy(data=data)
-    assert str(caught.value) == line.format(data)

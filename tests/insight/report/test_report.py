@@ -258,14 +258,6 @@ def test_the_page_is_small_however_many_and_long_the_words_are(
         ),
         ({"filter": 3}, "--filter 3: is for the picture 'filter'; add --picture filter"),
         (
-            {"out": "nowhere/a.html"},
-            "--out nowhere/a.html: no folder nowhere; expected one; make it first",
-        ),
-        (
-            {"picture": "curves", "data_out": "/"},
-            "--data-out /: is a folder; expected a file or a new name",
-        ),
-        (
             {"out": "-"},
             "--out -: nothing goes to standard output; expected a file",
         ),

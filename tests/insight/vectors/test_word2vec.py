@@ -1,6 +1,5 @@
 """Vectors in word2vec's text format, read back by gensim's rules and compared to the bit."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,19 +89,6 @@ def test_what_cannot_be_written_is_one_line_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_device_is_no_place_for_a_file(tiny_run: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ConfigError, match="is a device or a pipe; expected a file or a new name"):
-        write_vectors(tmp_path / "pipe", model=tiny_run, device="cpu")
-
-
-def test_a_missing_folder_is_noticed_before_the_run_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "x"
-    with pytest.raises(ConfigError) as caught:
-        write_vectors(path, model=tmp_path)  # which is no run
-    assert str(caught.value).startswith(f"--vectors {path}: no folder {path.parent}; expected one")
-
-
 def test_standard_output_gets_no_vectors(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,9 +98,3 @@ def test_standard_output_gets_no_vectors(
     expected = "--vectors -: nothing goes to standard output; expected a file"
     assert str(caught.value) == expected
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_is_no_name_of_a_file(tiny_run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        write_vectors(tmp_path, model=tiny_run, device="cpu")
-    assert str(caught.value) == f"--vectors {tmp_path}: is a folder; expected a file or a new name"

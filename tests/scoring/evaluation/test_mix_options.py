@@ -102,9 +102,6 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         ),
         (["x", "y"], {"weights": [1.5, -0.5]}, "--weights 1.5,-0.5: sum 1; expected numbers of 0"),
         (["x", "y"], {"weights": "nan,1"}, "--weights nan,1: sum nan; expected numbers of 0 or"),
-        (["x", "y"], {"out": "run"}, "--out run: is a folder; expected a file or a new name"),
-        (["x", "y"], {"out": "/dev/null"}, "--out /dev/null: is a device or a pipe; expected a f"),
-        (["x", "y"], {"out": "no/z"}, "--out no/z: no folder no; expected one; make it first"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

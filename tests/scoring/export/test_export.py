@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import charlm
-from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.word_ids import START
 from charlm.scoring.export.approximation import MOST_READ, PARTS, first_sentences
@@ -176,23 +176,6 @@ def test_what_cannot_be_exported_is_refused(
         export(**wanted)  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_places_that_take_no_file_are_refused_before_the_work(
-    tiny_run: Path, corpus_dir: Path, tmp_path: Path
-) -> None:
-    def refusal(arpa: Path) -> str:
-        with pytest.raises(CharlmError) as caught:
-            exported(tiny_run, corpus_dir, arpa, tokens=10**12)
-        return str(caught.value)
-
-    missing = tmp_path / "none" / "a.arpa"
-    assert refusal(missing) == (
-        f"--arpa {missing}: no folder {missing.parent}; expected one; make it first"
-    )
-    assert refusal(tmp_path) == f"--arpa {tmp_path}: is a folder; expected a file or a new name"
-    pipe = Path("/dev/null")
-    assert refusal(pipe) == f"--arpa {pipe}: is a device or a pipe; expected a file or a new name"
 
 
 def test_an_empty_text_is_refused(tiny_run: Path, corpus_dir: Path, tmp_path: Path) -> None:

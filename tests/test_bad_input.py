@@ -4,7 +4,6 @@ A row is a command line and what follows `charlm: `; a `…` stands for words th
 library's. The files that the rows name are made below.
 """
 
-import json
 import re
 import shlex
 import shutil
@@ -16,7 +15,6 @@ import torch
 from typer.testing import CliRunner
 
 from charlm.cli import app
-from charlm.run.stored_weights import read_tensors, write_tensors
 
 NO_UTF_8 = "utf/train.txt:2: invalid UTF-8 (byte 0xff at column 3); expected UTF-8 text;"
 PREP = "let `charlm prep` read it (--encoding), or clean it (--invalid replace or drop)"
@@ -86,32 +84,10 @@ TRAIN = [
         "cut-checkpoint/resume.safetensors: cut or damaged (…",
     ),
 ]
-RUN = [  # of every command that reads one
+RUN = [
     ("--model nowhere", f"nowhere: {NO_RUN}"),
     ("--model cut", "cut/run.json: not valid JSON (…"),
-    ("--model deep", "deep/run.json: JSON nested too deep; expected a file of charlm's"),
-    ("--model nan", "nan/run.json: not valid JSON (NaN is no number); expected a file of …"),
-    (
-        "--model newer",
-        "newer/run.json: format 99; this charlm reads format 1; use the charlm that wrote it, …",
-    ),
-    (
-        "--model huge",
-        "huge/run.json: option 'dim' of context 'lstm' is 1000000000; expected 1 to 65536",
-    ),
     ("--model cut-weights", "cut-weights/model.safetensors: cut or damaged (…"),
-    (
-        "--model nan-weights",
-        "nan-weights/model.safetensors: output.words.bias holds NaN or infinity; the run is …",
-    ),
-    (
-        "--model other-vocabulary",
-        "other-vocabulary/vocab.json: not the vocabulary that run.json names; the run is damaged",
-    ),
-    (
-        "--model unfit",
-        "unfit/model.safetensors: output.words.bias is 5; expected 16, as run.json and …",
-    ),
     ("--model run --device cuda", NO_CUDA),
     ("--model run --device tpu", "--device 'tpu': expected auto, cpu, cuda or cuda:N"),
     (
@@ -163,7 +139,6 @@ PREP = [
 ROWS = [
     *((f"train --out new {row}", line) for row, line in TRAIN),
     *((f"eval corpus/test.txt {row}", line) for row, line in RUN),
-    *((f"nn cat {row}", line) for row, line in RUN),
     *((f"eval --model run {row}", line) for row, line in EVAL),
     *((f"nn --model run {row}", line) for row, line in NN),
     *((f"vocab {row}", line) for row, line in VOCAB),
@@ -197,24 +172,6 @@ TEXTS: dict[str, dict[str, bytes | None]] = {
 }
 
 
-def in_json(path: str, name: str, value: object) -> None:
-    found = json.loads(Path(path).read_text())
-    found.update({name: value})
-    Path(path).write_text(json.dumps(found))
-
-
-def ask_for_units(run: str) -> None:
-    settings = json.loads(Path(run, "run.json").read_text())["settings"]
-    in_json(f"{run}/run.json", "settings", {**settings, "context": {"type": "lstm", "dim": 10**9}})
-
-
-def replace_weight(run: str, value: torch.Tensor) -> None:
-    tensors, meta = read_tensors(Path(run, "model.safetensors"))
-    write_tensors(
-        Path(run, "model.safetensors"), {**tensors, "output.words.bias": value}, meta=meta
-    )
-
-
 def cut(path: str) -> None:
     Path(path).write_bytes(Path(path).read_bytes()[:200])
 
@@ -223,13 +180,6 @@ RUNS: dict[str, Callable[[str], object]] = {
     "cut": lambda run: cut(f"{run}/run.json"),
     "cut-weights": lambda run: cut(f"{run}/model.safetensors"),
     "cut-checkpoint": lambda run: cut(f"{run}/resume.safetensors"),
-    "deep": lambda run: Path(run, "run.json").write_bytes(b"[" * 100_000),
-    "nan": lambda run: Path(run, "run.json").write_text('{"format": NaN}'),
-    "newer": lambda run: in_json(f"{run}/run.json", "format", 99),
-    "huge": ask_for_units,
-    "nan-weights": lambda run: replace_weight(run, torch.full((16,), torch.nan)),
-    "unfit": lambda run: replace_weight(run, torch.zeros(5)),
-    "other-vocabulary": lambda run: in_json(f"{run}/vocab.json", "max_word_length", 9),
 }
 FILES = {"deep.json": b'{"a":' * 100_000, "broken.gz": b"\x1f\x8b\x08\0cut"}
 

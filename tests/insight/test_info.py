@@ -147,20 +147,6 @@ def test_the_facts_as_json_hold_nothing_that_json_cannot(tiny_run: Path) -> None
     assert value["texts"][1]["split"] == "valid"
 
 
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        ("{}\n", "log.jsonl:1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
-        ("[1]\n", "log.jsonl:1: no record of an epoch; expected epoch, train_ppl, valid_ppl"),
-    ],
-)
-def test_a_damaged_log_is_one_line(run: Path, log: str, message: str) -> None:
-    (run / "log.jsonl").write_text(log)
-    with pytest.raises(DataError) as caught:
-        facts_of(run)
-    assert str(caught.value) == f"{run}/{message}, n_tokens, seconds; the run is damaged"
-
-
 def test_a_damaged_corpus_entry_is_one_line(run: Path) -> None:
     change(run / "run.json", corpus={"name": "x", "train": {"sha256": 1}})
     with pytest.raises(DataError) as caught:
@@ -168,8 +154,3 @@ def test_a_damaged_corpus_entry_is_one_line(run: Path) -> None:
     assert str(caught.value) == (
         f"{run}/run.json: corpus 'train' lacks sha256, n_sentences or n_tokens; the run is damaged"
     )
-
-
-def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"not a run \(run.json is missing\); expected what `charl"):
-        facts_of(tmp_path)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from charlm.errors import DataError
 from charlm.run.folder import (
     CARD,
     CURVE,
@@ -238,8 +237,3 @@ def test_a_run_that_was_only_begun_has_nothing_that_fits_no_more(copied_run: Pat
         FileCheck(MODEL, None, "none before the first epoch is done"),
         FileCheck(RESUME, None, "missing; --resume would begin again"),
     )
-
-
-def test_a_folder_without_run_json_has_recorded_nothing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="not a run"):
-        verified(tmp_path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import charlm
-from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.errors import ConfigError, DataError
 from charlm.insight.report.neighbour_table import TABLE_6, TABLE_6_UNKNOWN, chosen_words
 from charlm.insight.report.tables import short
 from charlm.run.folder import CARD, LOG
@@ -298,8 +298,3 @@ def test_a_text_that_is_not_there_stops_everything(
     with pytest.raises(DataError, match=r"nowhere: no such folder; expected one that holds"):
         charlm.report(run, data=tmp_path / "nowhere", **given, **CPU)
     assert not (tmp_path / "a.html").exists()
-
-
-def test_what_is_no_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CharlmError, match=r"not a run \(run.json is missing\)"):
-        charlm.report(tmp_path, out=tmp_path / "a.html", **CPU)

@@ -1,7 +1,6 @@
 """Nearest words: a hand-made encoder with known cosines, and a slow loop over a trained run."""
 
 import math
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import ConfigError
 from charlm.insight.vectors import cache, search
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
@@ -280,11 +279,3 @@ def test_a_neighbourhood_as_json_names_its_parts(run_of: RunOf) -> None:
         "at": "counts",
         "nearest": [{"word": "aaab", "similarity": round(3 / math.sqrt(10), 6)}],
     }
-
-
-def test_a_folder_that_is_no_run_is_one_line(tiny_run: Path, tmp_path: Path) -> None:
-    shutil.copy(tiny_run / "vocab.json", tmp_path)
-    with pytest.raises(DataError, match="not a run"):
-        neighbours(["a"], model=tmp_path, device="cpu")
-    with pytest.raises(ConfigError, match="^-k 0: expected 1 or more$"):
-        neighbours(["a"], model=tmp_path / "none", k=0)

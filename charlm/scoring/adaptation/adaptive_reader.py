@@ -102,14 +102,14 @@ class AdaptiveReader:
         self.remembered = None
 
     def continued_nll(
-        self, ids: Ids, *, spellings: Sequence[str], state: State, before: int = END
+        self, ids: Ids, *, spellings: Sequence[str], state: State
     ) -> tuple[Nlls, State]:
-        """nll in nats of each token of `ids` as one stream that goes on from `state`.
+        """nll in nats of each token of `ids`, whole sentences that follow what `state` has read.
 
         Raises:
             ConfigError: steps so large that no numbers are left.
         """
-        inputs = np.concatenate([np.array([before], np.int32), ids[:-1]])
+        inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
         pieces = []
         for first in range(0, len(ids), self._at_once):
             part = slice(first, first + self._at_once)

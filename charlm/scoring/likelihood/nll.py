@@ -191,13 +191,13 @@ def perplexity_of(total: float, n_tokens: float) -> float:
 
 
 def continued_nll(
-    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], state: State, before: int = END
+    vectors: FormVectors, ids: Ids, *, spellings: Sequence[str], state: State
 ) -> tuple[Nlls, State]:
-    """nll in nats of each token of `ids` as one stream that goes on from `state`.
+    """nll in nats of each token of `ids`, whole sentences of one stream that goes on from `state`.
 
-    `before` is the form id fed in first: the last token that `state` has read, `</s>` at a start.
+    `</s>` is fed in first: `state` is a start, or has read all but the end of the sentence before.
     """
-    inputs = np.concatenate([np.array([before], np.int32), ids[:-1]])
+    inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
     pieces = []
     for first in range(0, len(ids), vectors.positions_at_once):
         part = slice(first, first + vectors.positions_at_once)

@@ -98,25 +98,20 @@ class OpenVocabulary:
             added[places] = self.log_probs([form_of(tokens[place]) for place in places])
         return added
 
-    def spell(self, n: int, generator: np.random.Generator) -> list[str]:
-        """`n` words drawn from P(w | <unk>), of the inventory's characters and no endless length.
+    def spell(self, generator: np.random.Generator) -> str:
+        """A word drawn from P(w | <unk>), of the inventory's characters and no endless length.
 
         Raises:
             DataError: a speller that spells nothing but known or endless words.
         """
-        words: list[str] = []
-        for _ in range(n * MAX_DRAWS):
-            if len(words) == n:
-                break
+        for _ in range(MAX_DRAWS):
             word = self.speller.draw(generator)
             if word not in self.inventory.word_ids and len(word) <= LONGEST_DRAWN:
-                words.append(word)
-        if len(words) < n:
-            raise DataError(
-                "the speller spells hardly any word outside the vocabulary; expected one in "
-                f"{MAX_DRAWS}; train it on more words"
-            )
-        return words
+                return word
+        raise DataError(
+            "the speller spells hardly any word outside the vocabulary; expected one in "
+            f"{MAX_DRAWS}; train it on more words"
+        )
 
 
 def known_mass(speller: Speller, inventory: Inventory) -> float:

@@ -20,8 +20,8 @@ from charlm.scoring.likelihood.walker import Paths
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids
 
-# What an open vocabulary gives: so many words outside the vocabulary.
-Spell = Callable[[int, np.random.Generator], list[str]]
+# What an open vocabulary gives: a word outside the vocabulary.
+Spell = Callable[[np.random.Generator], str]
 
 
 @torch.no_grad()
@@ -160,7 +160,7 @@ class SentenceDrawer:
             row.log_probs.append(0.0 + log_prob)
             word = int(form_ids[place])
             if word == UNK and self._plan.spell is not None:
-                (spelling,) = self._plan.spell(1, row.generator)
+                spelling = self._plan.spell(row.generator)
                 form_ids[place] = len(self._words) + len(spellings)
                 spellings.append(spelling)
                 row.words.append(spelling)

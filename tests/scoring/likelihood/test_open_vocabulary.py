@@ -123,7 +123,7 @@ def test_a_speller_that_knows_known_words_alone_is_refused() -> None:
     )
     hopeless = OpenVocabulary(RunSpeller(speller, 0.5, 1.0, "x"), inventory)
     with pytest.raises(DataError) as caught:
-        hopeless.spell(1, np.random.default_rng(1))
+        hopeless.spell(np.random.default_rng(1))
     assert str(caught.value) == (
         "the speller spells hardly any word outside the vocabulary; expected one in 1000; train it "
         "on more words"
@@ -132,10 +132,10 @@ def test_a_speller_that_knows_known_words_alone_is_refused() -> None:
 
 def test_drawn_words_are_new_and_the_same_for_the_same_generator(spelled: Path) -> None:
     vocabulary = OpenVocabulary.at(spelled)
-    words = vocabulary.spell(20, np.random.default_rng(3))
-    assert len(words) == 20
+    first, second = np.random.default_rng(3), np.random.default_rng(3)
+    words = [vocabulary.spell(first) for _ in range(20)]
     assert set(words).isdisjoint("abcdefgh")
-    assert words == vocabulary.spell(20, np.random.default_rng(3))
+    assert words == [vocabulary.spell(second) for _ in range(20)]
 
 
 @pytest.mark.parametrize("block", [1 << 16, 1])

@@ -117,8 +117,8 @@ def test_unk_is_never_drawn_where_it_is_not_wanted(tiny_run: Path) -> None:
 def test_a_speller_spells_each_unk_with_the_sentences_own_numbers(tiny_run: Path) -> None:
     run = load_run(tiny_run)
 
-    def spell(n: int, generator: np.random.Generator) -> list[str]:
-        return [f"new{generator.integers(1 << 30)}" for _ in range(n)]
+    def spell(generator: np.random.Generator) -> str:
+        return f"new{generator.integers(1 << 30)}"
 
     def sentences(batch_size: int, *, by: str) -> list[tuple[str, ...]]:
         vectors = FormVectors(run.model, run.inventory, oov_input=by)

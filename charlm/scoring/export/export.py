@@ -33,9 +33,8 @@ from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import require_place
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 
-# What networks and pages, which are made in fp32 on the processor, have no use for.
-OF_ARPA = {"data", "tokens", "order", "prune", "followers", "entropy_prune", "seed"}
-OF_ARPA |= {"device", "precision"}
+# What networks and pages, which are made in fp32 on the processor, take: all else is of ARPA alone.
+OF_ALL = {"model", "arpa", "onnx", "page", "int8", "threads", "on_stage"}
 ON_CPU = ("device", "cpu")
 PRUNE = (0, 0, 1)  # where nothing else is said
 
@@ -102,7 +101,7 @@ def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
 def _refuse_options_of_arpa(options: ExportOptions, *, output: str) -> None:
     for field in fields_of(ExportOptions):
         value = getattr(options, field.name)
-        if field.name in OF_ARPA and value != field.default and (field.name, value) != ON_CPU:
+        if field.name not in OF_ALL and value != field.default and (field.name, value) != ON_CPU:
             raise ConfigError(
                 f"{field.opt.flag(field.name)} {value}: found {output}, which has no use for it; "
                 "expected --arpa; drop one of them"

@@ -19,7 +19,8 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Line, Lines, lines_of, open_lines
 from charlm.nbest.policies import LN10, number, only, plain_words, safe_name, score_text
 from charlm.nbest.repairs import WITHOUT_HYPOTHESIS, filled
-from charlm.text.io.files import PACKED, display_name
+from charlm.text.io.files import display_name
+from charlm.text.io.paths import PACKED
 
 ENDINGS = (*PACKED, ".Z", ".score", ".nbest")  # no part of an utterance's id
 

@@ -20,8 +20,8 @@ from charlm.nbest.lattices.lattice import SILENT, Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
 from charlm.nbest.list_lines import Line, Lines
-from charlm.text.io.files import PACKED
 from charlm.text.io.lines import split_words
+from charlm.text.io.paths import PACKED
 
 E = 2.718281828459045
 NULL = "!NULL"

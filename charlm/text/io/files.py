@@ -26,16 +26,19 @@ from typing import Any, BinaryIO, Protocol, cast
 from charlm.errors import DataError
 from charlm.settings import MAX_NESTING
 from charlm.text.io.atomic import naming, replacing
-from charlm.text.io.paths import require_file_or_new, stream_of, target_of
+from charlm.text.io.paths import (
+    OTHERWISE_PACKED,
+    PACKED,
+    require_file_or_new,
+    stream_of,
+    target_of,
+)
 
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
 # Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
 COMPRESSED |= {
     b"BZh%d%s" % (level, block): bz2.open for level in range(1, 10) for block in (b"1A", b"\x17r")
 }
-# What Python 3.11 cannot unpack, and what may hold many files; unnamed they pass for an encoding.
-OTHERWISE_PACKED = {b"(\xb5/\xfd": ("zstd", "zstd -d"), b"PK\x03\x04": ("zip", "unzip")}
-PACKED = (".gz", ".bz2", ".xz")
 GZIP_LEVEL = 6  # the default of the program gzip
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
@@ -98,11 +101,11 @@ class _Hashing(io.RawIOBase):
 
 def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
     head = cast(Any, raw).peek(6)[:6]
-    if head[:4] in OTHERWISE_PACKED:
-        kind, unpack = OTHERWISE_PACKED[head[:4]]
-        raise DataError(
-            f"{name}: packed by {kind}; expected gz, bz2, xz or none; unpack it ({unpack})"
-        )
+    for magic, kind, unpack in OTHERWISE_PACKED.values():
+        if head.startswith(magic):
+            raise DataError(
+                f"{name}: packed by {kind}; expected gz, bz2, xz or none; unpack it ({unpack})"
+            )
     opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), None)
     if opener is None:
         yield raw

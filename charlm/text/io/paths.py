@@ -12,8 +12,15 @@ from tempfile import gettempdir
 from charlm.errors import ConfigError, DataError
 
 MOST_LINKS = 40  # that the system follows, too
-# Names of packed files that nothing here can make: plain text in them would pass for broken.
-NOT_PACKED_HERE = (".zst", ".zip", ".lz4", ".Z")
+PACKED = (".gz", ".bz2", ".xz")
+# What Python 3.11 can neither pack nor unpack, and what may hold many files: how it begins, by whom
+# it is packed, and how unpacked. Unnamed they pass for an encoding; plain text in one for broken.
+OTHERWISE_PACKED = {
+    ".zst": (b"(\xb5/\xfd", "zstd", "zstd -d"),
+    ".zip": (b"PK\x03\x04", "zip", "unzip"),
+    ".lz4": (b'\x04"M\x18', "lz4", "lz4 -d"),
+    ".Z": (b"\x1f\x9d", "compress", "uncompress"),
+}
 
 
 def make_folder(path: Path) -> None:
@@ -40,9 +47,9 @@ def require_place(path: str | Path | None, *, option: str) -> None:
         return
     if str(path) == "-":
         raise ConfigError(f"{option} -: nothing goes to standard output; expected a file")
-    if (suffix := Path(path).suffix) in NOT_PACKED_HERE:
+    if (suffix := Path(path).suffix) in OTHERWISE_PACKED:
         raise ConfigError(
-            f"{option} {path}: nothing here packs as {suffix}; expected .gz, .bz2, .xz or none"
+            f"{option} {path}: nothing here packs as {suffix}; expected {', '.join(PACKED)} or none"
         )
     number = stream_of(path)
     if number is not None:

@@ -17,8 +17,8 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.tokens import END_WORD
-from charlm.text.io.files import PACKED
 from charlm.text.io.lines import LIST, LineRules, read_lines, split_words
+from charlm.text.io.paths import PACKED
 from charlm.text.perplexity.perplexity import ScoredSentence
 from charlm.text.perplexity.score_streams import ROUNDING, WordScores, number_in
 

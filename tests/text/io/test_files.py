@@ -68,6 +68,8 @@ def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
     [
         (b"(\xb5/\xfd", "packed by zstd; expected gz, bz2, xz or none; unpack it (zstd -d)"),
         (b"PK\x03\x04", "packed by zip; expected gz, bz2, xz or none; unpack it (unzip)"),
+        (b'\x04"M\x18', "packed by lz4; expected gz, bz2, xz or none; unpack it (lz4 -d)"),
+        (b"\x1f\x9d", "packed by compress; expected gz, bz2, xz or none; unpack it (uncompress)"),
     ],
 )
 def test_a_file_packed_otherwise_is_told_how_it_is_unpacked(

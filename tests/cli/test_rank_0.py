@@ -1,5 +1,6 @@
-"""`charlm eval`, `score`, `tune` and `serve` as one of several processes: one of them talks."""
+"""Commands as one of several processes: the first of them talks."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from charlm.errors import DataError, ProcessError
 from charlm.runtime import LOST
 from charlm.scoring.evaluation import evaluate
 from charlm.scoring.rescoring import score, serve, tune
+from charlm.training import train
+from charlm.training.train import TrainResult
 
 COMMANDS = {
+    "train": ["train", "--data", "corpus"],
     "eval": ["eval", "--model", "run", "--data", "corpus", "--json"],
     "score": ["score", "lists", "--model", "run", "--write", "none"],
     "tune": ["tune", "lists", "--refs", "refs", "--model", "run"],
@@ -19,17 +23,24 @@ COMMANDS = {
 }
 
 
+RESULTS = {
+    "train": TrainResult("run", True, 2, 0, 1, 91.5, 7.0, 10),
+    "eval": (),
+}
+
+
 def run_as(
-    rank: int, command: list[str], outcome: Exception, monkeypatch: pytest.MonkeyPatch
+    rank: int, command: list[str], outcome: object, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[int, str, str]:
     def do(*_: object, **__: object) -> Any:
-        raise outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     for name, number in (("RANK", rank), ("WORLD_SIZE", 2), ("LOCAL_RANK", rank)):
         monkeypatch.setenv(name, str(number))
-    monkeypatch.setattr(evaluate, "evaluate", do)
-    for module, name in ((score, "score"), (tune, "tune"), (serve, "serve")):
-        monkeypatch.setattr(module, name, do)
+    for module in (train, evaluate, score, tune, serve):
+        monkeypatch.setattr(module, module.__name__.rpartition(".")[2], do)
     monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
     done = CliRunner().invoke(app, command)
     return done.exit_code, done.stdout, done.stderr
@@ -73,11 +84,37 @@ def test_a_stream_that_is_not_divided_is_noted(
     assert (done.exit_code, done.stderr) == (0, note if is_told else "")
 
 
+@pytest.mark.parametrize("command", RESULTS)
 @pytest.mark.parametrize("rank", [0, 1])
-def test_results_are_the_first_ones(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in (("RANK", rank), ("WORLD_SIZE", 2), ("LOCAL_RANK", rank)):
-        monkeypatch.setenv(name, str(number))
-    monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: ())
-    monkeypatch.setattr("charlm.run.which.which_run", lambda model: model)
-    done = CliRunner().invoke(app, COMMANDS["eval"])
-    assert (done.exit_code, done.stdout != "") == (0, rank == 0)
+def test_results_are_the_first_ones(
+    rank: int, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, errors = run_as(rank, COMMANDS[command], RESULTS[command], monkeypatch)
+    assert (status, out != "", errors) == (0, rank == 0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            ["--processes", "3"],
+            "option 'batch_size' of recipe is 64 for 3 processes; expected a multiple, so that all "
+            "have the same share; use --batch-size 63 or 66",
+        ),
+        (
+            ["--gpus", "0,1000"],
+            "--gpus 0,1000: this machine shows no CUDA device; use --processes 2 for as many "
+            "processes on the CPU, or install a torch built for CUDA",
+        ),
+    ],
+)
+def test_shares_and_gpus_that_cannot_be_are_told_before_anything_is_written(
+    options: list[str], line: str, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    out = tmp_path / "run"
+    done = CliRunner().invoke(
+        app, ["train", "--data", str(corpus_dir), "--out", str(out), *options]
+    )
+    assert (done.exit_code, done.stderr) == (1, f"charlm: {line}\n")
+    assert not out.exists()

@@ -90,18 +90,3 @@ def test_a_word_side_that_reads_spelling_is_refused(inventory: Inventory, kind: 
         "encoder 'gate': its word side reads spelling; expected an encoder that does not; "
         "use --set encoder.word.type=word"
     )
-
-
-def test_a_gate_without_a_word_side_is_refused(inventory: Inventory) -> None:
-    settings = {name: part for name, part in SIDES.items() if name != "word"}
-    with pytest.raises(ConfigError) as caught:
-        build_part(ENCODER, settings, leading=[inventory])
-    assert str(caught.value) == (
-        "option 'word' of encoder 'gate' is missing; expected a part; add its word.type"
-    )
-
-
-def test_a_fixed_value_beyond_1_is_refused(inventory: Inventory) -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_part(ENCODER, {**SIDES, "kind": "fixed", "value": 1.5}, leading=[inventory])
-    assert str(caught.value) == "option 'value' of encoder 'gate' is 1.5; expected 0.0 to 1.0"

@@ -3,12 +3,10 @@
 from itertools import accumulate, product
 from math import comb
 from operator import mul
-from typing import Any
 
 import pytest
 import torch
 
-from charlm.errors import ConfigError
 from charlm.settings import Family, build_part
 from charlm.training.recipe.averaging import (
     AVERAGINGS,
@@ -123,25 +121,6 @@ def test_every_averaging_is_built_from_its_settings_and_forgets_where_it_started
     assert build_part(FAMILY, settings)[1] == settings
     assert averaged(averaging, [7.0]) == [7.0]
     assert all(0.0 < averaging.weight(n) <= 1.0 for n in (0, 1, 10, 10**9))
-
-
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        (
-            {"type": "ema", "decay": 1},
-            "option 'decay' of averaging 'ema' is 1; expected 0.0 to 0.9999999",
-        ),
-        (
-            {"type": "nt-asgd", "window": -1},
-            "option 'window' of averaging 'nt-asgd' is -1; expected 0 to 1000000000",
-        ),
-    ],
-)
-def test_an_averaging_that_cannot_be_is_one_line(settings: Any, line: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_part(FAMILY, settings)
-    assert str(caught.value) == line
 
 
 def test_averages_are_those_of_the_updates_by_hand() -> None:

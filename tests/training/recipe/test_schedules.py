@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from charlm.errors import ConfigError
 from charlm.settings import Family, build_part
 from charlm.training.recipe.schedules import (
     SCHEDULES,
@@ -188,26 +187,3 @@ def test_short_trainings_have_factors_from_zero_to_one(
 ) -> None:
     assert all(0.0 < factor <= 1.0 for factor in factors(kind(warm_up=warm_up), n_steps))
     assert 0.0 <= kind(warm_up=warm_up).step_factor(n_steps + 5, n_steps) <= 1.0
-
-
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        (
-            {"type": "divide", "divisor": 0.5},
-            "option 'divisor' of schedule 'divide' is 0.5; expected 1.0 to 1000000.0",
-        ),
-        (
-            {"type": "cosine", "floor": 2},
-            "option 'floor' of schedule 'cosine' is 2; expected 0.0 to 1.0",
-        ),
-        (
-            {"type": "pretraining", "char_factor": 0},
-            "option 'char_factor' of schedule 'pretraining' is 0; expected 1e-06 to 1000000.0",
-        ),
-    ],
-)
-def test_a_schedule_that_cannot_be_is_one_line(settings: dict[str, Any], line: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_part(FAMILY, settings)
-    assert str(caught.value) == line

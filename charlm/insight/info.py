@@ -15,7 +15,7 @@ from charlm.insight.info_options import InfoOptions
 from charlm.insight.vectors.taps import Vectors
 from charlm.options import keywords
 from charlm.run.card import kept_ppl
-from charlm.run.folder import MODEL, RUN, RunInfo, load_info
+from charlm.run.folder import MODEL, RUN, RunInfo, is_by_sentence, load_info
 from charlm.run.history import best_record, history_of, total_seconds
 from charlm.run.stored_weights import LoadedRun, empty_model, load_run, load_words
 from charlm.run.verification import Verification, verified
@@ -202,7 +202,7 @@ def _perplexities(
     if not history or loaded is None or not isinstance(valid, dict):
         return ()
     recipe = info.settings["recipe"]
-    by_sentence = recipe.get("batching", {}).get("type") == "sentences"
+    by_sentence = is_by_sentence(info.settings)
     told = {
         "charlm": info.charlm,
         "model": loaded.weights_sha256[:HASH_DIGITS],

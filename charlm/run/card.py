@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from charlm.run.folder import CARD, MODEL, RunInfo
+from charlm.run.folder import CARD, MODEL, RunInfo, is_by_sentence
 from charlm.run.history import best_record, shown_ppl, total_seconds
 from charlm.run.stored_weights import read_meta
 from charlm.text.io.files import write_bytes
@@ -29,9 +29,8 @@ def save_card(
         if temperature != 1.0:
             before = f"{shown_ppl(best['valid_ppl'])} without"
             said = f", with a softmax temperature of {temperature:.2f} set on it ({before})"
-    is_by_sentence = recipe.get("batching", {}).get("type") == "sentences"  # as in training
     carried = f"state carried over {recipe['batch_size']} streams"
-    reading = "sentence by sentence" if is_by_sentence else carried
+    reading = "sentence by sentence" if is_by_sentence(info.settings) else carried
     lines = [
         f"# {info.arch} on {info.corpus['name']}",
         "",

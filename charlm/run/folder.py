@@ -131,6 +131,12 @@ def learned_single_sentences(settings: Settings) -> bool:
     return bool(batching.get("type", "streams") != "streams" or batching.get("reset", 0) >= OFTEN)
 
 
+def is_by_sentence(settings: Settings) -> bool:
+    """Whether a training read sentences one by one, and validated so."""
+    batching = settings["recipe"].get("batching", {})  # which older runs lack
+    return bool(batching.get("type") == "sentences")
+
+
 def load_resumable(folder: str | Path) -> RunInfo:
     """As `load_info`, and checked for what only going on with a training reads.
 

@@ -16,6 +16,7 @@ from charlm.ngram.estimation import require_all_words, thresholds_of
 from charlm.ngram.kenlm_binary import wants_binary
 from charlm.ngram.source import parse_pruning
 from charlm.options import fields_of, keywords
+from charlm.run.folder import is_by_sentence
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -161,5 +162,5 @@ def _word_ids(path: Path, run: LoadedRun) -> Ids:
 
 def _stream_model(run: LoadedRun) -> StreamModel:
     vectors = FormVectors(run.model, run.inventory, oov_input=run.oov_input)
-    by_sentence = run.settings["recipe"].get("batching", {}).get("type") == "sentences"
-    return StreamModel(vectors, carries_state=not by_sentence, source=run.path)
+    carries_state = not is_by_sentence(run.settings)
+    return StreamModel(vectors, carries_state=carries_state, source=run.path)

@@ -76,9 +76,7 @@ def test_what_is_no_text_is_refused_with_its_line(content: bytes, message: str) 
     assert str(caught.value).startswith(message)
 
 
-def test_an_opened_source_is_read_from_its_beginning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_opened_source_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\nb"))))
     with opened(Source("-", on_nan="worst")) as source:
         assert source.sample is not None

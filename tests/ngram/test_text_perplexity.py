@@ -174,9 +174,7 @@ def test_a_text_without_a_sentence_is_refused(tmp_path: Path) -> None:
         evaluate_ngram(bigrams(), text_in(tmp_path / "a.txt"), in_signature=TOLD)
 
 
-def test_a_text_of_several_blocks_adds_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: Path
-) -> None:
+def test_a_text_of_several_blocks_adds_up(monkeypatch: pytest.MonkeyPatch, text: Path) -> None:
     whole = evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD)
     monkeypatch.setattr("charlm.ngram.text_perplexity.BLOCK", 1)
     assert evaluate_ngram(bigrams(), text_in(text), in_signature=TOLD).counts == whole.counts

@@ -64,9 +64,7 @@ def test_a_process_that_ends_as_if_all_were_done_is_not_waited_for(starting: Sta
     assert str(caught.value) == "a process ended before it had met the others; start it again"
 
 
-def test_the_reason_is_told_while_others_are_still_starting(
-    starting: Starting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_reason_is_told_while_others_are_still_starting(starting: Starting) -> None:
     starting('test "$RANK" = 1 && exec sleep 60; echo no room >&2; exit 1')
     began = time.monotonic()
     told = pytest.raises(ProcessError, match="^process 2 of 3 ended .*: no room; ")

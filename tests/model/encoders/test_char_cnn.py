@@ -169,11 +169,7 @@ def test_widths_without_as_many_filters_are_refused(
 
 @pytest.mark.parametrize("times", [1, 321], ids=["few", "many"])
 def test_all_forms_at_once_as_on_a_gpu_give_the_same_as_buckets(
-    encoder: CharCNN,
-    inventory: Inventory,
-    spell: Spell,
-    monkeypatch: pytest.MonkeyPatch,
-    times: int,
+    encoder: CharCNN, spell: Spell, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     """There no length is asked for; padded forms, however wide, change nothing either."""
     words = [word * (1 + number % 3) for number in range(times) for word in ("abc", "a", "uuuu")]

@@ -14,8 +14,6 @@ from charlm.model.forms import Forms, FormTable
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., CharNgrams]
-Spell = Callable[[Sequence[str]], Forms]
-
 BUCKETS = 100_003
 SETTINGS = {"type": "char-ngram", "dim": 2, "buckets": BUCKETS}
 LETTERS = ("f", "o", "b", "a", "r", "ä", "日", "😀")

@@ -125,7 +125,7 @@ def test_the_clusters_come_back_with_the_weights(build: Build) -> None:
     assert torch.equal(other.nll(h, words), saved.nll(h, words))
 
 
-def test_on_the_meta_device_the_clusters_are_real_and_the_weights_are_not(build: Build) -> None:
+def test_on_the_meta_device_the_clusters_are_real_and_the_weights_are_not() -> None:
     with torch.device("meta"):
         output = HierarchicalSoftmax(DIM, words_of(30), None)  # type: ignore[arg-type]  # as above
     assert {parameter.is_meta for parameter in output.parameters()} == {True}

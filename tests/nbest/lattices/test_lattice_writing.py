@@ -67,7 +67,7 @@ def test_the_old_model_gives_way_to_the_new_one(
 
 
 def test_a_graph_cost_is_in_the_unit_of_the_language_models_and_all_else_stays(
-    read: Read, texts: dict[str, str], scorer: FunctionScorer
+    read: Read, scorer: FunctionScorer
 ) -> None:
     text = "u \r\n0  1\twe\t2.5,100.250,3_1_2 \r\n1  0.125,0,\r\n\r\n"
     lattice = read(text)[0]
@@ -85,7 +85,7 @@ def test_a_graph_cost_is_in_the_unit_of_the_language_models_and_all_else_stays(
     }
 
 
-def test_weights_below_zero_have_no_part_in_the_unit(read: Read, texts: dict[str, str]) -> None:
+def test_weights_below_zero_have_no_part_in_the_unit(read: Read) -> None:
     half = FunctionScorer(lambda sentences: [[-0.5] * (len(s) + 1) for s in sentences])
     lattice = read("u\n0 1 a 2,10,\n1\n\n")[0]
     for weights, unit in (({"graph": 1.0, "nn": -1.0}, 1.0), ({"graph": 0.0, "nn": -1.0}, 1.0)):

@@ -61,7 +61,7 @@ def test_each_range_numbers_its_own_further_tokens(
 
 
 def test_a_byte_order_mark_is_one_where_the_text_begins_alone(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text.write_bytes(b"a\n\xef\xbb\xbf")  # the last line is read as one without words
     encoder = BlockEncoder(INVENTORY, oov_input="unk")

@@ -366,7 +366,7 @@ def test_masks_differ_at_every_replay(train_toy: TrainToy, tiny: tuple[str, ...]
 @needs_gpu
 @pytest.mark.usefixtures("wanted")
 def test_replayed_steps_are_plain_ones(
-    train_toy: TrainToy, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    train_toy: TrainToy, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overrides = (*tiny, "context.dropout=0")
     common = {"overrides": overrides, "bptt": 3, "epochs": 4, "device": "cuda"}

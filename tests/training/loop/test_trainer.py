@@ -150,7 +150,7 @@ def test_who_does_not_clip_is_told_to_begin_and_not_to_clip_more(trainer: Traine
 
 
 def test_a_gradient_that_is_no_number_stops_the_epoch_before_the_weights_are_touched(
-    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
+    trainer: Trainer,
 ) -> None:
     before = [parameter.clone() for parameter in trainer.parameters]
     trainer.parameters[0].register_hook(lambda gradient: gradient * math.inf)

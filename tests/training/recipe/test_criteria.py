@@ -73,10 +73,6 @@ def test_self_normalisation_adds_the_square_of_log_z() -> None:
     torch.testing.assert_close(losses.nll_N, output.nll(H, WORDS))
 
 
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
-
-
 def test_nce_is_the_sum_over_the_noise_by_hand() -> None:
     output = Table()
     torch.manual_seed(3)

@@ -115,6 +115,12 @@ def _remarks_on_gain(result: "Mixture") -> list[str]:
 
     if result.gain is None:
         return []
+    without = result.gain.without
+    if without.n_zeroprobs != result.mixture.n_zeroprobs:
+        return [
+            f"gain: no number, since without what is new {without.n_zeroprobs} tokens are left "
+            f"out, and with it {result.mixture.n_zeroprobs}"
+        ]
     ppl, low, high = shown_interval(result.gain.difference)
     return [
         f"gain: what is new changes the mixture's ppl by {ppl} (95 % interval {low} to {high}: "

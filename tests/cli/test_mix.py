@@ -84,6 +84,15 @@ def test_each_row_tells_what_its_perplexity_leaves_out() -> None:
     assert [line.split()[2] for line in lines[:4]] == ["left-out", "2", "1", "1"]
 
 
+def test_a_gain_over_streams_that_leave_out_more_is_told_to_be_none() -> None:
+    Path("x.ppl").write_text(X.replace("0.2 [ -0.69897 ]", "0 [ -inf ]"))
+    result = run_mix("x.ppl", "--add", "y.ppl")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.endswith(
+        "\ngain: no number, since without what is new 2 tokens are left out, and with it 1\n"
+    )
+
+
 def test_given_weights_are_called_so() -> None:
     result = run_mix("x.ppl", "y.ppl", "--weights", "1,0")
     assert result.stdout.splitlines()[1] == "x.ppl    1.0000         1  8.41"

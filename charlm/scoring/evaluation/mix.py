@@ -58,7 +58,7 @@ class Gain:
     """What a mixture gains by the streams that are new in it."""
 
     without: MixedStream  # the mixture of the others, with the weights that suit them best
-    difference: Difference  # of the perplexities: the whole less that
+    difference: Difference  # of the perplexities over the same tokens: the whole less that
 
 
 @dataclass(frozen=True)
@@ -232,14 +232,19 @@ def _measured(scores: WordScores, weight: float) -> MixedStream:
 
 
 def _gain(tuning: Sequence[WordScores], scores: Sequence[WordScores], *, mixed: WordScores) -> Gain:
-    """Of a mixture over that of the streams whose scores these are."""
+    """Of a mixture over that of the streams whose scores these are.
+
+    Tokens to which neither gives anything are left out of the difference, as of both perplexities.
+    """
     weights, _ = _tuned(tuning)
     log10s_N = mixed_log10(np.stack([each.log10_probs for each in scores]), weights)
+    log10s_2N = np.stack([mixed.log10_probs, log10s_N])
+    is_told = np.isfinite(log10s_2N).any(axis=0)
     is_end = np.array([word == END_WORD for word in mixed.words])
     starts = np.concatenate([[0], np.flatnonzero(is_end)[:-1] + 1])
     drawn = PairedBootstrap(
-        np.add.reduceat(np.stack([mixed.log10_probs, log10s_N]), starts, axis=1),
-        np.diff(starts, append=len(is_end)),
+        np.add.reduceat(np.where(is_told, log10s_2N, 0.0), starts, axis=1),
+        np.add.reduceat(is_told.astype(np.int64), starts),
         samples=DRAWS,
         seed=SEED,
     )

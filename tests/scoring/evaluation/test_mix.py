@@ -294,6 +294,32 @@ def test_what_a_new_stream_gains_is_the_mixture_with_it_less_that_without_it() -
     assert [difference.low, difference.high] == pytest.approx(sorted(ends))
 
 
+def test_a_gain_leaves_out_what_both_mixtures_leave_out() -> None:
+    write("x", [0.5, 0.25, 0.5, 0.0, 0.5])
+    write("y", [0.25, 0.5, 0.25, 0.0, 0.25])
+    write("z", [0.9, 0.1, 0.9, 0.0, 0.9])
+    result = mix(["x", "y"], add="z")
+    assert result.gain is not None
+    assert result.mixture.ppl is not None
+    assert (result.mixture.n_zeroprobs, result.gain.without.n_zeroprobs) == (1, 1)
+    difference, ppl = result.gain.difference, result.gain.without.ppl
+    assert difference.ppl == pytest.approx(result.mixture.ppl - ppl)
+    # The second sentence has one token left.
+    ends = []
+    for part in (slice(0, 3), slice(4, 5)):
+        without = mix(["x", "y"]).log10_probs[part].mean()
+        ends.append(10 ** -result.log10_probs[part].mean() - 10**-without)
+    assert [difference.low, difference.high] == pytest.approx(sorted(ends))
+
+
+def test_a_gain_over_streams_that_give_nothing_to_a_token_is_no_number() -> None:
+    write("x", [0.5, 0.25, 0.5, 0.0, 0.5])
+    write("y", [0.25, 0.5, 0.25, 0.0, 0.25])
+    gain = mix(["x", "y"], add="lm", text="text").gain
+    assert gain is not None
+    assert (gain.difference.ppl, gain.difference.low) == (None, None)
+
+
 def test_bands_are_by_the_counts_of_the_training_text() -> None:
     Path("corpus/train.txt").write_text("b\n" * 12 + "a a\n")
     result = mix(["run", "lm"], data="corpus", weights="0,1", bands=True, device="cpu")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
 BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
+LEAST = -1e300  # for −inf, of which none in a draw would be 0 · −inf, no number
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,7 +41,7 @@ class PairedBootstrap:
         self, log10_sums_KS: Floats, n_tokens_S: npt.NDArray[np.int64], *, samples: int, seed: int
     ) -> None:
         """`log10_sums_KS` are log10 probabilities of the sentences under each system."""
-        values_SC = np.vstack([log10_sums_KS, n_tokens_S]).T
+        values_SC = np.vstack([np.maximum(log10_sums_KS, LEAST), n_tokens_S]).T
         self._ppls_K = _perplexities(values_SC.sum(axis=0, keepdims=True))[0]
         self._ppls_BK = _perplexities(_drawn_sums(values_SC, samples=samples, seed=seed))
 

@@ -111,3 +111,11 @@ def test_a_perplexity_beyond_numbers_has_no_difference(
     drawn = PairedBootstrap(sums, np.array([1, 1]), samples=100, seed=1)
     found = drawn.difference(first, second)
     assert (found.ppl, found.low, found.high, found.first_better) == (None, None, None, better)
+
+
+def test_a_draw_without_the_sentence_to_which_a_system_gives_nothing_is_a_draw() -> None:
+    # Of the draws AA (1/4), AB or BA (1/2) and BB (1/4) only AA tells that the second is better.
+    sums = np.array([[-2.0, -2.0], [-1.0, -np.inf]])
+    found = PairedBootstrap(sums, np.array([1, 1]), samples=4000, seed=1).difference(0, 1)
+    assert (found.ppl, found.low, found.high) == (None, None, None)
+    assert found.first_better == pytest.approx(3 / 4, abs=0.03)

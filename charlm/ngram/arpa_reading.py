@@ -284,4 +284,4 @@ def _model(sections: list[_Section], name: str) -> BackoffModel:
             )
         highest = n == len(sections)
         orders.append(Grams(keys, probs[by_key], NONE if highest else backoffs[by_key]))
-    return BackoffModel(words, tuple(orders), source=name)
+    return BackoffModel(words, tuple(orders), source=name, n_unlisted=len(words) - len(in_file))

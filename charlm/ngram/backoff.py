@@ -58,6 +58,7 @@ class BackoffModel:
     words: tuple[str, ...]
     orders: tuple[Grams, ...]
     source: str = "model"  # what messages call it
+    n_unlisted: int = 0  # of the first three words: not in the file, so that they get nothing
 
     precision = "fp64"
 
@@ -67,8 +68,9 @@ class BackoffModel:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The n-grams of each order."""
-        return tuple(map(len, self.orders))
+        """The n-grams of each order, as the model's file lists them."""
+        n_words, *further = map(len, self.orders)
+        return (n_words - self.n_unlisted, *further)
 
     @property
     def n_ngrams(self) -> int:

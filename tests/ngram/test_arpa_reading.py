@@ -112,6 +112,13 @@ def test_the_head_tells_sizes_and_words_in_the_order_of_the_file(tmp_path: Path)
     assert read_arpa_head(tmp_path / "a.arpa") == ((3, 1), ("we", "know", "<s>"))
 
 
+def test_marks_that_a_file_does_not_list_are_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.arpa").write_text(FOREIGN)
+    model = read_arpa(tmp_path / "a.arpa")
+    assert model.words[:3] == ("<unk>", "<s>", "</s>")
+    assert (model.sizes, model.n_ngrams) == ((3, 1), 4)  # as its header says
+
+
 BROKEN = {
     "no ARPA": (ARPA, "the cat sat\n", r": no line \data\; expected an ARPA file"),
     "orders": ("ngram 2=3", "ngram 3=3", r":3: found 'ngram 3=3'; expected ngram 2=COUNT or \1-"),

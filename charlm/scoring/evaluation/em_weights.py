@@ -12,6 +12,9 @@ import numpy as np
 
 from charlm.ngram.backoff import Log10s
 
+LEAST_FACTOR = 1e-300  # of a stream that gives nothing to any token
+LONGEST_STEP = 20.0  # of a weight, in nats: neither 0 nor infinity comes of it
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -23,26 +26,36 @@ class Weights:
 
 
 def em_weights(
-    log10_probs_KN: Log10s, *, tolerance: float = 1e-6, max_iterations: int = 1000
+    log10_probs_KN: Log10s, *, tolerance: float = 1e-8, max_iterations: int = 1000
 ) -> Weights:
     """The weights of K streams that make a text of N tokens likeliest, by EM from equal ones.
 
-    It ends when no weight moves by `tolerance` or more. A token to which no stream gives anything
-    is left out; if that leaves none, the weights stay equal.
+    It ends when no weights can be better by `tolerance` or more, in nats a token. A token to which
+    no stream gives anything is left out; if that leaves none, the weights stay equal.
+
+    EM hardly moves where streams are much alike. So a step goes twice as far as the one before it,
+    until it makes the text less likely; then it is taken back, and EM's own step is next.
     """
-    weights = np.full(len(log10_probs_KN), 1 / len(log10_probs_KN))
+    weights = best_K = np.full(len(log10_probs_KN), 1 / len(log10_probs_KN))
     probs_KN, _ = _relative_probs(log10_probs_KN)
     n_tokens = probs_KN.shape[1]
-    n_iterations, moved = 0, np.inf
-    while n_tokens and n_iterations < max_iterations and moved >= tolerance:
-        before = weights
-        # The sum of a stream's posteriors. No token's total is 0: a stream that is alone with a
-        # token keeps a weight of 1/N at least.
-        weights = weights * (probs_KN @ (1 / (weights @ probs_KN))) / n_tokens
+    n_iterations, likeliest, step = 0, -np.inf, 0.5
+    while n_tokens:
+        mixed_N = weights @ probs_KN  # never 0: a step leaves something of every weight
+        likelihood = np.log(mixed_N).mean()
+        if likelihood >= likeliest or step == 1.0:  # EM's own never falls, but for rounding
+            best_K, likeliest, step = weights, likelihood, 2 * step
+            factors_K = probs_KN @ (1 / mixed_N) / n_tokens  # of EM's own step
+        else:
+            step = 1.0
+        # The likelihood is concave: no weights are better by more than the largest slope.
+        if factors_K.max() - 1 < tolerance or n_iterations == max_iterations:
+            break
+        moves_K = step * np.log(np.maximum(factors_K, LEAST_FACTOR))
+        weights = best_K * np.exp(np.clip(moves_K, -LONGEST_STEP, LONGEST_STEP))
         weights /= weights.sum()
-        moved = np.abs(weights - before).max()
         n_iterations += 1
-    return Weights(weights, n_iterations, log10_probs_KN.shape[1] - n_tokens)
+    return Weights(best_K, n_iterations, log10_probs_KN.shape[1] - n_tokens)
 
 
 def _relative_probs(log10_probs_KN: Log10s) -> tuple[Log10s, Log10s]:

@@ -9,6 +9,7 @@ Maxwell, 2005). The interval comes from a bootstrap over recordings, since utter
 go together (Bisani & Ney, 2004); over lists where these name no recording, or all the same one.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -22,6 +23,7 @@ from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
 SAMPLES = 1000
 BLOCK = 1 << 22  # numbers in memory at a time
 OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
+LEAST = 1e-300  # a share of settings of signs; smaller ones take much time and change no p
 
 
 Unit = Literal["recording", "list"]
@@ -81,19 +83,39 @@ def compare(
 
 
 def sign_flip_p(differences_L: Ints) -> float:
-    """The share of all 2^n settings of signs whose sum is at least as far from 0, exactly."""
-    steps = np.abs(differences_L[differences_L != 0])
-    reach = int(steps.sum())
-    shares = np.zeros(2 * reach + 1)  # of sums −reach … reach
-    shares[reach] = 1.0
-    for step in steps.tolist():
-        moved = np.zeros_like(shares)
-        moved[step:] = shares[: len(shares) - step]
-        moved[: len(shares) - step] += shares[step:]
-        shares = moved / 2
-    observed = abs(int(differences_L.sum()))
+    """The share of all 2^n settings of signs whose sum is at least as far from 0, exactly.
+
+    Differences of one size make a binomial distribution, and only sizes are convolved: time goes
+    with the number of differences, not with its square.
+    """
+    sizes, numbers = np.unique(np.abs(differences_L[differences_L != 0]), return_counts=True)
+    shares = np.ones(1)  # of sums −reach … reach
+    for size, number in zip(sizes.tolist(), numbers.tolist(), strict=True):
+        settings = _shares_of_signs(number)
+        wider = np.zeros(len(shares) + 2 * size * (len(settings) - 1))
+        for first, share in enumerate(settings):
+            wider[2 * size * first :][: len(shares)] += share * shares
+        cut = int(np.argmax(wider >= LEAST))
+        shares = wider[cut : len(wider) - cut]
+    reach = len(shares) // 2
     sums = np.arange(-reach, reach + 1)
-    return min(1.0, float(shares[np.abs(sums) >= observed].sum()))
+    return min(1.0, float(shares[np.abs(sums) >= abs(int(differences_L.sum()))].sum()))
+
+
+def _shares_of_signs(n: int) -> list[float]:
+    """The share of settings of n signs with so many of them minus; at both ends none below LEAST.
+
+    In whole numbers, so that each is rounded once.
+    """
+    half: list[float] = []
+    ways = math.comb(n, n // 2)
+    for n_minus in range(n // 2, -1, -1):
+        share = ways / (1 << n)
+        if share < LEAST:
+            break
+        half.append(share)
+        ways = ways * n_minus // (n - n_minus + 1)
+    return [*reversed(half), *half[1 - n % 2 :]]
 
 
 def _random_sign_flip_p(

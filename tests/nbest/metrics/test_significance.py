@@ -1,6 +1,7 @@
 """Significance against all ways to set signs, and intervals that cover what they should."""
 
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -35,6 +36,19 @@ def test_p_of_many_lists_is_near_that_of_the_normal_distribution() -> None:
     from scipy.stats import norm
 
     assert sign_flip_p(differences) == pytest.approx(2 * norm.sf(z), rel=0.02)
+
+
+def test_p_of_100_000_lists_takes_no_square_of_time() -> None:
+    from scipy.stats import binomtest
+
+    differences = np.repeat([-1, 1], [50_400, 49_600])
+    assert sign_flip_p(differences) == pytest.approx(binomtest(50_400, 100_000).pvalue, rel=1e-9)
+
+
+def test_a_p_far_out_keeps_its_digits() -> None:
+    differences = np.repeat([-1, 1], [180, 20])
+    ways = sum(comb(200, n) for n in range(180, 201))
+    assert sign_flip_p(differences) == pytest.approx(2 * ways / 2**200, rel=1e-12)
 
 
 def counts(errors: Ints) -> Ints:

@@ -69,17 +69,11 @@ def read(lines: Lines, *, symbols: Symbols | None = None) -> Iterator[Lattice]:
     Raises:
         DataError: FILE:LINE and what was expected there.
     """
-    seen: set[str] = set()
+    is_empty = True
     while (block := _block(lines)) is not None:
-        lattice = _lattice(block, symbols)
-        if lattice.id in seen:
-            raise DataError(
-                f"{lattice.place}: utterance {lattice.id!r:.80} for the second time; expected each "
-                "once"
-            )
-        seen.add(lattice.id)
-        yield lattice
-    if not seen:
+        is_empty = False
+        yield _lattice(block, symbols)
+    if is_empty:
         raise DataError(f"{lines.name}: no lattice; expected the id of an utterance and its states")
 
 

@@ -50,7 +50,7 @@ def read_lattices(
 
     Raises:
         ConfigError: an unknown format.
-        DataError: no lattices, or FILE:LINE and what was expected there.
+        DataError: no lattices, two of one utterance, or FILE:LINE and what was expected there.
     """
     if form not in ("auto", *FORMATS):
         raise ConfigError(f"--format {form!r:.40}: expected auto, {' or '.join(FORMATS)}")
@@ -64,15 +64,34 @@ def read_lattices(
         if found is None:
             raise _no_lattices(source)
         if ready.lines is None:
-            for name in _lattices_in(source, sample, found):
-                with open_lines(Path(source.path) / name, rules=source.rules) as lines:
-                    yield from slf.read(lines, file=name)
+            lattices = _of_folder(source, sample, found)
         elif ready.lines.peek() is None:
             raise DataError(f"{ready.lines.name}: empty; expected lattices")
         elif found == SLF:
-            yield from slf.read(ready.lines)
+            lattices = slf.read(ready.lines)
         else:
-            yield from kaldi.read(ready.lines, symbols=symbols)
+            lattices = kaldi.read(ready.lines, symbols=symbols)
+        yield from _each_once(lattices)
+
+
+def _each_once(lattices: Iterator[Lattice]) -> Iterator[Lattice]:
+    """References and answers are found by the id of an utterance."""
+    places: dict[str, str] = {}
+    for lattice in lattices:
+        first = places.setdefault(lattice.id, lattice.place)
+        if first != lattice.place:
+            raise DataError(
+                f"{lattice.place}: utterance {lattice.id!r:.80} for the second time, after "
+                f"{first}; expected each once; give each an id of its own, as UTTERANCE= in HTK's "
+                "files"
+            )
+        yield lattice
+
+
+def _of_folder(source: Source, sample: Sample, form: str) -> Iterator[Lattice]:
+    for name in _lattices_in(source, sample, form):
+        with open_lines(Path(source.path) / name, rules=source.rules) as lines:
+            yield from slf.read(lines, file=name)
 
 
 def _lattices_in(source: Source, sample: Sample, form: str) -> list[str]:

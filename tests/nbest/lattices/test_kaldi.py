@@ -106,7 +106,6 @@ def test_a_number_among_symbols_is_a_word(read: Read, text: str) -> None:
         ("u\n0 1 a 1e31,2\n1\n\n", r":2: weight '1e31,2'; expected costs below 1e30"),
         ("u\n0 1 a inf,2\n1\n\n", r":2: an infinite cost; expected finite ones on arcs"),
         ("u\n0 1 a\n1\n1 2,3\n\n", ":4: state 1 is final for the second time"),
-        ("u\n" + ROW + "u\n" + ROW, ":5: utterance 'u' for the second time; expected each once"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place(read: Read, text: str, message: str) -> None:

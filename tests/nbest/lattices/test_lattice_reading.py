@@ -109,12 +109,35 @@ def test_a_folder_is_read_file_by_file_and_each_keeps_its_name(
     assert [lattice.original.file for lattice in found] == ["a.lat", "b.lat"]
 
 
+def test_two_files_of_one_utterance_are_one_line(tmp_path: Path, texts: dict[str, str]) -> None:
+    for name in ("a.lat", "b.lat"):
+        (tmp_path / name).write_text(texts["slf"])
+    found = read_lattices(Source(tmp_path))
+    assert next(found).id == "utt-A"
+    with pytest.raises(DataError) as error:
+        next(found)
+    assert str(error.value) == (
+        f"{tmp_path / 'b.lat'}:1: utterance 'utt-A' for the second time, after "
+        f"{tmp_path / 'a.lat'}:1; expected each once; give each an id of its own, as UTTERANCE= in "
+        "HTK's files"
+    )
+
+
+@pytest.mark.parametrize("kind", ["compact", "slf"])
+def test_two_lattices_of_one_utterance_in_a_file_are_one_line(
+    read: Read, texts: dict[str, str], kind: str
+) -> None:
+    with pytest.raises(DataError, match="utterance 'utt-A' for the second time, after .*:1; "):
+        read(2 * texts[kind])
+
+
 @pytest.fixture
 def folder(tmp_path: Path, texts: dict[str, str]) -> Path:
     """A lattice, plain and packed, and between them what else lies in such folders."""
     (tmp_path / "b.lat").write_text("# by a decoder\n\n" + texts["slf"])
     (tmp_path / "README.txt").write_text("Lattices of the decoder.\n")
-    (tmp_path / "c.lat.gz").write_bytes(gzip.compress(texts["slf"].encode()))
+    packed = gzip.compress(texts["slf"].replace("utt-A", "utt-C").encode())
+    (tmp_path / "c.lat.gz").write_bytes(packed)
     (tmp_path / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     (tmp_path / "dangling").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe")  # which nobody writes to

@@ -2,7 +2,8 @@
 
 Scores are bytelogs: integers of which 10000.5 / 1024 make a nat. The total holds both models. In
 version 2 phones and states stand among the words as 11 fields each, like a word; they lie within
-the times of the word before, or are called like `ih-1`: SRILM's rule, kept as it is.
+the times of the word before, or are called like `ih-1`. That is SRILM's rule, but for a word that
+begins when the one before it ends, as times that are no frames have it: SRILM leaves it out.
 """
 
 from typing import ClassVar
@@ -82,7 +83,8 @@ class NbestList2Format(NbestList1Format):
         for start in range(0, len(fields), WIDTH):
             group = fields[start : start + WIDTH]
             begins, ends, grammar, acoustic = _numbers(group, place)
-            if begins > end and not _is_state(group[0]):
+            is_within = begins <= end and ends <= end
+            if not (is_within or _is_state(group[0])):
                 words.append(group[0])
                 am, lm, end = am + NATS * acoustic, lm + NATS * grammar, ends
         return words, {"am": am, "old_lm": lm}

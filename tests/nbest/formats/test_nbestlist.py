@@ -40,6 +40,14 @@ def test_version_2_leaves_phones_and_states_out(read) -> None:
     }
 
 
+def test_a_word_may_begin_when_the_one_before_it_ends(read) -> None:
+    think = THINK.replace("0.19", "0.18")
+    (found,) = read(NbestList2Format(), f"NBestList2.0\n(-7873) {WORD} {PHONE} {think}\n")
+    (hypothesis,) = found.hypotheses
+    assert hypothesis.words == ("i", "think")
+    assert hypothesis.features["am"] == pytest.approx(-(3450 + 4211) / BYTELOG)
+
+
 @pytest.mark.parametrize(
     ("reader", "text"), [(NbestList1Format, ONE), (NbestList2Format, TWO)], ids=["1.0", "2.0"]
 )

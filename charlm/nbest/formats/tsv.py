@@ -231,12 +231,17 @@ def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str])
     """The columns of a table without names, from its first line; its first lines tell of ranks.
 
     Raises:
-        DataError: a single field.
+        DataError: a single field; scores where the texts should be.
     """
     if len(fields) < 2:
         raise DataError(
             f"{place}: found no TAB; expected fields between TABs, the first an id, the last a text"
             f"{csv_hint(fields[0])}"
+        )
+    if _are_scores([line.split("\t")[-1] for line in sample if not is_comment(line)]):
+        raise DataError(
+            f"{place}: found numbers alone in the last column, as {fields[-1]!r:.40}; expected "
+            "texts; name the columns with --columns, as id,text,am"
         )
     names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
     for column, field in enumerate(fields[1:-1], 1):
@@ -246,6 +251,11 @@ def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str])
     if len(fields) > 2 and _are_ranks(rows):
         names[1] = "rank"
     return columns_named(names, place, error=DataError)
+
+
+def _are_scores(fields: Sequence[str]) -> bool:
+    """Whether they are numbers, and not such as are said: digits alone may be a text."""
+    return all(map(is_number, fields)) and not all(map(str.isdecimal, fields))
 
 
 def _are_ranks(pairs: Sequence[Sequence[str]]) -> bool:

@@ -49,6 +49,22 @@ def test_a_second_column_that_does_not_count_lines_is_a_feature(read) -> None:
     assert features_of(found) == [[{"c2": 0.0}, {"c2": -3.5}]]
 
 
+def test_scores_in_the_last_column_are_no_texts(read) -> None:
+    with pytest.raises(DataError) as error:
+        read(TsvFormat(), "# beam 2\nwe know\t-1.25\nwe do\t-3\n")
+    assert str(error.value) == (
+        "a.list:2: found numbers alone in the last column, as '-1.25'; expected texts; "
+        "name the columns with --columns, as id,text,am"
+    )
+
+
+@pytest.mark.parametrize("text", ["u\t4\nv\t42\n", "u\t-1\nu\tminus 1\n", "u\t\n"])
+def test_digits_may_be_texts(read, text: str) -> None:
+    assert [h.words for nbest in read(TsvFormat(), text) for h in nbest.hypotheses] == [
+        tuple(line.split("\t")[1].split()) for line in text.splitlines()
+    ]
+
+
 def test_a_pipe_is_not_looked_at_ahead_to_guess_its_columns() -> None:
     class Endless:
         """A pipe whose third line never comes."""

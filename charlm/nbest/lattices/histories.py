@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.nbest.scorer import Scorer
+from charlm.nbest.scorers import NgramScorer
 
 LogProbs = npt.NDArray[np.float64]
 END_WORD = "</s>"
@@ -66,23 +67,34 @@ class Histories(Protocol):
 
 @dataclass
 class ScorerHistories:
-    """Any scorer of sentences, asked for one whole sentence a history and word."""
+    """Any scorer of sentences, asked for one whole sentence a history and word.
+
+    Of an n-gram model's the words before its context are left out, or time would go with the square
+    of a lattice's length.
+    """
 
     scorer: Scorer
     memory: object = None
 
     def log_probs(self, requests: Sequence[Request]) -> LogProbs:
         distinct = list(dict.fromkeys(requests))
+        contexts = [self._context(history) for history, _ in distinct]
         sentences = [
-            history.words if word == END_WORD else [*history.words, word]
-            for history, word in distinct
+            context if word == END_WORD else [*context, word]
+            for context, (_, word) in zip(contexts, distinct, strict=True)
         ]
         scores = self.scorer.score(sentences, memory=self.memory)
         found = {
-            request: score.log_probs[request[0].depth]
-            for request, score in zip(distinct, scores, strict=True)
+            request: score.log_probs[len(context)]
+            for request, context, score in zip(distinct, contexts, scores, strict=True)
         }
         return np.array([found[request] for request in requests], np.float64)
+
+    def _context(self, history: History) -> list[str]:
+        most = history.depth
+        if isinstance(self.scorer, NgramScorer):
+            most = self.scorer.model.order - 1
+        return list(history.tail(most))[::-1]
 
     def keep(self, histories: Iterable[History]) -> None:
         """No state is kept."""

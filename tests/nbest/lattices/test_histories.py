@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from charlm.nbest.lattices.histories import ScorerHistories
+import numpy as np
+import pytest
+
+from charlm.nbest.lattices.histories import END_WORD, History, ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.nbest.scorers import FunctionScorer
+from charlm.nbest.scorer import WordLogProbs, Words
+from charlm.nbest.scorers import FunctionScorer, NgramScorer
+from charlm.ngram.estimation import estimate
+from charlm.ngram.word_ids import WordIds, encode
 
 Read = Callable[..., list[Lattice]]
 
@@ -40,3 +46,27 @@ def test_an_old_model_reads_labels_as_they_stand_and_new_ones_by_their_own_rules
     assert ("WELL-KNOWN", "[laugh]", "E") in heard["old_lm"]
     assert {("so", "e"), ("well", "known", "e")} <= heard["nn"]
     assert not any("[laugh]" in words for words in heard["nn"])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_an_ngram_model_hears_no_words_before_its_context(order: int) -> None:
+    heard: list[Words] = []
+
+    class Listening(NgramScorer):
+        def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+            heard.extend(sentences)
+            return super().score(sentences, memory=memory)
+
+    word_ids = WordIds()
+    ids = encode([["a", "b", "a"], ["b", "a"], ["a"], ["b", "b", "a", "a"]], word_ids)
+    scorer = Listening(estimate(ids, words=word_ids.words, order=order).model)
+    words = ["a", "b", "new", "a", "b", "b", "a"]
+    (whole,) = scorer.score([words])
+    heard.clear()
+    history, requests = History(), []
+    for word in words:
+        requests.append((history, word))
+        history = history.then(word)
+    found = ScorerHistories(scorer).log_probs([*requests, (history, END_WORD)])
+    np.testing.assert_array_equal(found, whole.log_probs)
+    assert max(map(len, heard)) == order

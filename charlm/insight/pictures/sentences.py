@@ -26,6 +26,7 @@ N_SENTENCES = 3  # hardest, and as many easiest
 WIDTH, INCHES = 504.0, 7.0  # of the picture: points of print, and the same in inches
 SIZE, LINE, GAP = 10.0, 17.0, 6.0  # points: letters, from line to line, between sentences
 SPACE = 7.0  # between words
+TO_LEFT = "\u200f"  # shows nothing; signs behind it are mirrored, as between Arabic words
 FURNITURE = 110.0  # points of height for the title and the scale
 LIGHT, DARK = "#ffffff", "#e8965a"  # the strongest still lets black letters be read
 
@@ -85,6 +86,8 @@ def _write(
     x, from_right = 0.0, runs_from_right([word for word, _ in tokens])
     for word, bits in tokens:
         shown = drawable(word)
+        if from_right and not any(each.isalnum() for each in word):
+            shown = TO_LEFT + shown  # alone a bracket or a quote would open to the wrong side
         width = float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
         if x and x + width > WIDTH:
             x, y = 0.0, y + LINE

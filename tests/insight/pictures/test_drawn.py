@@ -345,3 +345,12 @@ def test_a_sentence_runs_from_the_right_where_its_first_letter_does(subject: Sub
     assert sentences.WIDTH > one > word > end > sentences.WIDTH / 2
     assert not sentences.runs_from_right(["1", "a", "\u0645"])
     assert not sentences.runs_from_right(["1", "."])
+
+
+def test_signs_between_words_from_the_right_open_to_the_left(subject: Subject) -> None:
+    axes = draw("sentences", subject).figure.axes[0]
+    for sentence in (["\u0645\u0627", "(", "</s>"], ["word", "(", "</s>"]):
+        tokens = [(word, 1.0) for word in sentence]
+        sentences._write(axes, tokens, y=0.0, scale=ScalarMappable())
+    drawn = [text.get_text() for text in axes.texts[-6:]]
+    assert drawn == ["\u0645\u0627", "\u200f(", "</s>", "word", "(", "</s>"]

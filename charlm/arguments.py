@@ -108,7 +108,8 @@ def _several(values: Any, kind: Any) -> Any:
 
 def _can_name_a_file(path: str | Path) -> bool:
     try:
-        return b"\0" not in os.fsencode(path)
+        name = os.fsencode(path)
+        return bool(name) and b"\0" not in name  # "" is no name, and Path takes it for "."
     except UnicodeEncodeError:  # half a surrogate pair
         return False
 

@@ -51,6 +51,7 @@ def test_a_model_refuses_what_it_cannot_take(
         ("evaluate", "model", 3, "found 3; expected a path or None"),
         ("evaluate", "files", [None], "found [None]; expected a path or a list of paths"),
         ("evaluate", "files", "a\0b", r"found 'a\x00b'; expected a path or a list of paths"),
+        ("evaluate", "model", "", "found ''; expected a path or None"),
         ("evaluate", "raw", 1, "found 1; expected True or False"),
         ("evaluate", "split", "dev", "found 'dev'; expected one of 'train', 'valid', 'test' or N"),
         ("evaluate", "on_text", "print", "found 'print'; expected a function or None"),

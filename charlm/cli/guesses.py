@@ -54,10 +54,19 @@ def explain_options(ctx: Any, args: list[str]) -> None:
 
 
 def explain_values(ctx: Any, given: dict[str, Any]) -> None:
-    """Raises BadParameter for `--onnx --model RUN`: the parser takes --model for the folder."""
+    """Raises for values that are none.
+
+    Raises:
+        ConfigError: an empty path, as "$OUT" is where OUT is not set: Path takes it for the folder
+            one is in.
+        BadParameter: `--onnx --model RUN`: the parser takes --model for the folder.
+    """
     spellings = {spelling for each in ctx.command.params for spelling in each.opts}
     for option in ctx.command.params:
         value = given.get(option.name or "")
+        if _names_a_file(option) and "" in _as_list(value):
+            flag = option.opts[0] if isinstance(option, TyperOption) else option.metavar
+            raise ConfigError(f"{flag} '': expected a path; is the variable set?")
         if isinstance(option, TyperOption) and isinstance(value, str) and value in spellings:
             said = f"found the option {value}; expected {option.metavar or 'a value'}"
             raise typer.BadParameter(said, ctx=ctx, param=option)
@@ -76,7 +85,7 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
     files = [
         word
         for each in arguments
-        if "Path" in str(each.type_descriptor.annotation)
+        if _names_a_file(each)
         for word in _as_list(given.get(each.name or ""))
     ]
     if _has(command, "model"):
@@ -97,6 +106,10 @@ def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: li
         from charlm.presets import preset
 
         preset(given["arch"])
+
+
+def _names_a_file(parameter: Any) -> bool:
+    return "Path" in str(parameter.type_descriptor.annotation)
 
 
 def _flags_for(word: str, command: TyperCommand) -> list[str]:

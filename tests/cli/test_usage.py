@@ -44,6 +44,21 @@ def test_a_value_that_is_none_of_an_options_is_told_in_plain_words(
     assert f"Error: Invalid value for {message}" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["prep", "raw.txt", "--out", ""], "--out"),
+        (["eval", "text", "--model="], "--model"),
+        (["eval", "text", ""], "FILE"),
+        (["vocab", "--data", "c", "--against", "text", "--against", ""], "--against"),
+    ],
+)
+def test_an_empty_path_is_refused(arguments: list[str], name: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"charlm: {name} '': expected a path; is the variable set?\n"
+
+
 def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
     spelling = max(option.opts, key=len)
     first, second, *_ = option.type_descriptor.choices or ("1", "2")

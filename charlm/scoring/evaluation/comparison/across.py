@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
 from charlm.text.io.files import display_name, open_bytes, parse_json
@@ -77,11 +77,13 @@ def table(options: TableOptions) -> Table:
     """The table of the files' comparisons, data sets in the order in which they come.
 
     Raises:
-        ConfigError: standard input twice.
+        ConfigError: no file, or standard input twice.
         DataError: a file that compare-kn did not write, or of several vocabularies; two
             vocabularies of one data set; a model twice with different figures, or no such state.
     """
     files = several(options.files)
+    if not files:
+        raise ConfigError("table: found no file; expected what `charlm compare-kn --json` printed")
     require_one_stdin(files)
     by_texts: dict[object, _Found] = {}
     for file in files:

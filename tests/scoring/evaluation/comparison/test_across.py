@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.scoring.evaluation.comparison.across import Cell, table
 from charlm.scoring.evaluation.comparison.compare_kn import compare_kn
 
@@ -137,6 +137,14 @@ def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(DataError, match=r"a\.json: not what `charlm compare-kn --json` prints"):
         table(path)
+
+
+def test_a_table_of_no_file_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        table(files=[])
+    assert str(caught.value) == (
+        "table: found no file; expected what `charlm compare-kn --json` printed"
+    )
 
 
 def test_a_file_whose_perplexities_are_none_is_refused(write: Any) -> None:

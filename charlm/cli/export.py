@@ -54,4 +54,4 @@ def export(options: ExportOptions, *, as_json: bool) -> None:
     output.table(rows, header=["part", "weight", "valid ppl"])
     sizes = " + ".join(f"{size:,}" for size in result.sizes)
     output.write(f"{options.arpa}: {sizes} n-grams, {result.n_bytes:,} bytes")
-    output.say(f"{result.n_sampled:,} tokens drawn, {result.seconds:.0f} s")
+    output.say(f"{result.n_sampled:,} tokens drawn in whole sentences, {result.seconds:.0f} s")

@@ -106,8 +106,10 @@ def _print(result: "VocabularyResult") -> None:
     output.write("")
     _print_splits(result)
     output.write("")
-    output.table([(len(w), w) for w in result.longest_words], header=("length", "longest words"))
     inventory = result.inventory
+    most = inventory.max_word_length
+    rows = [(len(w), w if len(w) <= most else f"{w[:most]}…") for w in result.longest_words]
+    output.table(rows, header=("length", "longest words"))
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
 
 

@@ -112,9 +112,7 @@ def load_info(folder: str | Path) -> RunInfo:
                 f"{folder}: a preset, of which a run is trained; expected a folder that `charlm "
                 f"train --arch {folder} --data DIR --out RUN` wrote"
             )
-        raise DataError(
-            f"{folder}: not a run ({RUN} is missing); expected what `charlm train` writes"
-        )
+        raise DataError(f"{folder}: {_why_no_run(Path(folder))}")
     value = read_description(path, known_format=FORMAT)
     if value is None:
         raise DataError(f"{path}: not a run's description; expected what `charlm train` writes")
@@ -123,6 +121,16 @@ def load_info(folder: str | Path) -> RunInfo:
         raise DataError(f"{path}: {name!r} is {found}; the run is damaged")
     known: dict[str, Any] = {each.name: value.get(each.name) for each in fields(RunInfo)}
     return RunInfo(**known)
+
+
+def _why_no_run(folder: Path) -> str:
+    if not os.path.lexists(folder):
+        return "no such folder; expected a run, which `charlm train` writes"
+    runs = sorted(str(path.parent) for path in folder.glob(f"*/{RUN}"))
+    if runs:
+        more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+        return f"a folder of runs; expected one of them; name it: {', '.join(runs[:3])}{more}"
+    return f"not a run ({RUN} is missing); expected what `charlm train` writes"
 
 
 def learned_single_sentences(settings: Settings) -> bool:

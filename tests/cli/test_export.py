@@ -47,7 +47,7 @@ def test_the_parts_and_the_file_stand_on_stdout(monkeypatch: pytest.MonkeyPatch)
     sizes = "10,001 + 2,000,000 + 3,000,000"
     assert result.exit_code == 0
     assert result.stdout == f"{TABLE}a.arpa: {sizes} n-grams, 12,345,678 bytes\n"
-    assert result.stderr == "1,999,000 tokens drawn, 62 s\n"
+    assert result.stderr == "1,999,000 tokens drawn in whole sentences, 62 s\n"
 
 
 def test_json_is_one_object_with_what_the_library_returns(

@@ -34,7 +34,7 @@ written <unk>                0       0       2
 unknown characters           4       2       0
 
 length  longest words
-     6  aaaaaa
+     6  aaaaa…
      5  bbbbb
      4  cccc
      3  ddd

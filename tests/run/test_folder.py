@@ -112,6 +112,22 @@ def test_a_folder_without_run_json_is_no_run(tmp_path: Path, make: Any) -> None:
     )
 
 
+def test_a_folder_of_runs_names_them_and_none_is_called_none(tmp_path: Path) -> None:
+    for name in "dcba":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / RUN).touch()
+    with pytest.raises(DataError) as caught:
+        load_info(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: a folder of runs; expected one of them; name it: {tmp_path}/a, {tmp_path}/b, "
+        f"{tmp_path}/c and 1 more"
+    )
+    with pytest.raises(
+        DataError, match=f"^{tmp_path}/e: no such folder; expected a run, which `ch"
+    ):
+        load_info(tmp_path / "e")
+
+
 def test_an_ngram_model_in_the_place_of_a_run_is_sent_to_its_option(tmp_path: Path) -> None:
     (tmp_path / "kn.arpa").write_text("\\data\\\n")
     with pytest.raises(DataError, match="a file, and no run; .* n-gram models go to --lm of ngram"):

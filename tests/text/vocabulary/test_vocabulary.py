@@ -128,6 +128,15 @@ def test_counts_have_a_hash_of_their_own_and_are_not_in_the_vocabularys() -> Non
     assert other.counts_sha256 != inventory.counts_sha256
 
 
+@pytest.mark.parametrize(("n_words", "n_unk", "n_told"), [(2000, 1, 1), (2000, 10, 0), (50, 1, 0)])
+def test_a_stray_unk_is_told_where_it_makes_rare_words_known(
+    n_words: int, n_unk: int, n_told: int
+) -> None:
+    text = [["the"] * n_words, ["once"], ["<unk>"] * n_unk]
+    assert len(inventory_of(text).signs) == n_told
+    assert not inventory_of(text, min_count=2).signs  # which makes an <unk> of it
+
+
 def test_without_morphs_hash_and_file_are_those_of_format_1(tmp_path: Path) -> None:
     inventory = inventory_of(PLAIN)
     rules = {"lower": False, "unicode": "NFC", "tokenise": "none", "numbers": False}

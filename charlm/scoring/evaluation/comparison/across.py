@@ -102,6 +102,10 @@ def table(options: TableOptions) -> Table:
 
 def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
     """The comparison in a file, behind what tells its texts."""
+    if not content.startswith((b"{", b"[")):
+        raise DataError(
+            f"{file}: no JSON; expected what `charlm compare-kn --json` prints; add --json there"
+        )
     value = parse_json(content, file)
     try:
         path, groups, split = Path(value["data"]), value["groups"], value.get("split", "test")

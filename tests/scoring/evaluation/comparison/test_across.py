@@ -139,6 +139,14 @@ def test_another_json_file_is_refused(tmp_path: Path, text: str) -> None:
         table(path)
 
 
+def test_the_text_for_the_eye_is_sent_back_for_json(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("verdict, state sentence: ...\n")
+    with pytest.raises(
+        DataError, match="a.txt: no JSON; expected what .* prints; add --json there"
+    ):
+        table([tmp_path / "a.txt"])
+
+
 def test_a_table_of_no_file_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         table(files=[])

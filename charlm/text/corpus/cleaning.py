@@ -62,6 +62,7 @@ def normalisation_of(options: PrepOptions) -> Normalisation:
         options.punctuation,
         options.split_hyphens,
         rules_of(options.map),
+        options.dotless_i,
     )
 
 

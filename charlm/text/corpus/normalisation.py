@@ -40,6 +40,8 @@ JOINERS = "\u200c\u200d\u00ad"  # these two and the soft hyphen are unseen, too,
 # A hyphen between what is no blank; minus signs are not among them.
 HYPHEN_WITHIN = re.compile("(?<=.)[-\u2010\u2011\u2012\u2013](?=.)")
 
+TURKISH = (("I\u0307", "i"), ("\u0130", "i"), ("I", "\u0131"))  # capitals, the dotted one first
+
 LETTER = r"[^\W\d_]"
 DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
 LONG = 200  # characters: no word of a language
@@ -63,6 +65,7 @@ class Normalisation:
     punctuation: str = "keep"
     split_hyphens: bool = False
     map: Rules = ()
+    dotless_i: bool = False  # of `lower`: I is the capital of ı and İ that of i, as in Turkish
 
     def __post_init__(self) -> None:
         """Raises ConfigError for a value that an option has not."""
@@ -74,6 +77,8 @@ class Normalisation:
             value = getattr(self, option)
             if value not in known:
                 raise ConfigError(f"{option}: found {value!r}; expected one of {', '.join(known)}")
+        if self.dotless_i and not self.lower:
+            raise ConfigError("dotless_i: found no lower case; expected lower; add --lower")
 
     def __call__(self, line: str, *, changed: Counter[str] | None = None) -> str:
         """The tokens of `line` with one space between them; it may hold no LF.
@@ -129,8 +134,12 @@ class Normalisation:
     @property
     def plain_map(self) -> Rules:
         """The map, in the case and Unicode form of the words that it meets."""
-        plain = Normalisation(self.lower, self.unicode)
-        return tuple((plain(old), plain(new)) for old, new in self.map)
+        return tuple((self.plain(old), self.plain(new)) for old, new in self.map)
+
+    @property
+    def plain(self) -> "Normalisation":
+        """Of these rules those of case and Unicode form."""
+        return Normalisation(self.lower, self.unicode, dotless_i=self.dotless_i)
 
     @property
     def reads_phrases(self) -> bool:
@@ -143,10 +152,10 @@ class Normalisation:
         return not (self.lower or self.tokenise != "none" or self.numbers or self._spoken)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON; of the rules for what is spoken those that there are."""
+        """The options as JSON; of those that came after the first ones what is no default."""
         given = asdict(self) | {"map": [list(rule) for rule in self.map]}
         return {
-            name: given[name] for name in given if name in REQUIRED or given[name] != SPOKEN[name]
+            name: given[name] for name in given if name in REQUIRED or given[name] != DEFAULTS[name]
         }
 
     def in_short(self) -> dict[str, Any]:
@@ -181,16 +190,18 @@ class Normalisation:
 
     def _lowered(self, tokens: list[str]) -> list[str]:
         kept = {*MARKERS, NUMBER_TOKEN} if self.numbers else MARKERS
-        form = self.unicode
+        form, dotless_i = self.unicode, self.dotless_i
         return [
-            each if each in kept else (_lower if len(each) <= LONG else _lower_long)(each, form)
+            each
+            if each in kept
+            else (_lower if len(each) <= LONG else _lower_long)(each, form, dotless_i)
             for each in tokens
         ]
 
 
 NO_RULES = Normalisation(unicode="none")
 REQUIRED = ("lower", "unicode", "tokenise", "numbers")  # keys that were always written
-SPOKEN = {field.name: field.default for field in fields(Normalisation)} | {"map": []}
+DEFAULTS = {field.name: field.default for field in fields(Normalisation)} | {"map": []}
 
 
 def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[str]:
@@ -225,7 +236,10 @@ def _compose(text: str, form: str) -> str:
 
 
 @lru_cache(CACHED_WORDS)
-def _lower(token: str, form: str) -> str:
+def _lower(token: str, form: str, dotless_i: bool) -> str:
+    if dotless_i:
+        for capital, small in TURKISH:
+            token = token.replace(capital, small)
     while (lowered := _compose(token.lower(), form)) != token:
         token = lowered  # lower-casing can undo a composition (J + caron), and the reverse
     return token

@@ -39,6 +39,13 @@ class PrepOptions:
         ),
     ] = "90,5,5"
     lower: Annotated[bool, Opt("Lower case.", "Normalisation")] = False
+    dotless_i: Annotated[
+        bool,
+        Opt(
+            "With --lower: I becomes \u0131, and \u0130 becomes i, as in Turkish and Azerbaijani.",
+            "Normalisation",
+        ),
+    ] = False
     unicode: Annotated[
         Literal["NFC", "NFD", "NFKC", "NFKD", "none"], Opt("Unicode normal form.", "Normalisation")
     ] = "NFC"

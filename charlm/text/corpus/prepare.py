@@ -20,7 +20,7 @@ from charlm.text.corpus.cleaning import REASONS, Cleaner, RawSource, normalisati
 from charlm.text.corpus.embedded import pydoc_sentences
 from charlm.text.corpus.oddities import Finding, oddities
 from charlm.text.corpus.prep_options import PrepOptions
-from charlm.text.corpus.signs import signs_of_raw_text, signs_of_repetition
+from charlm.text.corpus.signs import signs_of_dotless_i, signs_of_raw_text, signs_of_repetition
 from charlm.text.corpus.split import (
     SPLITS,
     SUMMARY,
@@ -123,6 +123,7 @@ def prep(options: PrepOptions) -> PrepResult:
         types = sum((each.types for each in all_cleaned), Counter[str]())
         signs = (
             *signs_of_raw_text(types.most_common()),
+            *(signs_of_dotless_i(types) if options.lower and not options.dotless_i else ()),
             *signs_of_repetition(shares_of_train(blocks)),
         )
         with _whole_corpus(out):

@@ -6,6 +6,7 @@ Only what no orthography does often is one: some end words in a colon, or in an 
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 FIELD_MARKER = re.compile(r"\\[a-z]*\d?")  # as Toolbox and USFM have them; bare where split off
@@ -48,6 +49,17 @@ def signs_of_repetition(shares: Mapping[str, float]) -> list[str]:
         "from one with --dedup"
         for split, share in shares.items()
         if share >= LEAST_REPEATED
+    ]
+
+
+def signs_of_dotless_i(types: Counter[str]) -> list[str]:
+    """Whether a text that was lower-cased as English is looks like Turkish."""
+    share = sum(count for word, count in types.items() if "\u0131" in word) / (types.total() or 1)
+    if share < LEAST_SHARE:
+        return []
+    return [
+        f"{share:.0%} of the words have \u0131, as in Turkish, whose I became i, another letter: "
+        "--dotless-i makes \u0131 of it, and i of \u0130"
     ]
 
 

@@ -57,6 +57,7 @@ def normalisation_name(normalisation: Normalisation | None) -> str:
     steps = [
         normalisation.unicode,
         "lower" if normalisation.lower else "",
+        "dotless-i" if normalisation.dotless_i else "",
         normalisation.tokenise if normalisation.tokenise != "none" else "",
         "hyphens" if normalisation.split_hyphens else "",
         "punctuation" if normalisation.punctuation == "drop" else "",

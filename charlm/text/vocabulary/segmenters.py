@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -166,7 +165,7 @@ def _by_file(inventory: Inventory, *, path: str) -> MorphModel:
 
 def _file_lines(path: str, inventory: Inventory) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Line number, word and morphs of each line, in the vocabulary's case and Unicode form."""
-    rules = Normalisation(inventory.normalisation.lower, inventory.normalisation.unicode)
+    rules = inventory.normalisation.plain
     for number, line in read_lines(path):
         if not line.strip(" \t"):
             continue

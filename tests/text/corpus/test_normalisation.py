@@ -5,6 +5,7 @@ import json
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -106,6 +107,21 @@ def test_lower_case_is_unicode_s_and_composed_again(line: str, tokens: str) -> N
     assert Normalisation(lower=True)(line) == tokens
 
 
+@pytest.mark.parametrize("form", UNICODE_FORMS)
+def test_turkish_has_an_i_without_a_dot_and_one_with(form: str) -> None:
+    turkish = Normalisation(lower=True, unicode=form, dotless_i=True)
+    assert turkish("IĞDIR'a I\u0307Lİ <unk>:ISI") == turkish.compose("ığdır'a ili <unk>:ısı")
+    assert turkish("I" * 201) == "ı" * 201
+    mapped = replace(turkish, map=(("IŞIK", "ışıklar"),))
+    assert mapped("IŞIK") == turkish.compose("ışıklar")
+    assert Normalisation.from_dict(turkish.to_dict(), "c") == turkish
+
+
+def test_an_i_without_a_dot_wants_lower_case() -> None:
+    with pytest.raises(ConfigError, match="^dotless_i: found no lower case; expected lower; add -"):
+        Normalisation(dotless_i=True)
+
+
 @pytest.mark.parametrize(
     ("form", "tokens"),
     [
@@ -126,6 +142,7 @@ ALL = [
         (False, True), UNICODE_FORMS, TOKENISERS, (False, True)
     )
 ]
+ALL += [Normalisation(lower=True, unicode=form, dotless_i=True) for form in UNICODE_FORMS]
 ALL += [
     Normalisation(
         lower, "NFKC", tokenise, numbers, punctuation, split_hyphens=True, map=(("*n't", "* n't"),)

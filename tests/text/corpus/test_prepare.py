@@ -128,6 +128,19 @@ def test_what_is_not_given_is_cut_by_the_shares_that_are_left(raw: Path, tmp_pat
     assert sign.startswith("80% of the words of valid.txt stand in lines that train.txt has, too: ")
 
 
+@pytest.mark.parametrize(
+    ("dotless_i", "word", "n_signs"), [(False, "iğdir", 1), (True, "ığdır", 0)]
+)
+def test_turkish_is_lowered_as_it_is_asked_for(
+    tmp_path: Path, dotless_i: bool, word: str, n_signs: int
+) -> None:
+    (tmp_path / "raw").write_text("IĞDIR kızı\n", encoding="utf-8")
+    options = {"valid": tmp_path / "raw", "test": tmp_path / "raw"}
+    result = prep(tmp_path / "raw", out=tmp_path / "c", lower=True, dotless_i=dotless_i, **options)
+    assert read(tmp_path / "c")["train"] == f"{word} kızı\n"
+    assert len([sign for sign in result.signs if "dotless-i" in sign]) == n_signs
+
+
 def test_reading_ends_with_the_line_that_reaches_max_tokens(raw: Path, tmp_path: Path) -> None:
     result = prep([raw, raw], out=tmp_path / "c", split="1,1,1", max_tokens=13)
     assert lines(tmp_path / "c") == raw.read_text().splitlines()[:4]

@@ -4,7 +4,11 @@ from collections import Counter
 
 import pytest
 
-from charlm.text.corpus.signs import signs_of_raw_text, signs_of_repetition
+from charlm.text.corpus.signs import (
+    signs_of_dotless_i,
+    signs_of_raw_text,
+    signs_of_repetition,
+)
 
 
 def signs(text: str) -> list[str]:
@@ -67,6 +71,13 @@ def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> No
 )
 def test_marks_apart_abbreviations_and_letters_of_orthographies_are_no_sign(text: str) -> None:
     assert signs(text) == []
+
+
+def test_turkish_is_told_by_its_letter() -> None:
+    (sign,) = signs_of_dotless_i(Counter(["ilk", "ışık", "iğdir", "kızıl"]))
+    assert sign.startswith("50% of the words have ı, as in Turkish, whose I became i, another lett")
+    assert not signs_of_dotless_i(Counter({"diyarbakır": 1, "town": 100}))
+    assert not signs_of_dotless_i(Counter())
 
 
 def test_a_split_that_repeats_much_of_train_is_a_sign() -> None:

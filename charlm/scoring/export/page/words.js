@@ -7,8 +7,9 @@ const whole = (pattern) => new RegExp(`^(?:${pattern})$`, "u");
 
 class TextRules {
   /** The options of a Normalisation, and its patterns as this language writes them. */
-  constructor({ lower, unicode, tokenise, numbers, punctuation = "keep", split_hyphens = false, map = [], patterns }) {
+  constructor({ lower, unicode, tokenise, numbers, punctuation = "keep", split_hyphens = false, map = [], dotless_i = false, patterns }) {
     this.form = unicode;
+    this.isTurkish = dotless_i;
     this.kept = new Set([UNK_WORD, "<s>", END_WORD]);
     this.clitic = whole(patterns.clitic);
     this.dotted = whole(patterns.dotted);
@@ -43,7 +44,8 @@ class TextRules {
 
   /** Lower-casing can undo a composition, and the reverse. */
   lowered(word) {
-    const next = this.composed(word.toLowerCase());
+    const small = this.isTurkish ? word.replace(/I\u0307|\u0130/g, "i").replace(/I/g, "\u0131") : word;
+    const next = this.composed(small.toLowerCase());
     return next === word ? word : this.lowered(next);
   }
 

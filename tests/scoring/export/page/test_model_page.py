@@ -24,7 +24,7 @@ SENTENCE = "the cat looked at a zebra"
 HOSTILE = "</script><img/src=x/onerror=document.title=1>"
 PIECES = (
     *"aAbNzÖ019.,-+'’!?/_=%()`~* \t\u0301",
-    *("U.S.", "e.g", "<unk>", "<unk>:Ab.", "</s>", "can't", "'s", "3.14", "²", "Ⅳ", "ΑΣ", "İ"),
+    *("U.S.", "e.g", "<unk>", "<unk>:Ab.", "</s>", "can't", "'s", "3.14", "²", "Ⅳ", "ΑΣ", "İ", "I"),
     *("字", "۳", "क्या", "।", "می\u200cخ", "\u2011", "🇩🇪", "👩🏽\u200d💻", "❤\ufe0f"),
 )
 GROUND = "() => getComputedStyle(document.body).backgroundColor"
@@ -117,6 +117,7 @@ def test_near_words_of_another_word_are_never_shown(opened: Open) -> None:
         Normalisation(tokenise="simple"),
         Normalisation(lower=True, unicode="NFKD", tokenise="simple", numbers=True),
         Normalisation(punctuation="drop", split_hyphens=True, numbers=True),
+        Normalisation(lower=True, dotless_i=True),
         Normalisation(lower=True, map=(("Can't", "ca n't"), ("*'s", "* 's"), ("a b", "AB"))),
     ],
 )

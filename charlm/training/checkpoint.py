@@ -52,6 +52,7 @@ def _write_position(trainer: Trainer, folder: Path) -> None:
     for name, value in trainer.generator_states().items():
         for rank, each in enumerate(trainer.ranks.gathered(value)):
             tensors[f"generator.{_numbered(name, rank)}"] = each
+    trainer.progress.has_checkpoint = True
     if not trainer.ranks.is_first:
         return
     optimiser = trainer.optimiser.state_dict()["state"]
@@ -77,7 +78,7 @@ def _refuse_broken(trainer: Trainer) -> None:
             position, what = trainer.position, name.removeprefix("model.")
             raise TrainingError(
                 f"{what} holds NaN or infinity after {position.epoch} epochs and {position.step} "
-                "steps; the last good checkpoint is kept; try a lower --lr"
+                f"steps; {trainer.progress.kept}; try a lower --lr"
             )
 
 
@@ -110,6 +111,7 @@ def restore_position(trainer: Trainer, folder: Path) -> int:
         first = str(error).splitlines()[0]
         raise DataError(f"{path}: not a checkpoint of this run ({first}); it is damaged") from None
     trainer.progress.position = position
+    trainer.progress.has_checkpoint = True
     return sum(name.startswith("generator.cpu") for name in tensors)
 
 

@@ -48,6 +48,7 @@ class Progress:
         self.n_steps = n_steps  # of an epoch
         self.state = state
         self.position = Position(rate=recipe.schedule.first_rate(recipe.optimiser.lr))
+        self.has_checkpoint = False
 
     @property
     def is_finished(self) -> bool:
@@ -78,6 +79,13 @@ class Progress:
         """Which side of a mixture of word and character vectors the current epoch reads."""
         return self.recipe.schedule.side(self.position.epoch)
 
+    @property
+    def kept(self) -> str:
+        """What is left of a training that cannot go on from here."""
+        if self.has_checkpoint:
+            return "the last good checkpoint is kept"
+        return "there was no checkpoint yet"
+
     def end_epoch(self, valid_ppl: float, *, validation_seconds: float) -> None:
         """Record the current epoch and stand before the next one."""
         position = self.position
@@ -105,6 +113,5 @@ class Progress:
         at = at or f"at step {min(self.position.step + 1, self.n_steps)}"
         clip = "a smaller --set recipe.clip" if self.recipe.clip else "--set recipe.clip=5"
         raise TrainingError(
-            f"{what} became {value} in epoch {epoch} {at}; the last good checkpoint is "
-            f"kept; try a lower --lr or {clip}"
+            f"{what} became {value} in epoch {epoch} {at}; {self.kept}; try a lower --lr or {clip}"
         )

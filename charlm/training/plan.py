@@ -22,6 +22,7 @@ from charlm.run.folder import (
     RUN,
     RUNS,
     RunInfo,
+    learned_single_sentences,
     load_info,
     load_resumable,
 )
@@ -82,14 +83,14 @@ def make_plan(options: TrainOptions) -> Plan:
         raise ConfigError(
             f"--out {folder}: is the corpus directory, which is not written to; choose another"
         )
-    changes = requested_changes(options)
     stored = existing_run(folder, resume=options.resume)
-    if stored:
-        refuse_disagreement(options, stored, changes=changes)
-    device = pick_device(options.device)
     source = stored or (load_info(init) if init else None)
     arch = source.arch if source else options.arch or DEFAULT_ARCH
     settings = source.settings if source else preset(arch)
+    changes = requested_changes(options, settings)
+    if stored:
+        refuse_disagreement(options, stored, changes=changes)
+    device = pick_device(options.device)
     if not stored:
         settings = merged(settings, changes)
     recipe, recipe_settings = build_recipe(settings.get("recipe"))
@@ -243,18 +244,23 @@ def first_difference(
     return None
 
 
-def requested_changes(options: TrainOptions) -> Settings:
-    """The settings that differ from the preset; the short options are overrides by another name."""
+def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
+    """What these settings are to become; the short options are overrides by another name."""
     short = {name: getattr(options, name) for name in ("epochs", "batch_size", "bptt")}
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
     if options.lr is not None:
         recipe["optimiser"] = {"lr": options.lr}
-    if options.purpose == "sentences":
+    if options.purpose == "sentences" and not _learns_single_sentences(settings):
         recipe["batching"] = SENTENCES_ALONE
     changes: Settings = {"recipe": recipe} if recipe else {}
     for text in options.overrides:
         changes = merged(changes, parse_override(text))
     return changes
+
+
+def _learns_single_sentences(settings: Settings) -> bool:
+    _, recipe = build_recipe(settings.get("recipe"))  # checked, for it may be a stranger's
+    return learned_single_sentences({"recipe": recipe})
 
 
 def parse_time(text: str) -> float:

@@ -81,7 +81,7 @@ class TrainOptions:
         Literal["sentences"] | None,
         Opt(
             "What the model is for: sentences that stand alone, as lists, items and pairs do. Its "
-            "state then begins anew at half of the sentence ends.",
+            "state then begins anew at half of the sentence ends, if not at more already.",
             "Recipe",
             flags=("--for",),
         ),

@@ -35,18 +35,27 @@ def test_what_is_no_time_is_an_error(text: str) -> None:
 def test_short_options_are_settings_of_the_recipe_and_a_later_word_wins() -> None:
     sets = ["recipe.clip=1", "recipe.epochs=9", "encoder.encoder.widths=1,2"]
     options = TrainOptions(data="d", overrides=sets, epochs=3, batch_size=4, lr=0.5)
-    changes = requested_changes(options)
+    changes = requested_changes(options, preset("char-small"))
     recipe = {"epochs": 9, "batch_size": 4, "optimiser": {"lr": 0.5}, "clip": 1}
     assert changes == {"recipe": recipe, "encoder": {"encoder": {"widths": [1, 2]}}}
 
 
 def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
-    changes = requested_changes(TrainOptions(data="d", purpose="sentences", epochs=2))
+    kim = preset("char-small")
+    changes = requested_changes(TrainOptions(data="d", purpose="sentences", epochs=2), kim)
     batching = {"type": "streams", "reset": 0.5}
     assert changes == {"recipe": {"epochs": 2, "batching": batching}}
-    assert merged(preset("char-small"), changes)["recipe"]["batching"] == batching
+    assert merged(kim, changes)["recipe"]["batching"] == batching
     options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=1"])
-    assert requested_changes(options)["recipe"]["batching"]["reset"] == 1
+    assert requested_changes(options, kim)["recipe"]["batching"]["reset"] == 1
+
+
+@pytest.mark.parametrize("batching", [{"type": "sentences"}, {"type": "streams", "reset": 0.7}])
+def test_a_model_that_reads_single_sentences_is_for_them_as_it_is(
+    batching: dict[str, object],
+) -> None:
+    options = TrainOptions(data="d", purpose="sentences")
+    assert requested_changes(options, {"recipe": {"batching": batching}}) == {}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,9 @@ def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
     ids=["type first", "type last"],
 )
 def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -> None:
-    changes = requested_changes(TrainOptions(data="d", overrides=overrides, lr=0.003))
+    changes = requested_changes(
+        TrainOptions(data="d", overrides=overrides, lr=0.003), preset("char-small")
+    )
     assert changes == {
         "recipe": {"optimiser": {"type": "adam", "lr": 0.003}},
         "encoder": {"type": "word", "dim": 50},
@@ -69,7 +80,7 @@ def test_options_hold_for_a_part_whichever_is_said_first(overrides: list[str]) -
 
 
 def test_no_option_is_no_change() -> None:
-    assert requested_changes(TrainOptions(data="d")) == {}
+    assert requested_changes(TrainOptions(data="d"), preset("char-small")) == {}
 
 
 def test_the_first_difference_is_found_at_any_depth() -> None:

@@ -50,6 +50,7 @@ class Plan:
     folder: Path
     arch: str
     settings: Settings  # of a run or preset with its changes; the recipe's with all defaults
+    changes: Settings  # what was asked for besides the run or preset
     recipe: Recipe
     vocab: Path | None
     max_tokens: int
@@ -100,6 +101,7 @@ def make_plan(options: TrainOptions) -> Plan:
         folder=folder,
         arch=arch,
         settings={**settings, "recipe": recipe_settings},
+        changes=changes,
         recipe=recipe,
         vocab=Path(options.vocab) if options.vocab else None,
         max_tokens=stored.corpus["max_tokens"] if stored else options.max_tokens,

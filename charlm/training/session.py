@@ -32,6 +32,7 @@ from charlm.text.perplexity.signature import normalisation_name
 from charlm.text.vocabulary.encoding import EncodedText, encode_text
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 from charlm.training.checkpoint import restore_position, save_epoch, save_log, save_position
+from charlm.training.idle_settings import idle_settings
 from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
 from charlm.training.loop.objective import unigrams
@@ -168,7 +169,7 @@ def train_on(
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
-        _note_schedule(trainer, watcher)
+        _note_settings(trainer, begun.plan, watcher=watcher)
         watcher.started(trainer, parameters=parameters, cost=estimate(trainer))
     _run_epochs(trainer, begun, check_lock=check_lock, is_over=is_over, watcher=watcher)
 
@@ -335,12 +336,15 @@ def _run_epochs(
         remove_encoded(folder, watcher)
 
 
-def _note_schedule(trainer: Trainer, watcher: Watcher) -> None:
-    """What of the schedule the epochs of a new training leave out."""
+def _note_settings(trainer: Trainer, plan: Plan, *, watcher: Watcher) -> None:
+    """What the settings of a new training leave out or do not need."""
     recipe, position = trainer.recipe, trainer.position
+    if position.epoch or position.step:
+        return
+    for said in idle_settings(plan.changes, plan.settings):
+        watcher.note(said)
     n_steps = recipe.epochs * len(trainer.batches)
-    said = recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps)
-    if said and not position.epoch and not position.step:
+    if said := recipe.schedule.left_out(n_epochs=recipe.epochs, n_steps=n_steps):
         watcher.note(said)
 
 

@@ -28,6 +28,7 @@ def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None
         folder=tmp_path / "run",
         arch="char-small",
         settings={},
+        changes={},
         recipe=build_recipe({})[0],
         vocab=None,
         max_tokens=0,

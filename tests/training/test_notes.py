@@ -110,6 +110,71 @@ def test_a_schedule_that_does_nothing_is_told_with_its_setting(
     assert listener.notes == told
 
 
+GATE = (
+    "encoder.type=gate",
+    "encoder.word.type=word",
+    "encoder.word.dim=4",
+    "encoder.char.type=char-lstm",
+    "encoder.char.dim=4",
+    "context.dim=5",
+)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (
+            ("context.output_dropout=0.2", "context.dropout=0.3"),
+            [
+                "context.dropout=0.3 does nothing: behind the only layer "
+                "context.output_dropout=0.2 stands"
+            ],
+        ),
+        (("context.dropout=0.3",), []),
+        (("context.output_dropout=0.2", "context.dropout=0.3", "context.layers=2"), []),
+        (
+            ("recipe.batching.type=sentences",),
+            [
+                "recipe.bptt=15 does nothing: sentences are read whole, and "
+                "recipe.batching.type is sentences"
+            ],
+        ),
+        (
+            (*GATE, "encoder.value=0.25"),
+            [
+                "encoder.value=0.25 does nothing: the gate is learned; encoder.kind=fixed has this "
+                "one"
+            ],
+        ),
+        ((*GATE, "encoder.value=0.25", "encoder.kind=fixed"), []),
+    ],
+    ids=["one layer", "dropout alone", "two layers", "sentences", "learned gate", "fixed gate"],
+)
+def test_a_setting_that_does_nothing_beside_another_is_told_once(
+    overrides: tuple[str, ...],
+    told: list[str],
+    train_toy: Callable[..., Any],
+    tiny: tuple[str, ...],
+) -> None:
+    listener = Listener()
+    own = () if "encoder.type=gate" in overrides else tiny
+    for resume in (False, True):
+        train_toy(overrides=(*own, *overrides), epochs=1, watcher=listener, resume=resume)
+    assert listener.notes == told
+
+
+def test_classes_of_a_file_leave_no_assignment(
+    train_toy: Callable[..., Any], toy_corpus: Path, tiny: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = sorted({*(toy_corpus / "train.txt").read_text().split(), "</s>", "<unk>"})
+    file = tmp_path / "classes.txt"
+    file.write_text("".join(f"{word}\t{len(word) % 2}\n" for word in words))
+    listener = Listener()
+    classes = ("output.type=class", f"output.file={file}", "output.assignment=mass")
+    train_toy(overrides=(*tiny, *classes), epochs=1, watcher=listener)
+    assert listener.notes == ["output.assignment=mass does nothing: a file says the words' classes"]
+
+
 def test_a_training_that_patience_ends_says_so(
     train_toy: Callable[..., Any], tiny: tuple[str, ...]
 ) -> None:

@@ -36,11 +36,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[st
 
 def tensor_bytes(tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> bytes:
     """A safetensors file of these tensors and this JSON."""
-    # Copies: safetensors refuses tensors that share memory, as the zeros of an initial state do.
-    plain = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-        for name, tensor in tensors.items()
-    }
+    plain: dict[str, Tensor] = {}
+    places = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().cpu().contiguous()
+        place = own.untyped_storage().data_ptr()
+        # safetensors refuses tensors that share memory, as the zeros of an initial state do.
+        plain[name] = own.clone() if place in places else own
+        places.add(place)
     return save(plain, metadata={META: json.dumps(meta, allow_nan=False)})
 
 

@@ -42,6 +42,26 @@ def test_what_is_written_is_what_is_read(path: Path) -> None:
     assert all(torch.equal(read[name], tensor) for name, tensor in tensors.items())
 
 
+def test_tensors_are_copied_where_they_share_memory_alone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = torch.arange(6.0)
+    tensors = {"own": torch.ones(3), "rows": row.expand(2, 6), "part": row[2:4], "whole": row}
+    cloned, clone = [], torch.Tensor.clone
+
+    def noting(tensor: torch.Tensor) -> torch.Tensor:
+        cloned.append(tensor.tolist())
+        return clone(tensor)
+
+    monkeypatch.setattr(torch.Tensor, "clone", noting)
+    write_tensors(path, tensors, meta={})
+    assert cloned == [[0, 1, 2, 3, 4, 5]]  # the rows are made contiguous, so they are a copy
+    read, _ = read_tensors(path)
+    assert {name: t.tolist() for name, t in read.items()} == {
+        name: t.tolist() for name, t in tensors.items()
+    }
+
+
 def test_a_model_without_memory_is_filled(path: Path) -> None:
     write_tensors(path, good(), meta={"epoch": 1})
     filled = model()

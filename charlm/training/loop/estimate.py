@@ -1,7 +1,8 @@
 """What is left of a training, in time, measured on its first batches before anything changes.
 
-Gradients are computed and thrown away; generator, state and counts are put back, so a run with an
-estimate and one without are the same to the bit.
+Its memory is what they took, and what is known to come: the optimiser's, the averages', and that of
+writing a checkpoint. Gradients are computed and thrown away; generator, state and counts are put
+back, so a run with an estimate and one without are the same to the bit.
 """
 
 import resource
@@ -10,14 +11,20 @@ import time
 from copy import copy
 from dataclasses import dataclass
 
+import torch
+from torch import nn
+
 from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.averaging import NoAveraging
+from charlm.training.recipe.optimisers import Optimiser
 
 PROBES = 4  # the first is warm-up: memory is mapped and kernels are chosen then
+CHECKPOINT_COPIES = 2  # of all that is in one while it is written: safetensors makes them
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time that is left, and memory of this process so far at its highest."""
+    """Time that is left, and this process's memory at its highest."""
 
     seconds_per_step: float
     seconds_per_validation: float
@@ -36,7 +43,7 @@ def estimate(trainer: Trainer) -> Estimate:
         seconds_per_step=step,
         seconds_per_validation=validation,
         seconds=step * steps + validation * epochs,
-        memory_bytes=peak_memory(),
+        memory_bytes=peak_memory() + memory_to_come(trainer),
     )
 
 
@@ -68,6 +75,31 @@ def _validation_seconds(trainer: Trainer) -> float:
     chunk_seconds = time.perf_counter() - start - first
     n_tokens = len(trainer.valid_text.ids) / trainer.ranks.size
     return first + chunk_seconds * (n_tokens - begun[1].size) / second[1].size
+
+
+def memory_to_come(trainer: Trainer) -> int:
+    """What a training takes besides, in bytes, once it has made a step and writes a checkpoint.
+
+    On a GPU the weights and what follows them are there, and a checkpoint is first copied from it.
+    """
+    n_slots = slots_of(trainer.recipe.optimiser)
+    n_averages = 0 if isinstance(trainer.recipe.averaging, NoAveraging) else 1
+    is_gpu = trainer.device.type != "cpu"
+    n_new = 0 if trainer.optimiser.state else n_slots
+    n_new += 0 if trainer.averages.values else n_averages
+    n_copies = (CHECKPOINT_COPIES + is_gpu) * (1 + n_slots + n_averages)
+    weights = sum(each.numel() * each.element_size() for each in trainer.parameters)
+    return weights * (n_copies + (0 if is_gpu else n_new))
+
+
+def slots_of(optimiser: Optimiser) -> int:
+    """How many numbers an optimiser keeps for each weight."""
+    weights = nn.Parameter(torch.zeros(2))
+    weights.grad = torch.zeros(2)
+    tried = optimiser.over([weights])
+    tried.step()
+    kept = tried.state[weights].values()
+    return sum(isinstance(each, torch.Tensor) and each.shape == weights.shape for each in kept)
 
 
 def peak_memory() -> int:

@@ -12,8 +12,15 @@ from charlm.scoring.likelihood import nll
 from charlm.training import session
 from charlm.training.loop import estimate as estimating
 from charlm.training.loop import validation
-from charlm.training.loop.estimate import Estimate, estimate, peak_memory
+from charlm.training.loop.estimate import (
+    Estimate,
+    estimate,
+    memory_to_come,
+    peak_memory,
+    slots_of,
+)
 from charlm.training.loop.trainer import Trainer
+from charlm.training.recipe.recipe import build_recipe
 from charlm.training.train import Silence
 
 
@@ -86,6 +93,52 @@ def test_a_validation_of_several_chunks_is_reckoned_from_the_second(
     assert n_tokens > 3 * 8
     costs = [cost.seconds_per_validation for _, cost in listener.costs]
     assert costs == pytest.approx([100.0 + 3.0 * n_tokens / 8] * 3)
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "n"),
+    [
+        ({"type": "sgd"}, 0),
+        ({"type": "sgd", "momentum": 0.9}, 1),
+        ({"type": "adam"}, 2),
+        ({"type": "adagrad"}, 1),
+        ({"type": "rmsprop"}, 1),
+        ({"type": "rmsprop", "momentum": 0.9}, 2),
+        ({"type": "adadelta"}, 2),
+    ],
+)
+def test_an_optimiser_keeps_so_many_numbers_for_a_weight(
+    optimiser: dict[str, object], n: int
+) -> None:
+    assert slots_of(build_recipe({"optimiser": optimiser})[0].optimiser) == n
+
+
+@pytest.mark.parametrize(
+    ("recipe", "new", "kept"),
+    [
+        ((), 0, 1),  # a checkpoint of the weights
+        (("optimiser.type=adam",), 2, 3),  # with two averages of gradients
+        (("optimiser.type=adam", "averaging.type=ema"), 3, 4),  # with their own averages
+        (("averaging.type=nt-asgd",), 1, 2),
+    ],
+)
+def test_memory_that_optimiser_averages_and_checkpoint_take_is_reckoned_before_they_do(
+    recipe: tuple[str, ...],
+    new: int,
+    kept: int,
+    train_toy: Callable[..., Any],
+    tiny: tuple[str, ...],
+) -> None:
+    reckoned = []
+
+    class Reckoner(Silence):
+        def started(self, trainer: Trainer, **_: object) -> None:
+            n_bytes = 4 * sum(trainer.model.n_parameters_by_part().values())
+            reckoned.append(memory_to_come(trainer) / n_bytes)
+
+    overrides = (*tiny, *(f"recipe.{each}" for each in recipe))
+    train_toy(overrides=overrides, epochs=1, lr=0.01, watcher=Reckoner())
+    assert reckoned == [new + 2 * kept]  # safetensors copies twice
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the peak there")

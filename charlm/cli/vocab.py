@@ -108,8 +108,8 @@ def _print(result: "VocabularyResult") -> None:
     output.write("")
     inventory = result.inventory
     most = inventory.max_word_length
-    rows = [(len(w), w if len(w) <= most else f"{w[:most]}…") for w in result.longest_words]
-    output.table(rows, header=("length", "longest words"))
+    longest = [(len(w), w if len(w) <= most else f"{w[:most]}…") for w in result.longest_words]
+    output.table(longest, header=("length", "longest words"))
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
 
 

@@ -6,8 +6,8 @@
 # FOLDER holds a folder a language, as get.sh leaves them, or each with train.txt, valid.txt and
 # test.txt. LANGS chooses (all of them), ARCHS the presets (word-small morph-small char-small), OUT
 # (exp/languages) is where everything goes, and is gone on with. A training has 15 epochs unless the
-# options say otherwise, and its rate is halved when valid falls by less than 1 %: the papers' 1.0 is
-# 3 % at a perplexity of 35. Ends with bits a verse (or sentence), which compare across languages as
+# options say otherwise, and a rate that valid halves is halved when it falls by less than 1 %: the
+# papers' 1.0 is 3 % at a perplexity of 35. Ends with bits a verse (or sentence), which compare across languages as
 # far as the texts do (not where unknown words stand as <unk>, unspelled), and with the table.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"

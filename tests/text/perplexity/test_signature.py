@@ -57,6 +57,7 @@ def test_a_signature_of_a_file_by_sentence_has_neither_split_nor_streams(text: P
         (Normalisation(), "NFC"),
         (Normalisation(unicode="none"), "none"),
         (Normalisation(True, "NFKC", "simple", True), "NFKC+lower+simple+numbers"),
+        (Normalisation(lower=True, dotless_i=True), "NFC+lower+dotless-i"),
     ],
 )
 def test_a_normalisation_is_named_by_its_steps(

@@ -8,7 +8,7 @@ of the one before it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -37,7 +37,7 @@ from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.pipeline import RecordingMemory
-from charlm.scoring.rescoring.scorers.build_scorers import DividedSearch, Scorers, known_by
+from charlm.scoring.rescoring.scorers.build_scorers import Scorers, known_by
 from charlm.scoring.rescoring.scorers.open_scorer import spelled
 from charlm.text.io.lines import split_words
 
@@ -85,13 +85,11 @@ class LatticeLists(Format):
     name: ClassVar[str] = "lattice"
 
     form: str  # of lattices
-    models_after: Callable[[Sequence[object]], Mapping[str, Histories]]  # after memories of scorers
+    scorers: Scorers
     options: LatticeOptions
-    at_once: int
+    at_once: int = LATTICES_AT_ONCE
     words_txt: str | Path | None = None
-    memory: RecordingMemory | None = None  # None: each lattice on its own
-    spells: bool = False  # unknown words
-    divided: DividedSearch | None = None  # by several processes
+    memory: RecordingMemory | None = None  # of the parts of the scorers; None: each on its own
     counts: LatticeCounts = field(default_factory=LatticeCounts)
 
     def claims(self, sample: Sample) -> bool:
@@ -107,15 +105,16 @@ class LatticeLists(Format):
         only(source, self.form)
         lattices = read_lattices(source, form=self.form, words_txt=self.words_txt)
         if self.memory is None:
-            yield from self.divided(self, lattices) if self.divided else self.search(lattices)
+            divided = self.scorers.search
+            yield from divided(self, lattices) if divided else self.search(lattices)
             return
         for lattice in lattices:
             self.memory.enter(NbestList(lattice.id, ()))
-            yield from self._searched([lattice], self.models_after(self.memory.states))
+            yield from self._searched([lattice], _histories(self.scorers, self.memory.states))
 
     def search(self, lattices: Iterable[Lattice]) -> Iterator[NbestList]:
         """The lists of lattices, each on its own, searched by this process."""
-        return self._searched(lattices, self.models_after(()))
+        return self._searched(lattices, _histories(self.scorers, ()))
 
     def _searched(
         self, lattices: Iterable[Lattice], models: Mapping[str, Histories]
@@ -146,13 +145,11 @@ def lattice_lists(
     scorers: Scorers,
     *,
     options: LatticeOptions,
+    at_once: int = LATTICES_AT_ONCE,
     words_txt: str | Path | None = None,
-    one_by_one: bool = False,
     memory: RecordingMemory | None = None,
 ) -> LatticeLists:
     """Lattices of a format as lists, searched with `options`; words are read as the scorers do.
-
-    `memory` is of the parts of the scorers.
 
     Raises:
         ConfigError: models that are not to be asked in fp32.
@@ -167,16 +164,8 @@ def lattice_lists(
             raise ConfigError(
                 f"--precision {scorer.precision}: lattices are searched in fp32; expected that"
             )
-    return LatticeLists(
-        form,
-        models_after=partial(_histories, scorers),
-        options=replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known),
-        at_once=1 if one_by_one else LATTICES_AT_ONCE,
-        words_txt=words_txt,
-        memory=memory,
-        spells=bool(scorers.spelled),
-        divided=scorers.search,
-    )
+    options = replace(options, tokens=_tokens_of(scorers), is_known=scorers.is_known)
+    return LatticeLists(form, scorers, options, at_once, words_txt, memory)
 
 
 def lattice_of(nbest: NbestList) -> RescoredLattice:

@@ -174,6 +174,16 @@ class RescoringOptions:
         return None
 
     @property
+    def dedup(self) -> Dedup:
+        """What hypotheses with the same words count together; tune takes each for itself."""
+        return "none"
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether nothing is asked for that needs a ranking: without weights there is none then."""
+        return False
+
+    @property
     def has_models(self) -> bool:
         """Whether there is more than a list's own features."""
         return bool(self.model or self.lm or self.scorer is not None)
@@ -264,6 +274,11 @@ class ListOptions(RescoringOptions):
         int,
         Opt("Hypotheses that share a tree and memory.", "Machine", least=1),
     ] = 4096
+
+    @property
+    def line_buffered(self) -> bool:
+        """Whether each list is answered as soon as it has come."""
+        return False
 
     @property
     def column_names(self) -> tuple[str, ...]:

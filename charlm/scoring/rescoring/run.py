@@ -12,12 +12,13 @@ from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.format import Format, Sample, Source
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
-from charlm.nbest.hypotheses import Dedup, NbestList
+from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import KALDI_AM, REST, LatticeOptions
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.lattices.lattice_reading import FORMATS as LATTICES
 from charlm.nbest.lattices.lattice_reading import KALDI, lattice_format, read_lattices
+from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE
 from charlm.nbest.list_lines import OpenSource, open_lines, opened
 from charlm.nbest.recordings import recording_by
 from charlm.nbest.references import (
@@ -56,21 +57,9 @@ OWN = "own"  # references: those that the lists hold themselves
 class ListRun:
     """The lists of one command: opened, with their references, and scored by its models."""
 
-    def __init__(
-        self,
-        options: ListOptions,
-        scorers: Scorers,
-        *,
-        one_by_one: bool = False,
-        dedup: Dedup = "none",
-        keeps_order: bool = False,
-    ) -> None:
-        """`one_by_one`: each list is answered as soon as it has come; `keeps_order`: as
-        `pipeline_of` says.
-        """
+    def __init__(self, options: ListOptions, scorers: Scorers) -> None:
         self.options, self.scorers = options, scorers
         self.notices = Notices()  # of the lists that are opened
-        self._one_by_one, self._dedup, self._keeps_order = one_by_one, dedup, keeps_order
         self._tuned_on = None if options.weights is None else load_weights(options.weights).lists
 
     def open(
@@ -98,7 +87,7 @@ class ListRun:
                     "--model or --lm"
                 )
             lists = found.read(source)
-            if is_open is None and scorers.spelled and not self._one_by_one:
+            if is_open is None and scorers.spelled and not options.line_buffered:
                 first = list(islice(lists, LOOKED_AT))
                 lists = chain(first, lists)
                 if _share_unknown(first, scorers) > FOREIGN:
@@ -116,22 +105,16 @@ class ListRun:
                 n_best=options.n_best,
             ),
             words_txt=options.words_txt,
-            one_by_one=self._one_by_one,
+            at_once=1 if options.line_buffered else LATTICES_AT_ONCE,
             memory=memory_of(options, scorers.parts),
         )
         return searched, searched.read(source), scorers
 
     def pipeline(self, form: Format, scorers: Scorers, *, on_list: OnList) -> Pipeline:
         """What lists go through, by the format and the scorers that `open` found."""
-        pipeline = pipeline_of(
-            self.options,
-            scorers,
-            form=form,
-            notices=self.notices,
-            keeps_order=self._keeps_order,
-        )
-        at_once = 0 if self._one_by_one else self.options.at_once
-        return replace(pipeline, on_list=on_list, dedup=self._dedup, at_once=at_once)
+        pipeline = pipeline_of(self.options, scorers, form=form, notices=self.notices)
+        at_once = 0 if self.options.line_buffered else self.options.at_once
+        return replace(pipeline, on_list=on_list, at_once=at_once)
 
     def _source(self, path: str | Path) -> Source:
         options = self.options
@@ -227,17 +210,12 @@ def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: st
 
 
 def pipeline_of(
-    options: RescoringOptions,
-    scorers: Scorers,
-    *,
-    form: Format,
-    notices: Notices,
-    keeps_order: bool,
+    options: RescoringOptions, scorers: Scorers, *, form: Format, notices: Notices
 ) -> Pipeline:
     """What lists of a format go through, weighed by a file of weights, else by their own.
 
-    `keeps_order`: where there are none, and a list has scores that nothing weighs, the models'
-    alone do not rank it.
+    Where there are none, the order is to be kept, and a list has scores that nothing weighs, the
+    models' alone do not rank it.
     """
     weights = options.weights
     lattices = form if isinstance(form, LatticeLists) else None
@@ -248,7 +226,7 @@ def pipeline_of(
         base = _own_weights(form, scored, scorers=scorers)
         is_weighed = lattices is not None or weights is not None or options.weight
         if (
-            keeps_order
+            options.keeps_order
             and not is_weighed
             and unweighed(scored.table.names, base, models=scorers.names)
         ):
@@ -272,6 +250,7 @@ def pipeline_of(
         choose,
         scorers.names[:1] if lattices else scorers.names,
         own_weights=lattices is not None and weights is None,
+        dedup=options.dedup,
         allow_missing=options.allow_missing,
         notices=notices,
     )

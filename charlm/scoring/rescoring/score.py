@@ -58,13 +58,7 @@ def score(options: ScoreOptions) -> ScoreResult:
 def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreResult:
     lists = options.lists
     assert lists is not None  # it has been checked
-    run = ListRun(
-        options,
-        scorers,
-        one_by_one=options.line_buffered,
-        dedup=options.dedup,
-        keeps_order=options.keeps_order,
-    )
+    run = ListRun(options, scorers)
     refs, references = options.refs, None
     if refs is not None:  # looked at before anything is scored
         references = run.references_ahead(refs, lists)

@@ -81,7 +81,6 @@ class ScoreOptions(ListOptions):
 
     @property
     def keeps_order(self) -> bool:
-        """Whether nothing is asked for that needs a ranking: without weights there is none then."""
         return self.layout in ("scored", "none") and self.explain is None
 
     @property

@@ -48,14 +48,7 @@ def serve(options: ServeOptions) -> ServeResult:
     def run(scorers: Scorers) -> ServeResult:
         assert options.out is not None  # it has been checked
         form, notices = format_of(JSONL), Notices()
-        pipeline = pipeline_of(
-            options,
-            scorers,
-            form=form,
-            notices=notices,
-            keeps_order=options.layout == "scored",
-        )
-        pipeline = replace(pipeline, dedup=options.dedup)
+        pipeline = pipeline_of(options, scorers, form=form, notices=notices)
         rules = options.line_rules
         source = OpenSource("-", on_nan=options.on_nan, rules=rules, notices=notices)
         server = Server(pipeline, source, options.layout)

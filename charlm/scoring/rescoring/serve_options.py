@@ -41,6 +41,10 @@ class ServeOptions(RescoringOptions):
         return "ranked" if self.sort and self.write == "scored" else self.write
 
     @property
+    def keeps_order(self) -> bool:
+        return self.layout == "scored"
+
+    @property
     def written_encoding(self) -> str:
         """That of the lines, where they come back."""
         return self.encoding if self.layout in SAME_FORMAT else UTF8

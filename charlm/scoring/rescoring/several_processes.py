@@ -243,7 +243,10 @@ def _searched_by(
     while some := list(islice(rest, n_at_once)):
         owned = shared_out([len(each.arcs) for each in some], loads=[0] * pool.size)
         answers: list[Searched] = pool.do(
-            [Search(form.form, sent, [some[i] for i in part], form.spells) for part in owned]
+            [
+                Search(form.form, sent, [some[i] for i in part], bool(form.scorers.spelled))
+                for part in owned
+            ]
         )
         for answer in answers:
             form.counts.add(answer.counts)

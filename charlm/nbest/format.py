@@ -17,6 +17,7 @@ from charlm.text.io.lines import LIST, LineRules
 
 OnNan = Literal["error", "worst"]
 FEATURE = "charlm"  # what a rescored list calls the new score
+SAME_FORMAT = ("scored", "ranked")  # layouts of --write that are the format that a list came in
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,20 @@ Lists stream: what is kept of them is what a report needs, and only where one is
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.nbest.best_layouts import write_best
 from charlm.nbest.fingerprint import check_not_reported
-from charlm.nbest.format import Format, Piece
+from charlm.nbest.format import Format
 from charlm.nbest.hypotheses import NbestList, Rescored
-from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
+from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.references import References
 from charlm.nbest.weights import Weights
-from charlm.nbest.word_scores import write_word_scores
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
 from charlm.scoring.rescoring.explain import ExplainRequest
@@ -28,7 +26,7 @@ from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import ScoredList
 from charlm.scoring.rescoring.result import ScoreResult, what_was_done
 from charlm.scoring.rescoring.run import ListRun, with_tuned_rules
-from charlm.scoring.rescoring.score_options import SAME_FORMAT, ScoreOptions
+from charlm.scoring.rescoring.score_options import ScoreOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.text.io.overwrite import keeps_inputs
 
@@ -119,13 +117,7 @@ def _write(rescored: Iterator[Rescored], form: Format, *, options: ScoreOptions)
         for _ in rescored:
             pass
         return
-    pieces: Iterable[Piece]
-    if layout in SAME_FORMAT:
-        pieces = form.write(rescored, reranked=layout == "ranked")
-    elif layout == "word-scores":
-        pieces = write_word_scores(rescored, form)
-    else:
-        pieces = write_nbest(rescored) if layout == "nbest" else write_best(rescored, layout)
+    pieces = laid_out(rescored, form, layout=layout)
     if callable(out):
         write_stream(pieces, out, encoding=encoding)
     elif options.goes_to_folder:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
+from charlm.nbest.format import SAME_FORMAT
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import (
     Deduplication,
@@ -21,7 +22,6 @@ from charlm.text.io.paths import require_place
 Write = Literal[
     "scored", "ranked", "nbest", "word-scores", "kaldi", "trn", "text", "tsv", "jsonl", "none"
 ]
-SAME_FORMAT = ("scored", "ranked")
 LISTS = (*SAME_FORMAT, "nbest")  # all hypotheses of each list
 
 

@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from charlm.errors import CharlmError, DataError, ProcessError
-from charlm.nbest.best_layouts import write_best
-from charlm.nbest.format import Piece
 from charlm.nbest.formats import format_of
-from charlm.nbest.jsonl_output import write_nbest
 from charlm.nbest.list_lines import Line, Lines, OpenSource, open_lines
+from charlm.nbest.output_layouts import laid_out
 from charlm.nbest.repairs import Notices
 from charlm.options import keywords
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import Pipeline
 from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
-from charlm.scoring.rescoring.score_options import SAME_FORMAT
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.serve_options import ServeOptions
 
@@ -99,14 +96,7 @@ class Server:
             raise request
         form = format_of(JSONL)
         for nbest in form.read(replace(self.source, lines=_OneLine(request, name))):
-            result = iter([self.pipeline.one(nbest)])
-            pieces: Iterator[Piece]
-            if self.layout in SAME_FORMAT:
-                pieces = form.write(result, reranked=self.layout == "ranked")
-            else:
-                pieces = (
-                    write_nbest(result) if self.layout == "nbest" else write_best(result, JSONL)
-                )
+            pieces = laid_out([self.pipeline.one(nbest)], form, layout=self.layout)
             yield "".join(piece.text for piece in pieces).rstrip("\r\n") + "\n"
 
 

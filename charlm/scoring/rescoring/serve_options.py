@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
+from charlm.nbest.format import SAME_FORMAT
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import (
     Deduplication,
@@ -12,7 +13,6 @@ from charlm.scoring.rescoring.rescoring_options import (
     Sort,
     WeightsFile,
 )
-from charlm.scoring.rescoring.score_options import SAME_FORMAT
 from charlm.text.io.lines import UTF8
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError
 from charlm.scoring.decoding.prefixes import PrefixSums
-from charlm.text.corpus.tokens import END, END_WORD, START_WORD, UNK, UNK_WORD, form_of
+from charlm.text.corpus.tokens import END, END_WORD, START_WORD, UNK
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -233,7 +233,7 @@ class StatefulModel:
         """
         if self.speller is None:
             return np.zeros(len(words))
-        return self.speller.spelled(words, known, refusal=_refusal)
+        return self.speller.spelled(words, known)
 
     def _check(self, state: State, given: Sequence[str] | None = None, what: str = "words") -> None:
         if state.model is not self:
@@ -250,10 +250,3 @@ class StatefulModel:
                     f"words: found {mark!r}; expected words; start and finish are the sentence's "
                     "ends"
                 )
-
-
-def _refusal(token: str) -> ConfigError:
-    return ConfigError(
-        f"words: found {form_of(token)!r:.60} as {UNK_WORD}, and the vocabulary has it; expected "
-        "unknown words alone to be spelled; write the word itself"
-    )

@@ -6,13 +6,13 @@ these words, Kneser–Ney included.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.model.speller import LONGEST_DRAWN, Speller
 from charlm.run.folder import load_info
 from charlm.run.stored_speller import RunSpeller, load_speller
@@ -81,19 +81,31 @@ class OpenVocabulary:
         tokens: Sequence[str],
         known: Sequence[bool] | npt.NDArray[np.bool_],
         *,
-        refusal: Callable[[str], Exception],
+        name: str = "the model",
     ) -> npt.NDArray[np.float64]:
-        """log P(w | <unk>) of each token that is not known, 0 of the others, shape (N,).
+        """log P(w | <unk>) of each token that `name` does not know, 0 of the others, shape (N,).
 
-        A literal `<unk>` has no spelling and gets 0, and so does `<unk>:<unk>`. What `refusal`
-        makes of a token is raised where its form is a word of the vocabulary.
+        A literal `<unk>` has no spelling and gets 0, and so does `<unk>:<unk>`.
+
+        Raises:
+            ConfigError: a word of the vocabulary among them, as it is or as `<unk>:form`.
         """
         added = np.zeros(len(tokens))
         unknown = np.flatnonzero(~np.asarray(known, np.bool_)).tolist()
         places = [place for place in unknown if form_of(tokens[place]) != UNK_WORD]
         for token in (tokens[place] for place in places):
-            if form_of(token) in self.inventory.word_ids:
-                raise refusal(token)
+            form = form_of(token)
+            if form in self.inventory.word_ids and form != token:
+                raise ConfigError(
+                    f"{name}: found {token!r:.60}, and the run's vocabulary has {form!r:.60}; "
+                    "expected <unk>:form of words outside it; write the word alone"
+                )
+            if form in self.inventory.word_ids:
+                raise ConfigError(
+                    f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; "
+                    "--open-vocabulary expects the same words of all models; estimate it with "
+                    "--vocab RUN"
+                )
         if places:
             added[places] = self.log_probs([form_of(tokens[place]) for place in places])
         return added

@@ -38,7 +38,6 @@ from charlm.nbest.scorer import Scorer
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.pipeline import RecordingMemory
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, known_by
-from charlm.scoring.rescoring.scorers.open_scorer import spelled
 from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:
@@ -252,8 +251,9 @@ class SpelledHistories:
         """
         words = [word for _, word in requests]
         known = [word == END_WORD or self.is_known(word) for word in words]
-        added = spelled(words, known, vocabulary=self.vocabulary, name=self.name)
-        return self.histories.log_probs(requests) + added
+        return self.histories.log_probs(requests) + self.vocabulary.spelled(
+            words, known, name=self.name
+        )
 
     def keep(self, histories: Iterable[History]) -> None:
         """As the protocol of histories says."""

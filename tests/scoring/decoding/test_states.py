@@ -203,7 +203,7 @@ def test_no_rows_are_rows_too(load: Load) -> None:
         (lambda m, s: m.log_prob_of_unk(None), "state: found None; expected a State"),
         (lambda m, s: m.start(-1), "n: found -1; expected 0 or more"),
         (lambda m, s: m.step(s, "ab"), "words: found 1; expected 2"),
-        (lambda m, s: m.step(s, ["<unk>:a", "b"]), "words: found 'a' as <unk>, and the vocabulary"),
+        (lambda m, s: m.step(s, ["<unk>:a", "b"]), "found '<unk>:a', and the run's vocabulary has"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(

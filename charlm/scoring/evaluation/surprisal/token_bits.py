@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.load import NgramModel
 from charlm.ngram.ngram_states import NgramSteps
@@ -21,7 +20,7 @@ from charlm.ngram.word_ids import mapped
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps
 from charlm.text.corpus.sentences import blocks
-from charlm.text.corpus.tokens import END_WORD, UNK, UNK_WORD, form_of
+from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
@@ -165,16 +164,9 @@ def spelling_bits(
     """−log2 P(spelling | <unk>) of each unknown token and 0 of all others, of the end, too.
 
     Raises:
-        DataError: a token that the speller's vocabulary has.
+        ConfigError: a token that the speller's vocabulary has.
     """
     bits = np.zeros(len(tokens) + 1)
     if speller is not None:
-        bits[:-1] -= speller.spelled(tokens, known, refusal=_refusal) * NATS
+        bits[:-1] -= speller.spelled(tokens, known) * NATS
     return bits
-
-
-def _refusal(token: str) -> DataError:
-    return DataError(
-        f"--open-vocabulary: found {form_of(token)!r:.60} as {UNK_WORD}, a word of the speller's "
-        "vocabulary; expected only other words to be spelled; write the word itself"
-    )

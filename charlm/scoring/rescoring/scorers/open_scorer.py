@@ -5,21 +5,14 @@ odd word gets what one with a rare and right word gets. The speller tells them a
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from charlm.errors import ConfigError
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
-from charlm.nbest.scorers import LogProbs
-from charlm.text.corpus.tokens import form_of
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-
-Flags = npt.NDArray[np.bool_]
 
 
 class OpenScorer:
@@ -43,7 +36,7 @@ class OpenScorer:
         for words, score in zip(
             sentences, self.scorer.score(sentences, memory=memory), strict=True
         ):
-            added = spelled(words, score.known, vocabulary=self.vocabulary, name=self.name)
+            added = self.vocabulary.spelled(words, score.known, name=self.name)
             # A new array: a scorer of the caller's may keep its own.
             results.append(score._replace(log_probs=score.log_probs + np.append(added, 0.0)))
         return results
@@ -51,27 +44,3 @@ class OpenScorer:
     def remember(self, sentence: Words, *, memory: object = None) -> object:
         """What the scorer remembers."""
         return self.scorer.remember(sentence, memory=memory)
-
-
-def spelled(
-    words: Words, known: Sequence[bool] | Flags, *, vocabulary: "OpenVocabulary", name: str
-) -> LogProbs:
-    """log P(spelling | <unk>) of each word that the scorer `name` does not know, 0 of others, (n,).
-
-    Raises:
-        ConfigError: as `OpenScorer.score`.
-    """
-    return vocabulary.spelled(words, known, refusal=partial(_refusal, name=name))
-
-
-def _refusal(token: str, *, name: str) -> ConfigError:
-    form = form_of(token)
-    if form != token:
-        return ConfigError(
-            f"--open-vocabulary: found {token!r:.60}, and the run's vocabulary has "
-            f"{form!r:.60}; expected <unk>:form of words outside it; write the word alone"
-        )
-    return ConfigError(
-        f"{name}: does not know {token!r:.60}, a word of the run's vocabulary; --open-vocabulary "
-        "expects the same words of all models; estimate it with --vocab RUN"
-    )

@@ -119,7 +119,7 @@ def test_a_known_word_that_is_spelled_as_unk_is_called_so(vocabulary: OpenVocabu
     with pytest.raises(ConfigError) as caught:
         OpenScorer(Halves("a", "bb"), vocabulary).score([["<unk>:bb"]])
     assert str(caught.value) == (
-        "--open-vocabulary: found '<unk>:bb', and the run's vocabulary has 'bb'; expected "
+        "kn: found '<unk>:bb', and the run's vocabulary has 'bb'; expected "
         "<unk>:form of words outside it; write the word alone"
     )
 

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from charlm.arguments import checked_call
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.nbest.scorer import Scorer, WordLogProbs, Words
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import UNK
+from charlm.text.corpus.tokens import UNK_WORD
 
 LogProbs = npt.NDArray[np.float64]
 
@@ -86,6 +87,44 @@ class MixedScorer:
 
     def _memories(self, memory: object) -> tuple[object, ...]:
         return memory if isinstance(memory, tuple) else (None,) * len(self.scorers)
+
+
+class SameWords:
+    """A guard for mixtures: an n-gram model must call unknown what the first model calls unknown.
+
+    A model that says `<unk>` where another predicts a word has an easier task, not a better
+    probability, and word by word its share of the mixture would grow for it. So its vocabulary is
+    compared with the other's on every word that it scores.
+    """
+
+    def __init__(self, scorer: Scorer, is_known: Callable[[str], bool], *, other: str) -> None:
+        """`other` is the name of the model that knows the words which `is_known`."""
+        self.scorer = scorer
+        self.is_known = is_known
+        self.name = scorer.name
+        self._other = other
+
+    def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
+        """The scorer's.
+
+        Raises:
+            ConfigError: a word that one of the two knows, and the other does not.
+        """
+        scores = self.scorer.score(sentences, memory=memory)
+        for words, score in zip(sentences, scores, strict=True):
+            for word, known in zip(words, score.known.tolist(), strict=True):
+                if known != (word != UNK_WORD and self.is_known(word)):
+                    knows, lacks = (self.name, self._other) if known else (self._other, self.name)
+                    raise ConfigError(
+                        f"--mix: {knows} knows {word!r:.60} and {lacks} does not; expected the "
+                        "same words of both; estimate an n-gram model with --vocab RUN, or "
+                        "weigh them as features, without --mix"
+                    )
+        return scores
+
+    def remember(self, sentence: Words, *, memory: object = None) -> object:
+        """What the scorer remembers."""
+        return self.scorer.remember(sentence, memory=memory)
 
 
 class FunctionScorer:

@@ -3,9 +3,12 @@
 Of several the first reads, and the others help with sentences.
 """
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from charlm.errors import ConfigError
@@ -14,17 +17,55 @@ from charlm.processes.group import EVALUATION, Group, WorkerPool
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
 from charlm.runtime import autocast, pick_device, pick_precision
+from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation
-from charlm.scoring.evaluation.adaptive_blocks import AdaptiveBlocks
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.evaluated_text import evaluated_text, text_paths
 from charlm.scoring.evaluation.state_blocks import BlockReader, Blocks
 from charlm.scoring.likelihood.log_z import MeteredOutput
-from charlm.scoring.likelihood.nll import FormVectors
+from charlm.scoring.likelihood.nll import FormVectors, Nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.text.perplexity.perplexity import Evaluation
+from charlm.text.vocabulary.encoding import Ids
 
 SELF_NORMALISED = ("self-normalised", "nce")  # criteria
+
+
+class AdaptiveBlocks:
+    """The blocks of one text, from the trained weights on, in the states that are asked for.
+
+    They are read in one process, one token after the other. Each state has a copy of the model to
+    itself: what is learned in one is unknown to the other.
+    """
+
+    def __init__(self, run: LoadedRun, adaptation: Adaptation, *, options: EvaluateOptions) -> None:
+        self.precision, self._device = options.precision, next(run.model.parameters()).device
+        self.readers = {
+            state: AdaptiveReader(
+                deepcopy(run.model), run.inventory, adaptation=adaptation, oov_input=run.oov_input
+            )
+            for state in options.states(run)
+        }
+        self._initial = run.model.context.initial_state(1)
+        self._carried = self._initial
+
+    def nlls(self, sentences: Sequence[Ids], *, spellings: Sequence[str]) -> dict[str, Nlls]:
+        """For each state the nll in nats of all tokens of the next block, in their order."""
+        found: dict[str, Nlls] = {}
+        for state, reader in self.readers.items():
+            with autocast(self._device, self.precision):
+                if state == "carried":
+                    # Every block ends with a sentence's `</s>`, which is what goes on being fed in.
+                    found[state], self._carried = reader.continued_nll(
+                        np.concatenate(sentences), spellings=spellings, state=self._carried
+                    )
+                else:
+                    alone = (
+                        reader.continued_nll(ids, spellings=spellings, state=self._initial)[0]
+                        for ids in sentences
+                    )
+                    found[state] = np.concatenate(list(alone))
+        return found
 
 
 def evaluate_run(options: EvaluateOptions) -> tuple[Evaluation, ...]:

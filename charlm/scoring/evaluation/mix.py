@@ -15,7 +15,6 @@ from charlm.errors import ConfigError, DataError
 from charlm.ngram.backoff import Log10s
 from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords, require_one_stdin
-from charlm.scoring.evaluation.common_tokens import on_common_tokens
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
 from charlm.scoring.evaluation.comparison.frequency_bands import Band, frequency_bands
 from charlm.scoring.evaluation.em_weights import em_weights, mixed_log10
@@ -202,6 +201,50 @@ def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
         raise ConfigError("--bands: counts words in train.txt; expected --data DIR beside it")
     if options.add and is_given:
         raise ConfigError("--add: tells a gain of weights that are tuned; drop it, or --weights")
+
+
+def on_common_tokens(scores: Sequence[WordScores]) -> list[WordScores]:
+    """What each stream gives to the tokens that all have: the same words, or a refusal.
+
+    Releases of probabilities lack the first token of their text; beside one, the others go without.
+
+    Raises:
+        DataError: they differ in a word, or in how many there are.
+    """
+    least = min(len(each.words) for each in scores)
+    lacking = [each for each in scores if each.lacks_first and len(each.words) == least]
+    kept = [
+        replace(each, words=each.words[1:], log10_probs=each.log10_probs[1:])
+        if lacking and len(each.words) == least + 1
+        else each
+        for each in scores
+    ]
+    for other in kept[1:]:
+        _require_same_words(kept[0], other)
+    return kept
+
+
+def _require_same_words(first: WordScores, other: WordScores) -> None:
+    pairs = enumerate(zip(first.words, other.words, strict=False), 1)
+    differing = next(((n, pair) for n, pair in pairs if pair[0] != pair[1]), None)
+    if differing is not None:
+        raise DataError(_difference(first, other, token=differing[0], pair=differing[1]))
+    if len(first.words) != len(other.words):
+        raise DataError(
+            f"{first.source} and {other.source}: {len(first.words)} and {len(other.words)} "
+            "tokens; expected the same text; is one of them cut?"
+        )
+
+
+def _difference(first: WordScores, other: WordScores, *, token: int, pair: tuple[str, str]) -> str:
+    if UNK_WORD in pair:
+        hint = "different vocabularies do not mix; estimate an n-gram model with --vocab RUN"
+    else:
+        hint = "one text, normalised in one way, is what they must have scored"
+    return (
+        f"{first.source} and {other.source}: token {token} is {pair[0]!r} in the one and "
+        f"{pair[1]!r} in the other; expected the same words; {hint}"
+    )
 
 
 def _tuned(scores: Sequence[WordScores]) -> tuple[list[float], int]:

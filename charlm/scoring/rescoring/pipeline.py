@@ -116,7 +116,11 @@ class Rescorer:
             scores = tuple(tuple(each[part]) for each in by_scorer)
             lacking = tuple(unknown[part])
             own = nbest if self.old_lm is None else _without_old(nbest, self.old_lm)
-            table = self._table(own, scores, n_oov=[len(each) for each in lacking])
+            added = {
+                scorer.name: [each.log_prob for each in one]
+                for scorer, one in zip(self.scorers, scores, strict=True)
+            }
+            table = feature_table(own, added=added, n_oov=[len(each) for each in lacking])
             results.append(ScoredList(own, table, tuple(texts[part]), scores, lacking))
         return results
 
@@ -127,19 +131,6 @@ class Rescorer:
             return [score.known.tolist() for score in by_scorer[0]]
         is_known = self._is_known
         return [[is_known is None or is_known(word) for word in text] for text in texts]
-
-    def _table(
-        self,
-        nbest: NbestList,
-        scores: Sequence[Sequence[WordLogProbs]],
-        *,
-        n_oov: Sequence[int],
-    ) -> FeatureTable:
-        added = {
-            scorer.name: [each.log_prob for each in own]
-            for scorer, own in zip(self.scorers, scores, strict=True)
-        }
-        return feature_table(nbest, added=added, n_oov=n_oov)
 
 
 def _without_old(nbest: NbestList, old_lm: Scorer) -> NbestList:

@@ -16,7 +16,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.lattices.lattice_options import OLD as OLD_LM
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.scorers import MixedScorer, NgramScorer
+from charlm.nbest.scorers import MixedScorer, NgramScorer, SameWords
 from charlm.nbest.weights import load_weights
 from charlm.ngram.load import load_ngram
 from charlm.run.exported_folder import is_exported
@@ -28,7 +28,6 @@ from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
-from charlm.scoring.rescoring.scorers.same_words import SameWords
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import NO_RULES, Normalisation
 from charlm.text.corpus.tokens import UNK

@@ -83,7 +83,7 @@ class TemplateFormat(Format):
 
 
 def template_of(item: Rescored) -> Template:
-    """What stands around the hypotheses of a list that a framed format read."""
+    """What stands around the hypotheses of a list."""
     assert isinstance(item.nbest.original, Template)
     return item.nbest.original
 

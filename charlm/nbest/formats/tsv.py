@@ -98,12 +98,29 @@ class TsvFormat(TemplateFormat):
             yield line, fields, fields
 
     def guessed(self, fields: Fields, line: Line, *, sample: tuple[str, ...]) -> Columns:
-        """The columns of a table that does not name them.
+        """The columns of a table without names, by its first line; its first lines tell of ranks.
 
         Raises:
-            DataError: they cannot be told.
+            DataError: a single field; scores where the texts should be.
         """
-        return guessed_columns(fields, line.place, sample=sample)
+        if len(fields) < 2:
+            raise DataError(
+                f"{line.place}: found no TAB; expected fields between TABs, the first an id, the "
+                f"last a text{csv_hint(fields[0])}"
+            )
+        if _are_scores([each.split("\t")[-1] for each in sample if not is_comment(each)]):
+            raise DataError(
+                f"{line.place}: found numbers alone in the last column, as {fields[-1]!r:.40}; "
+                "expected texts; name the columns with --columns, as id,text,am"
+            )
+        names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
+        for column, field in enumerate(fields[1:-1], 1):
+            if is_number(field.strip(" ")) or field == NA:
+                names[column] = f"c{column + 1}"
+        rows = [each.split("\t")[:2] for each in sample] or [fields[:2]]
+        if len(fields) > 2 and _are_ranks(rows):
+            names[1] = "rank"
+        return columns_named(names, line.place, error=DataError)
 
     def _rows(
         self, lines: Iterator[Line], source: Source, sample: tuple[str, ...]
@@ -225,32 +242,6 @@ def _role(name: str, names: Sequence[str]) -> str:
     ):
         return name
     return next((synonyms[0] for synonyms in ROLES if plain in synonyms), name)
-
-
-def guessed_columns(fields: Sequence[str], place: str, *, sample: Sequence[str]) -> Columns:
-    """The columns of a table without names, from its first line; its first lines tell of ranks.
-
-    Raises:
-        DataError: a single field; scores where the texts should be.
-    """
-    if len(fields) < 2:
-        raise DataError(
-            f"{place}: found no TAB; expected fields between TABs, the first an id, the last a text"
-            f"{csv_hint(fields[0])}"
-        )
-    if _are_scores([line.split("\t")[-1] for line in sample if not is_comment(line)]):
-        raise DataError(
-            f"{place}: found numbers alone in the last column, as {fields[-1]!r:.40}; expected "
-            "texts; name the columns with --columns, as id,text,am"
-        )
-    names = ["id", *(SKIPPED for _ in fields[2:]), "text"]
-    for column, field in enumerate(fields[1:-1], 1):
-        if is_number(field.strip(" ")) or field == NA:
-            names[column] = f"c{column + 1}"
-    rows = [line.split("\t")[:2] for line in sample] or [list(fields[:2])]
-    if len(fields) > 2 and _are_ranks(rows):
-        names[1] = "rank"
-    return columns_named(names, place, error=DataError)
 
 
 def _are_scores(fields: Sequence[str]) -> bool:

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from charlm.errors import DataError
 from charlm.nbest.scorer import Scorer
-from charlm.nbest.scorers import NgramScorer
-
-LogProbs = npt.NDArray[np.float64]
-END_WORD = "</s>"
+from charlm.nbest.scorers import LogProbs, NgramScorer
+from charlm.text.corpus.tokens import END_WORD
 
 
 class History:

@@ -17,9 +17,11 @@ from charlm.nbest.lattices.expanded import (
     language_value,
     static_scores,
 )
-from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
+from charlm.nbest.lattices.histories import History, Request
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions, weighing
+from charlm.nbest.scorers import LogProbs
+from charlm.text.corpus.tokens import END_WORD
 
 TYPICAL_LOG_PROB = -6.0  # nats of a word, where nothing stands in for a model in the future
 

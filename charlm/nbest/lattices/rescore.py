@@ -13,16 +13,16 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList
 from charlm.nbest.lattices.best_paths import BestPath, best_paths
 from charlm.nbest.lattices.expanded import ExpandedLattice, RescoredLattice, dot
 from charlm.nbest.lattices.histories import (
-    END_WORD,
     Histories,
     History,
-    LogProbs,
     ReadHistories,
     log_probs_of,
 )
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import OLD, LatticeOptions
 from charlm.nbest.lattices.lattice_search import RequestBatch, answers_to, expand
+from charlm.nbest.scorers import LogProbs
+from charlm.text.corpus.tokens import END_WORD
 
 LATTICES_AT_ONCE = 64
 ARCS_AT_ONCE = 50_000  # of lattices that are searched together

@@ -1,1 +1,1 @@
-"""N-gram approximations of neural models: sampled text, averaged probabilities, one ARPA file."""
+"""A run as ONNX, as a page, or as an ARPA file: drawn text, averaged probabilities."""

@@ -19,10 +19,8 @@ from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.lattices.best_paths import best_paths
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import (
-    END_WORD,
     Histories,
     History,
-    LogProbs,
     MixedHistories,
     Request,
     ScorerHistories,
@@ -35,9 +33,11 @@ from charlm.nbest.lattices.new_scores import require_acoustic
 from charlm.nbest.lattices.rescore import LATTICES_AT_ONCE, rescore_with
 from charlm.nbest.policies import only
 from charlm.nbest.scorer import Scorer
+from charlm.nbest.scorers import LogProbs
 from charlm.scoring.rescoring.hypothesis_text import Known
 from charlm.scoring.rescoring.pipeline import RecordingMemory
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, known_by
+from charlm.text.corpus.tokens import END_WORD
 from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from charlm.model.contract import state_leaves, with_leaves
-from charlm.nbest.lattices.histories import History, LogProbs, Request
+from charlm.nbest.lattices.histories import History, Request
+from charlm.nbest.scorers import LogProbs
 from charlm.scoring.likelihood.streams import as_words
 from charlm.scoring.likelihood.walker import Paths, Walker
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from charlm.nbest.lattices.histories import END_WORD, History, ScorerHistories
+from charlm.nbest.lattices.histories import History, ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
@@ -13,6 +13,7 @@ from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.nbest.scorers import FunctionScorer, NgramScorer
 from charlm.ngram.estimation import estimate
 from charlm.ngram.word_ids import WordIds, encode
+from charlm.text.corpus.tokens import END_WORD
 
 Read = Callable[..., list[Lattice]]
 

@@ -7,11 +7,11 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.lattices.expanded import RescoredLattice
-from charlm.nbest.lattices.histories import LogProbs, MixedHistories, Request, ScorerHistories
+from charlm.nbest.lattices.histories import MixedHistories, Request, ScorerHistories
 from charlm.nbest.lattices.lattice import Lattice, is_silent, is_word
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
-from charlm.nbest.scorers import FunctionScorer
+from charlm.nbest.scorers import FunctionScorer, LogProbs
 
 Read = Callable[..., list[Lattice]]
 MakeLattice = Callable[..., str]

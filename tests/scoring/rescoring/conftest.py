@@ -1,4 +1,6 @@
-"""Lattices over the ten words of a run and `zz`, which it does not know."""
+"""Lattices over the ten words of a run and `zz`, which it does not know; a module's own lists."""
+
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +46,11 @@ J=3 S=2 E=3 a=0.0     l=-1.0
 def texts() -> dict[str, str]:
     """The text of a file of lattices in each layout."""
     return {"kaldi-lattice": KALDI, "slf": SLF}
+
+
+@pytest.fixture
+def lists(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The table `LISTS` of the test's module."""
+    path = tmp_path / "lists.tsv"
+    path.write_text(request.module.LISTS)
+    return path

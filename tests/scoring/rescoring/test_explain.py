@@ -204,13 +204,6 @@ def test_ranks_that_are_not_two_of_the_list_are_refused(
 LISTS = "x\t-1\ta b\nx\t-2\ta c\nx\t-9\td\nx:1,2\t-1\ta\ny\t-1\th\n"
 
 
-@pytest.fixture
-def lists(tmp_path: Path) -> Path:
-    path = tmp_path / "lists.tsv"
-    path.write_text(LISTS)
-    return path
-
-
 @pytest.mark.parametrize(
     ("weight", "question", "ranks"),
     [

@@ -9,7 +9,7 @@ import pytest
 
 from charlm.nbest.format import Source
 from charlm.nbest.lattices.expanded import RescoredLattice
-from charlm.nbest.lattices.histories import END_WORD, History
+from charlm.nbest.lattices.histories import History
 from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.lattice_reading import read_lattices
@@ -19,7 +19,7 @@ from charlm.scoring.likelihood.form_cache import FormCache
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.scoring.likelihood.walker import Paths, Walker
 from charlm.scoring.rescoring.neural_histories import NeuralHistories
-from charlm.text.corpus.tokens import END
+from charlm.text.corpus.tokens import END, END_WORD
 from charlm.text.vocabulary.encoding import FormIds
 
 WORDS = ["a", "b", "c", "unheard", "[noise]", "<eps>"]

@@ -20,13 +20,6 @@ ARPA = "\\data\\\nngram 1=11\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n-0.5\t</s>\n"
 OWN = FunctionScorer(lambda sentences: [[-1.0] * (len(words) + 1) for words in sentences])
 
 
-@pytest.fixture
-def lists(tmp_path: Path) -> Path:
-    path = tmp_path / "lists.tsv"
-    path.write_text(LISTS)
-    return path
-
-
 def written(path: Path, **options: object) -> str:
     pieces: list[str] = []
     charlm.score(path, out=pieces.append, threads=1, **options)

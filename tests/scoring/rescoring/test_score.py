@@ -20,13 +20,6 @@ from charlm.text.vocabulary.encoding import FormIds
 LISTS = "id\tam\ttext\nu\t-1.5\ta b\nu\t-1.25\ta c zz\nu\t-4\t\nv\t-3\th\nv\t-2\th g\n"
 
 
-@pytest.fixture
-def lists(tmp_path: Path) -> Path:
-    path = tmp_path / "lists.tsv"
-    path.write_text(LISTS)
-    return path
-
-
 def rows(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()]
 

@@ -38,13 +38,6 @@ def scorer(asked: Counting) -> charlm.FunctionScorer:
     return charlm.FunctionScorer(asked)
 
 
-@pytest.fixture
-def lists(tmp_path: Path) -> Path:
-    path = tmp_path / "lists.tsv"
-    path.write_text(LISTS)
-    return path
-
-
 def written(*arguments: object, **options: object) -> str:
     pieces: list[str] = []
     charlm.score(*arguments, out=pieces.append, weight=["am=1", "own=0"], **options)

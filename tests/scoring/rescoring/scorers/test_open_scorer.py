@@ -8,12 +8,14 @@ import torch
 
 from charlm.errors import ConfigError
 from charlm.model.speller import Speller
-from charlm.nbest.lattices.histories import END_WORD, History, LogProbs, Request
+from charlm.nbest.lattices.histories import History, Request
 from charlm.nbest.scorer import WordLogProbs, Words
+from charlm.nbest.scorers import LogProbs
 from charlm.run.stored_speller import RunSpeller
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 from charlm.scoring.rescoring.lattices import SpelledHistories
 from charlm.scoring.rescoring.scorers.open_scorer import OpenScorer
+from charlm.text.corpus.tokens import END_WORD
 from charlm.text.vocabulary.vocabulary import Inventory
 
 INVENTORY = Inventory(("</s>", "<unk>", "a", "bb"), (1,) * 4, ("a", "b"))

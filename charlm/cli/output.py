@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -116,13 +116,14 @@ def write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
 
 
-def table(
-    rows: Iterable[Sequence[Cell]],
-    *,
-    header: Sequence[str],
-    emit: Callable[[str], None] = write,
-) -> None:
-    """Write rows in columns two blanks apart; columns of numbers stand to the right.
+def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
+    """Write `table_lines`."""
+    for line in table_lines(rows, header=header):
+        write(line)
+
+
+def table_lines(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> Iterator[str]:
+    """Rows in columns two blanks apart; columns of numbers stand to the right.
 
     A cell without blanks stays one field for awk; a program had better read `--json`.
     """
@@ -140,7 +141,7 @@ def table(
         for cell, width, right in zip(line, widths, rights, strict=True):
             blanks = " " * (width - cell_len(cell))
             padded.append(blanks + cell if right else cell + blanks)
-        emit("  ".join(padded).rstrip(" "))
+        yield "  ".join(padded).rstrip(" ")
 
 
 def write_oddities(findings: Sequence["Finding"]) -> None:

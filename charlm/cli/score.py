@@ -49,7 +49,9 @@ def score(options: ScoreOptions, *, as_json: bool) -> None:
     elif result.explanation is not None:
         score_output.tell_why(result.explanation)
     else:
-        score_output.tell_scored(result, output.say if to_stdout else output.write)
+        tell = output.say if to_stdout else output.write
+        for line in score_output.told(result):
+            tell(line)
 
 
 def stdout_in(encoding: str, *, is_flushed: bool) -> Callable[[str], None]:

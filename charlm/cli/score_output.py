@@ -3,7 +3,7 @@
 It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from charlm.cli import output
@@ -24,42 +24,21 @@ if TYPE_CHECKING:
 
 CHANCE = 0.05  # a larger p is no evidence of a gain
 
-Emit = Callable[[str], None]
 
+def told(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
+    """All of it, a line each: what was read and made of it, and tables of rates or weights."""
+    from charlm.scoring.rescoring.result import ScoreResult, ServeResult, TuneResult
 
-def tell_scored(result: "ScoreResult", emit: Emit) -> None:
-    """All of it, a line each, and a table of rates."""
-    _tell(result, emit)
-    if result.report is not None:
-        _tell_rates(result.report, emit)
-
-
-def tell_served(result: "ServeResult", emit: Emit) -> None:
-    """What was answered, and by what."""
-    if result.n_errors:
-        emit(f"lines answered by an error: {result.n_errors}")
-    _tell(result, emit)
-
-
-def tell_tuned(result: "TuneResult", emit: Emit) -> None:
-    """The lists, a table of weights, and what they are worth."""
-    for line in (*_read(result), *_lattices(result)):
-        emit(line)
-    _tell_tuned(result.tuned, emit)
-    for line in _scorers(result):
-        emit(line)
-
-
-def _tell(result: "ScoreResult | ServeResult", emit: Emit) -> None:
-    for line in (
-        *_read(result),
-        *_lists(result),
-        *_lattices(result),
-        *_scorers(result),
-        *_written(result),
-        *_weights(result),
-    ):
-        emit(line)
+    if isinstance(result, ServeResult) and result.n_errors:
+        yield f"lines answered by an error: {result.n_errors}"
+    yield from _read(result)
+    if isinstance(result, TuneResult):
+        yield from (*_lattices(result), *_tuned(result.tuned), *_scorers(result))
+        return
+    yield from (*_lists(result), *_lattices(result), *_scorers(result))
+    yield from (*_written(result), *_weights(result))
+    if isinstance(result, ScoreResult) and result.report is not None:
+        yield from _rates(result.report)
 
 
 def warn(result: "RescoringResult") -> None:
@@ -241,7 +220,7 @@ def _weights(result: "ScoreResult | ServeResult") -> Iterator[str]:
         )
 
 
-def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
+def _tuned(tuned: "Tuned") -> Iterator[str]:
     header = ["feature", "weight", "flat from", "to", ""]
     rows = []
     for each in tuned.details:
@@ -252,23 +231,18 @@ def _tell_tuned(tuned: "Tuned", emit: Emit) -> None:
             remark = "no worse at the end of its range"
         flat = (f"{end:.4g}" for end in (each.flat_low, each.flat_high))
         rows.append([each.feature, f"{each.weight:g}", *flat, remark])
-    output.table(rows, header=header, emit=emit)
+    yield from output.table_lines(rows, header=header)
     held_out = ""
     if tuned.held_out_error is not None:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
-    emit(
+    yield (
         f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
         f"{_percent(tuned.error)} tuned{held_out}; {tuned.metric}"
     )
     if tuned.held_out_gain is not None:
-        emit(f"cross-validated, {_gain(tuned.held_out_gain)}")
-    emit("flat: between what a weight alone moves the rate by at most 0.1 %")
-    for line in _doubts(tuned):
-        emit(line)
-
-
-def _doubts(tuned: "Tuned") -> Iterator[str]:
-    """Whether what was gained on other lists is nothing, or may be chance."""
+        yield f"cross-validated, {_gain(tuned.held_out_gain)}"
+    yield "flat: between what a weight alone moves the rate by at most 0.1 %"
+    # Whether what was gained on other lists is nothing, or may be chance.
     if tuned.generalises is False:
         yield (
             "tuning does not pay: lists that it has not seen are no better ranked than they were; "
@@ -281,7 +255,7 @@ def _doubts(tuned: "Tuned") -> Iterator[str]:
         )
 
 
-def _tell_rates(report: "RateReport", emit: Emit) -> None:
+def _rates(report: "RateReport") -> Iterator[str]:
     named = [
         ("first-best", report.first),
         ("rescored", report.rescored),
@@ -292,16 +266,15 @@ def _tell_rates(report: "RateReport", emit: Emit) -> None:
     has_edits = report.first.n_tokens is not None
     header = ["", *(("rate", "sub", "del", "ins", "of") if has_edits else ("1 - bleu",))]
     rows = [_rate_row(*each, has_edits=has_edits) for each in named]
-    output.table(rows, header=header, emit=emit)
+    yield from output.table_lines(rows, header=header)
     if report.recovered is not None:
-        emit(
+        yield (
             f"share of the gap from first-best to oracle that was recovered: {report.recovered:.1%}"
         )
-    emit(f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all")
-    emit(_gain(report.significance))
-    for line in _limit(report):
-        emit(line)
-    emit(f"metric: {report.metric}")
+    yield f"lists: {report.n_better} better, {report.n_worse} worse, {report.n_lists} in all"
+    yield _gain(report.significance)
+    yield from _limit(report)
+    yield f"metric: {report.metric}"
 
 
 def _limit(report: "RateReport") -> Iterator[str]:

@@ -31,4 +31,5 @@ def serve(options: ServeOptions, *, as_json: bool) -> None:
         result = serve_lines(replace(options, out=out))
     if is_rank_0():
         score_output.warn(result)
-        score_output.tell_served(result, output.say)
+        for line in score_output.told(result):
+            output.say(line)

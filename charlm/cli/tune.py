@@ -28,4 +28,5 @@ def tune(options: TuneOptions, *, as_json: bool) -> None:
     if as_json:
         output.write_json(result.to_dict())
     else:
-        score_output.tell_tuned(result, output.write)
+        for line in score_output.told(result):
+            output.write(line)

@@ -10,20 +10,61 @@ The beginnings of a beam go through the model together.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords
-from charlm.scoring.decoding.ctc_options import CTCOptions
+from charlm.options import Opt, keywords
 from charlm.scoring.decoding.states import Floats, State, StatefulModel
 
 BLANK, SPACE = "", " "
 UNK_OFFSET = -10.0
 MOST = 1.1  # that a frame's probabilities sum to: bf16 rounds each by up to 3 %; less is pruned
 LEAST = -1e30  # of what no word begins with: 0 · −∞ would be no number
+
+
+@dataclass(frozen=True)
+class CTCOptions:
+    """What is searched, under which model, and how wide."""
+
+    log_probs: Annotated[
+        object, Opt("Natural logarithms of the letters' probabilities, (T, L), of one utterance.")
+    ]
+    _: KW_ONLY
+    alphabet: Annotated[
+        Sequence[str],
+        Opt("The letters that the columns stand for: '' is the blank, ' ' ends a word."),
+    ]
+    model: Annotated[
+        object, Opt("A model with states, as charlm.load gives it; None: letters.")
+    ] = None
+    alpha: Annotated[float, Opt("Weight of the model's log-probabilities.", least=0)] = 0.5
+    beta: Annotated[float, Opt("Added for each word.")] = 1.5
+    unk_offset: Annotated[
+        float | None,
+        Opt(
+            "Added to the log-probability of each unknown word, and more in proportion beyond "
+            "typical_length; -10 if not given, and nothing where the model spells it."
+        ),
+    ] = None
+    typical_length: Annotated[
+        float,
+        Opt(
+            "Letters beyond which an unknown word costs more in proportion; inf: none does, as in "
+            "pyctcdecode's totals.",
+            least=1,
+        ),
+    ] = 6.0
+    beam_width: Annotated[int, Opt("Beginnings kept after each frame.", least=1)] = 64
+    beam_margin: Annotated[
+        float, Opt("Beginnings worse than the best by more are dropped.", least=0)
+    ] = 10.0
+    least_letter: Annotated[
+        float, Opt("Letters with a smaller log-probability in a frame are not tried there.")
+    ] = -5.0
+    n_best: Annotated[int, Opt("Greatest number of results.", least=1)] = 1
 
 
 class Transcript(NamedTuple):

@@ -164,7 +164,8 @@ def _training(info: RunInfo, history: list[dict[str, Any]]) -> TrainingFacts:
         n_epochs=len(history),
         n_epochs_wanted=wanted if type(wanted) is int else None,
         seconds=total_seconds(history),
-        tokens_per_second=n_tokens / step_seconds if step_seconds else None,
+        # Seconds are told to the thousandth.
+        tokens_per_second=n_tokens / step_seconds if step_seconds >= 0.001 else None,
         seed=info.seed,
         threads=info.threads,
         device=info.device,

@@ -133,6 +133,22 @@ def _why_no_run(folder: Path) -> str:
     return f"not a run ({RUN} is missing); expected what `charlm train` writes"
 
 
+def wrong_recipe(settings: Settings) -> str | None:
+    """What keeps a stored recipe from being read after its training; None: nothing.
+
+    Parts that training alone reads may be such as this charlm does not know.
+    """
+    recipe = settings.get("recipe")
+    if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
+        return "the recipe says no oov_input"
+    for name in ("batching", "criterion"):  # which older runs lack
+        if not isinstance(recipe.get(name, {}), dict):
+            return f"the recipe's {name} is no part"
+    if type(recipe.get("batching", {}).get("reset", 0)) not in (int, float):
+        return "the reset of the recipe's batching is no number"
+    return None
+
+
 def learned_single_sentences(settings: Settings) -> bool:
     """Whether a state began anew at sentence ends in a training, always or often."""
     batching = settings["recipe"].get("batching", {})

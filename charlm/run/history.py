@@ -12,9 +12,12 @@ from charlm.text.io.lines import read_lines
 
 # What is read of a record; a number without a fraction may stand as a whole one.
 FIELDS = {"epoch": int, "train_ppl": float, "valid_ppl": float, "n_tokens": int, "seconds": float}
+PERPLEXITIES = ("train_ppl", "valid_ppl")
+MOST = 1e100  # of other numbers: what is added up over epochs stays finite
 MANY = 1e7  # times the words of any vocabulary
 WARNING = "warning"  # of an epoch in which something went wrong that ended nothing; a text
 PRETRAINING = "pretraining"  # 1 in the record of an epoch that read one side of a mixture alone
+VALIDATION = "validation_seconds"  # which older records lack
 
 
 def history_of(run: Path) -> list[dict[str, Any]]:
@@ -58,8 +61,9 @@ def is_record(record: object) -> bool:
     return (
         isinstance(record, dict)
         and all(type(record.get(key)) in (int, kind) for key, kind in FIELDS.items())
-        and all(0 <= record[key] <= sys.float_info.max for key in FIELDS)
-        and min(record["train_ppl"], record["valid_ppl"]) > 0
+        and all(type(record.get(key, 0)) in (int, float) for key in (VALIDATION, PRETRAINING))
+        and all(0 < record[key] <= sys.float_info.max for key in PERPLEXITIES)
+        and all(0 <= record.get(key, 0) <= MOST for key in {*FIELDS, VALIDATION} - {*PERPLEXITIES})
     )
 
 
@@ -80,4 +84,4 @@ def shown_ppl(ppl: float | None) -> str:
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:
     """Time of the steps and the validations of some epochs; older records tell the steps' alone."""
-    return float(sum(r["seconds"] + r.get("validation_seconds", 0.0) for r in history))
+    return float(sum(r["seconds"] + r.get(VALIDATION, 0.0) for r in history))

@@ -20,7 +20,15 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError, DataError
 from charlm.model.build import build_model, without_memory
 from charlm.model.language_model import LanguageModel
-from charlm.run.folder import MODEL, RUN, VOCABULARY, RunInfo, learned_single_sentences, load_info
+from charlm.run.folder import (
+    MODEL,
+    RUN,
+    VOCABULARY,
+    RunInfo,
+    learned_single_sentences,
+    load_info,
+    wrong_recipe,
+)
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import parse_json, sha256_of, write_bytes
@@ -235,11 +243,8 @@ def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> La
     Raises:
         DataError: settings that make no model.
     """
-    recipe = settings.get("recipe")
-    if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
-        raise DataError(f"{folder / RUN}: the recipe says no oov_input; the run is damaged")
-    if not isinstance(recipe.get("batching", {}), dict):  # which older runs lack
-        raise DataError(f"{folder / RUN}: the recipe's batching is no part; the run is damaged")
+    if found := wrong_recipe(settings):
+        raise DataError(f"{folder / RUN}: {found}; the run is damaged")
     try:
         with without_memory():
             model, _ = build_model(settings, inventory)

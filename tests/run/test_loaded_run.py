@@ -157,6 +157,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         set_part("recipe.batching", "x"),
         "{run}/run.json: the recipe's batching is no part; the run is damaged",
     ),
+    "no criterion": (
+        set_part("recipe.criterion", "x"),
+        "{run}/run.json: the recipe's criterion is no part; the run is damaged",
+    ),
+    "no number of resets": (
+        set_part("recipe.batching.reset", "x"),
+        "{run}/run.json: the reset of the recipe's batching is no number; the run is damaged",
+    ),
     "no oov_input": (
         set_part("recipe.oov_input", ["unk"]),
         "{run}/run.json: the recipe says no oov_input; the run is damaged",

@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from charlm.errors import DataError
-from charlm.run.folder import EXPORT, VOCABULARY, read_description, wrong_field
-from charlm.settings import Settings
+from charlm.run.folder import (
+    EXPORT,
+    VOCABULARY,
+    read_description,
+    wrong_field,
+    wrong_recipe,
+)
+from charlm.settings import Settings, shown
 from charlm.text.io.files import sha256_of, write_json
 from charlm.text.vocabulary.encoding import OOV_INPUTS
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
@@ -22,6 +28,8 @@ HASHED = (STEP, ENCODE, VOCABULARY)
 EXPECTED = "expected what `charlm export --onnx` writes"
 MOST_NUMBERS = 1 << 24  # of a leaf of a state
 MOST_LEAVES = 1 << 10
+MOST_AXES = 8  # of a leaf
+LARGEST = 3e38  # that a float32 holds
 
 ExportPrecision = Literal["fp32", "int8"]
 
@@ -98,6 +106,13 @@ def _info(path: Path) -> ExportedInfo:
         raise DataError(f"{path}: an unknown oov_input or precision; {EXPECTED}")
     if any(type(value["files"].get(name)) is not str for name in HASHED):
         raise DataError(f"{path}: names no hash of {', '.join(HASHED)}; {EXPECTED}")
+    encoder = value["settings"].get("encoder")
+    if not isinstance(encoder, dict) or type(encoder.get("type")) is not str:
+        raise DataError(f"{path}: the settings name no encoder; {EXPECTED}")
+    if found := wrong_recipe(value["settings"]):
+        raise DataError(f"{path}: {found}; {EXPECTED}")
+    if not 1 <= value["vector_dim"] <= MOST_NUMBERS:
+        raise DataError(f"{path}: vector_dim {shown(value['vector_dim'])}; {EXPECTED}")
     known = {each.name: value[each.name] for each in fields(ExportedInfo)}
     return ExportedInfo(**{**known, "state": _state(value["state"], path)})
 
@@ -110,11 +125,14 @@ def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
         if (
             not isinstance(shape, list)
             or not isinstance(initial, list)
-            or not all(type(n) is int and n >= 0 for n in shape)
+            or len(shape) > MOST_AXES
+            or not all(type(n) is int and 1 <= n <= MOST_NUMBERS for n in shape)
         ):
             raise DataError(f"{path}: 'state' is no list of shapes and numbers; {EXPECTED}")
         size = math.prod(shape)
-        is_filled = len(initial) in (0, size) and all(type(n) in (int, float) for n in initial)
+        is_filled = len(initial) in (0, size) and all(
+            type(n) in (int, float) and abs(n) <= LARGEST for n in initial
+        )
         if size > MOST_NUMBERS or not is_filled:
             raise DataError(f"{path}: a shape and numbers in 'state' do not agree; {EXPECTED}")
         leaves.append(Leaf(tuple(shape), tuple(map(float, initial))))

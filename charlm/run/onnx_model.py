@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from charlm.errors import ConfigError, DataError
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
-from charlm.run.folder import learned_single_sentences
-from charlm.text.corpus.tokens import UNK
+from charlm.run.folder import EXPORT, learned_single_sentences
+from charlm.text.corpus.tokens import UNK, UNK_WORD
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -49,8 +49,8 @@ class OnnxModel:
         shapes = {each.name: each.shape for each in self._encode_session.get_inputs()}
         self._inputs = list(shapes)
         # Some encoders are exported for spellings of one length, padding included.
-        width = shapes.get("letters", [0, 0])[-1]
-        self._width = width if isinstance(width, int) else 0
+        is_fixed = isinstance((shapes.get("letters") or [""])[-1], int)
+        self._width = self.inventory.max_word_length + N_EDGES if is_fixed else 0
         self._leaf_names = [each.name for each in self.step_session.get_inputs()][1:]
         if len(self._leaf_names) != len(self.info.state):
             raise DataError(
@@ -62,6 +62,23 @@ class OnnxModel:
         self.vectors = FormVectors(self, by_spelling=self.oov_input == "spelling")
         # For neighbours every form is read by its spelling, whatever goes in with a text.
         self.spelled_vectors = FormVectors(self, by_spelling=True)
+        self._require_fit()
+
+    def _require_fit(self) -> None:
+        """Raises DataError where the networks are not such as the description says: by trial."""
+        expected = [(1, self.inventory.n_words), *((1, *leaf.shape) for leaf in self.info.state)]
+        try:
+            x_BE, state = self.encode([UNK_WORD]), self.initial_state(1)
+            for _ in range(2):  # what comes out must go in again
+                log_probs_BV, state = self.step(x_BE, state)
+            if [np.shape(each) for each in (log_probs_BV, *state)] != expected:
+                raise ValueError("other shapes come out")
+        except (KeyError, ValueError, *_refusals()) as error:
+            found = str(error).splitlines()[0]
+            raise DataError(
+                f"{self.path}: {STEP} and {ENCODE} are no networks as {EXPORT} describes them "
+                f"({found:.200}); export the model again"
+            ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Opened anew where it is unpickled, as onnxruntime's sessions cannot be sent."""
@@ -186,15 +203,19 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
     options.log_severity_level = 3  # errors; its warnings are about optimisations
     if threads is not None:
         options.intra_op_num_threads = threads
-    errors = runtime.capi.onnxruntime_pybind11_state  # which have no common base
-    refusals = (errors.Fail, errors.InvalidArgument, errors.InvalidGraph, errors.InvalidProtobuf)
     try:
         return runtime.InferenceSession(
             str(path), sess_options=options, providers=["CPUExecutionProvider"]
         )
-    except refusals as error:
+    except _refusals() as error:
         found = str(error).splitlines()[0]
         raise DataError(f"{path}: no network that onnxruntime runs ({found:.200})") from None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises of a network, or of what one is to read: there is no common base."""
+    known = vars(require_onnxruntime().capi.onnxruntime_pybind11_state).values()
+    return tuple(each for each in known if isinstance(each, type) and issubclass(each, Exception))
 
 
 def require_onnxruntime() -> Any:

@@ -332,6 +332,15 @@ def test_the_vocabulary_of_another_model_is_refused(folder: Path) -> None:
         ({"format": 2}, "format 2; this charlm reads format 1"),
         ({"state": [{"shape": [8], "initial": [1.0]}]}, "do not agree"),
         ({"state": [3]}, "no list of shapes"),
+        ({"state": [{"shape": [1] * 80, "initial": []}]}, "no list of shapes"),
+        ({"state": [{"shape": [0, 10**30], "initial": []}]}, "no list of shapes"),
+        ({"state": [{"shape": [1], "initial": [10**400]}]}, "do not agree"),
+        ({"state": [{"shape": [3], "initial": []}] * 4}, "no networks as export.json describes"),
+        ({"vector_dim": -1}, "vector_dim -1; expected what"),
+        ({"vector_dim": 10**12}, "vector_dim 1000000000000; expected what"),
+        ({"vector_dim": 3}, "no networks as export.json describes"),
+        ({"settings": {}}, "the settings name no encoder"),
+        ({"settings": {"encoder": {"type": "word"}}}, "the recipe says no oov_input"),
         ({"state": []}, "reads 4 tensors of state and 0 are described"),
         ({"oov_input": "x"}, "unknown oov_input"),
         ({"files": {}}, "names no hash"),
@@ -342,6 +351,16 @@ def test_a_damaged_description_is_one_line(folder: Path, changes: Settings, mess
     told = json.loads((folder / EXPORT).read_text())
     (folder / EXPORT).write_text(json.dumps({**told, **changes}))
     with pytest.raises(DataError, match=message):
+        OnnxModel(folder)
+
+
+def test_networks_of_something_else_are_one_line(folder: Path) -> None:
+    told = json.loads((folder / EXPORT).read_text())
+    shutil.copyfile(folder / ENCODE, folder / STEP)
+    told["files"][STEP] = told["files"][ENCODE]
+    told["state"] = told["state"][:1]
+    (folder / EXPORT).write_text(json.dumps(told))
+    with pytest.raises(DataError, match=r"no networks as export.json describes them \("):
         OnnxModel(folder)
 
 

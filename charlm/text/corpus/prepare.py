@@ -4,6 +4,7 @@ The cleaned text goes to a nameless file first, since where to cut it is known o
 three files appear together and corpus.json last: where it stands, the corpus is whole.
 """
 
+import fcntl
 import os
 import platform
 from collections import Counter
@@ -202,19 +203,44 @@ def _new_folder(out: Path) -> Iterator[None]:
     _refuse_corpus(out)
     is_new = not out.exists()
     make_folder(out)
+    with _alone_in(out):
+        try:
+            yield
+        except BaseException:
+            if is_new:
+                with suppress(OSError):  # somebody else may have put something there
+                    out.rmdir()
+            raise
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """Hold the system's lock on the folder itself, which goes with the process.
+
+    Of two that write into one folder at a time the later would replace what the other made.
+
+    Raises:
+        DataError: another process holds it.
+    """
+    folder = os.open(out, os.O_RDONLY)
     try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(
+                f"{out}: another process makes a corpus there; wait for it, or name another --out"
+            ) from None
+        except OSError:  # a file system without locks knows of nobody
+            pass
         yield
-    except BaseException:
-        if is_new:
-            with suppress(OSError):  # somebody else may have put something there
-                out.rmdir()
-        raise
+    finally:
+        os.close(folder)
 
 
 @contextmanager
 def _whole_corpus(out: Path) -> Iterator[None]:
     """All files of a corpus appear in the folder, or none."""
-    _refuse_corpus(out)  # another process may have been at work there, and is not to lose its own
+    _refuse_corpus(out)  # somebody may have put one there meanwhile
     try:
         yield
     except BaseException:

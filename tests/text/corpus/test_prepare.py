@@ -161,20 +161,36 @@ def test_a_second_corpus_does_not_replace_the_first(raw: Path, tmp_path: Path) -
     assert {path.name: path.read_text() for path in out.iterdir()} == {"valid.txt": "mine"}
 
 
-def test_what_another_process_made_there_meanwhile_is_not_lost(
+def test_while_another_process_writes_there_a_second_is_refused(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, out = prepare._write, tmp_path / "c"
+
+    def beaten(*arguments: Any) -> Any:
+        monkeypatch.setattr(prepare, "_write", real)
+        with pytest.raises(DataError, match="c: another process makes a corpus there; wait for it"):
+            prep([raw, raw], out=out)
+        return real(*arguments)
+
+    monkeypatch.setattr(prepare, "_write", beaten)
+    prep(raw, out=out)
+    assert sorted(os.listdir(out)) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
+    assert sorted(lines(out)) == sorted(raw.read_text().splitlines())
+
+
+def test_what_somebody_put_there_meanwhile_is_not_lost(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, out = prepare._clean, tmp_path / "c"
 
     def beaten(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(prepare, "_clean", real)
-        prep(raw, out=out)
+        (out / "train.txt").write_text("mine")
         return real(*arguments, **options)
 
     monkeypatch.setattr(prepare, "_clean", beaten)
     with pytest.raises(DataError, match="c: holds train.txt already"):
         prep(raw, out=out)
-    assert sorted(os.listdir(out)) == ["corpus.json", "test.txt", "train.txt", "valid.txt"]
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"train.txt": "mine"}
 
 
 def test_other_files_in_the_folder_are_left_alone(raw: Path, tmp_path: Path) -> None:

@@ -34,11 +34,17 @@ from charlm.text.io.paths import (
     target_of,
 )
 
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open}
+GZIP = b"\x1f\x8b"
+# What unpacks a stream, of which a file may hold several.
+STREAMS: dict[bytes, Any] = {b"\xfd7zXZ\x00": lzma.LZMADecompressor}
 # Six bytes, since a text may begin with BZh: with a level, and a block or the end of an empty file.
-COMPRESSED |= {
-    b"BZh%d%s" % (level, block): bz2.open for level in range(1, 10) for block in (b"1A", b"\x17r")
+STREAMS |= {
+    b"BZh%d%s" % (level, block): bz2.BZ2Decompressor
+    for level in range(1, 10)
+    for block in (b"1A", b"\x17r")
 }
+COMPRESSED = (GZIP, *STREAMS)
+PACKED_BLOCK = 1 << 16  # bytes that are read at once
 GZIP_LEVEL = 6  # the default of the program gzip
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 JSON_PIECES = 1 << 16  # put together at once: those of a million words take 100 MB
@@ -106,17 +112,56 @@ def _decompressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
             raise DataError(
                 f"{name}: packed by {kind}; expected gz, bz2, xz or none; unpack it ({unpack})"
             )
-    opener = next((o for magic, o in COMPRESSED.items() if head.startswith(magic)), None)
-    if opener is None:
+    unpacker = next((u for magic, u in STREAMS.items() if head.startswith(magic)), None)
+    if unpacker is None and not head.startswith(GZIP):
         yield raw
         return
     try:
-        with cast(Any, opener)(raw, "rb") as unpacked:
-            yield unpacked
+        if unpacker is None:
+            with gzip.open(raw, "rb") as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield io.BufferedReader(_Unpacked(raw, unpacker), PACKED_BLOCK)
     except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's own trouble, not the file's
         raise DataError(f"{name}: broken compressed file ({error}); expected a whole one") from None
+
+
+class _Unpacked(io.RawIOBase):
+    """Streams of bz2 or xz, one after another, perhaps with zeros behind them.
+
+    Python's own readers pass over whatever follows a whole stream: where the second of several is
+    damaged, the rest of the file would be missing without a word.
+    """
+
+    def __init__(self, source: BinaryIO, unpacker: Any) -> None:
+        self._source, self._unpacker = source, unpacker
+        self._stream = unpacker()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """
+        Raises:
+            EOFError: the file ends within a stream.
+            OSError, lzma.LZMAError: what is no stream.
+        """
+        content = b""
+        while not content:
+            packed = b""
+            if self._stream.eof:
+                packed = self._stream.unused_data
+                while not (packed := packed.lstrip(b"\0")):
+                    if not (packed := self._source.read(PACKED_BLOCK)):
+                        return 0
+                self._stream = self._unpacker()
+            elif self._stream.needs_input and not (packed := self._source.read(PACKED_BLOCK)):
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            content = self._stream.decompress(packed, len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
 
 
 @contextmanager

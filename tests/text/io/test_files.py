@@ -52,6 +52,19 @@ def test_a_cut_compressed_file_is_named(tmp_path: Path, pack: Pack) -> None:
     assert str(caught.value).endswith("); expected a whole one")
 
 
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_what_follows_a_packed_stream_is_read_or_refused(tmp_path: Path, pack: Pack) -> None:
+    first, second = pack(NOISE), pack(b"the cat\n")
+    with open_bytes(written(tmp_path / "two", first + bytes(4) + second + bytes(8))) as file:
+        assert file.read() == NOISE + b"the cat\n"
+    damaged = bytearray(first + second)
+    damaged[len(first)] ^= 1
+    for content in (bytes(damaged), first + b"garbage", first + second[:5]):
+        path = written(tmp_path / "damaged", content)
+        with pytest.raises(DataError, match=r"broken compressed file \("), open_bytes(path) as file:
+            file.read()
+
+
 def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
     content = bytearray(gzip.compress(NOISE))
     content[25_000] ^= 0xFF

@@ -81,13 +81,15 @@ def page_weights(model: OnnxModel) -> PageWeights:
 
 def require_computed(settings: Settings, *, source: Path) -> None:
     """Raises ConfigError for a part, or an option of one, that the page does not compute."""
-    encoder = settings["encoder"]
-    inner = encoder["encoder"] if encoder["type"] == "highway" else encoder
+    encoder = settings.get("encoder")
+    is_highway = isinstance(encoder, dict) and encoder.get("type") == "highway"
+    inner = encoder.get("encoder") if is_highway else encoder
     expected = {"encoder": "char-cnn", "context": "lstm", "output": "softmax"}
-    for place, part in (("encoder", inner), *((p, settings[p]) for p in ("context", "output"))):
-        if part["type"] != expected[place]:
+    for place, part in (("encoder", inner), *((p, settings.get(p)) for p in ("context", "output"))):
+        kind = part.get("type") if isinstance(part, dict) else None  # of a run that is damaged
+        if kind != expected[place]:
             raise ConfigError(
-                f"{source}: --page: {place} {part['type']!r} is not computed there; expected "
+                f"{source}: --page: {place} {kind!r:.60} is not computed there; expected "
                 f"{expected[place]!r}, as char-small has it; export it by --onnx"
             )
         for name, value in COMPUTED.get(place, {}).items():

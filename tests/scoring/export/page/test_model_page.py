@@ -190,15 +190,28 @@ def test_a_part_that_the_page_does_not_compute_is_named(
         charlm.export(copy, page=tmp_path / "page.html")
 
 
+@pytest.mark.parametrize(
+    ("place", "part", "found"),
+    [
+        ("context", {"type": "gru"}, "context 'gru'"),
+        ("encoder", {"type": "highway"}, "encoder None"),
+        ("output", 5, "output None"),
+    ],
+)
 def test_a_run_is_looked_at_before_it_is_exported(
-    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    part: object,
+    found: str,
 ) -> None:
     run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
     info = json.loads((run / RUN).read_text())
-    info["settings"]["context"]["type"] = "gru"
+    info["settings"][place] = part
     (run / RUN).write_text(json.dumps(info))
     monkeypatch.setattr("charlm.scoring.export.page.model_page.export_run", None)
-    with pytest.raises(ConfigError, match=f"^{run}: --page: context 'gru' is not computed there"):
+    with pytest.raises(ConfigError, match=f"^{run}: --page: {found} is not computed there"):
         charlm.export(run, page=tmp_path / "page.html")
 
 

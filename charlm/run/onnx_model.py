@@ -66,6 +66,7 @@ class OnnxModel:
 
     def _require_fit(self) -> None:
         """Raises DataError where the networks are not such as the description says: by trial."""
+        refusals: tuple[type[Exception], ...] = (KeyError, ValueError, *_refusals())
         expected = [(1, self.inventory.n_words), *((1, *leaf.shape) for leaf in self.info.state)]
         try:
             x_BE, state = self.encode([UNK_WORD]), self.initial_state(1)
@@ -73,7 +74,7 @@ class OnnxModel:
                 log_probs_BV, state = self.step(x_BE, state)
             if [np.shape(each) for each in (log_probs_BV, *state)] != expected:
                 raise ValueError("other shapes come out")
-        except (KeyError, ValueError, *_refusals()) as error:
+        except refusals as error:
             found = str(error).splitlines()[0]
             raise DataError(
                 f"{self.path}: {STEP} and {ENCODE} are no networks as {EXPORT} describes them "

@@ -18,6 +18,7 @@ from charlm.insight.pictures.canvas import (
     Drawn,
     Style,
     labelled,
+    legend_below,
     plain_numbers,
     set_title,
     style_of,
@@ -101,9 +102,9 @@ def _draw(
     bottom.yaxis.set_major_formatter(lambda value, _: change(value, n_decimals=0))
     top.set_ylabel("perplexity")
     plain_numbers(top)
-    top.legend(fontsize=9)
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
+    legend_below(figure)
     return Drawn(figure, ("band", "n_tokens", "share", *systems), rows, points)
 
 

@@ -6,6 +6,7 @@ for print without colours. matplotlib is loaded where something is drawn and now
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from charlm.run.curve import drawable
 from charlm.text.io.files import write_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -26,6 +28,8 @@ COLOURS = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 DOTS_PER_INCH = 160
+LEGEND_SIZE, LEGEND_LINE = 9, 0.18  # letters of a legend in points, and a line of it in inches
+ROOM, MARK = 84, 8  # letters of that size across a picture; a mark and its margins, in letters
 EACH = "each"  # of points too many for the page, which shows what is made of them
 FORMATS = (".png", ".svg")
 # Where labels stand within a decade, by the largest ratio of an axis' ends.
@@ -83,6 +87,36 @@ def set_title(axes: "Axes", title: str) -> None:
     """A title in which nothing is taken for a formula, and that the font can show."""
     lines = "\n".join(drawable(line) for line in title.split("\n"))
     axes.set_title(lines, parse_math=False, fontsize=11)
+
+
+def legend_below(figure: "Figure", *, markerscale: float = 1.0) -> None:
+    """One legend of all axes, under them, for which the picture grows: within it hid points."""
+    entries = legend_entries(figure, n_letters=ROOM - MARK)
+    widest = max(len(line) for label in entries for line in label.split("\n"))
+    n_columns = min(len(entries), max(1, ROOM // (widest + MARK)))
+    legend = figure.legend(
+        [*entries.values()],
+        [*entries],
+        loc="outside lower center",
+        ncols=n_columns,
+        fontsize=LEGEND_SIZE,
+        frameon=False,
+        markerscale=markerscale,
+    )
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)
+    n_lines = sum(label.count("\n") + 1 for label in entries) / n_columns
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * math.ceil(n_lines))
+
+
+def legend_entries(figure: "Figure", *, n_letters: int) -> dict[str, "Artist"]:
+    """What all axes name, each name once, in lines of so many letters."""
+    return {
+        textwrap.fill(label, n_letters): handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
 
 
 def label_plane(axes: "Axes", shares: tuple[float, float]) -> None:

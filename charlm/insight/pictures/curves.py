@@ -6,7 +6,14 @@ Perplexities of runs with other words do not compare; the legend says how many w
 
 from typing import TYPE_CHECKING, Any
 
-from charlm.insight.pictures.canvas import Drawn, blank, labelled, plain_numbers, style_of
+from charlm.insight.pictures.canvas import (
+    Drawn,
+    blank,
+    labelled,
+    legend_below,
+    plain_numbers,
+    style_of,
+)
 from charlm.insight.pictures.subject import Subject
 from charlm.run.curve import TRAINING
 from charlm.run.history import best_record, shown_ppl
@@ -35,7 +42,7 @@ def draw(subject: Subject) -> Drawn:
     axes.set(xlabel="epoch", ylabel="perplexity")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     plain_numbers(axes)
-    axes.legend(fontsize=9)
+    legend_below(figure)
     return Drawn(figure, ("run", "epoch", "train_ppl", "valid_ppl"), rows, points)
 
 

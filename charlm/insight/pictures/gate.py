@@ -18,6 +18,7 @@ from charlm.insight.pictures.canvas import (
     ORANGE,
     VERMILION,
     Drawn,
+    legend_below,
     set_title,
 )
 from charlm.insight.pictures.subject import Subject
@@ -51,7 +52,7 @@ def draw(subject: Subject) -> Drawn:
     bottom.xaxis.set_major_formatter(plain)
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
-        axes.legend(fontsize=9)
+    legend_below(figure)
     header = ("rank", "word", "gate", "word_norm", "char_norm")
     columns = (found.gates_N, found.word_norms_N, found.char_norms_N)
     rows = [

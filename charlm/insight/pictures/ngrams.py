@@ -4,7 +4,16 @@ The paper's red and blue become vermilion and blue with markers of their own; th
 lies below, for it is most of all.
 """
 
-from charlm.insight.pictures.canvas import BLUE, GREY, ORANGE, VERMILION, Drawn, blank, label_plane
+from charlm.insight.pictures.canvas import (
+    BLUE,
+    GREY,
+    ORANGE,
+    VERMILION,
+    Drawn,
+    blank,
+    label_plane,
+    legend_below,
+)
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.vectors.projection import KINDS, Kind
 
@@ -40,10 +49,7 @@ def draw(subject: Subject) -> Drawn:
             rasterized=True,
         )
     label_plane(axes, found.plane.shares)
-    legend = axes.legend(frameon=True, fontsize=9, markerscale=2)
-    for handle in legend.legend_handles:
-        if handle is not None:
-            handle.set_alpha(1)
+    legend_below(figure, markerscale=2)
     rows = [
         (ngram, kind, n_words, float(x), float(y))
         for ngram, kind, n_words, (x, y) in zip(

@@ -1,7 +1,7 @@
 """A text's hardest and easiest sentences for the first run, words coloured by surprisal.
 
-As a page would set them: words stand behind one another and are never cut, lines are as long as
-the picture is wide, and run from the right where the first word with letters does.
+As a page would set them: words stand behind one another, lines are as long as the picture is wide,
+and run from the right where the first word with letters does. Only a word longer than that is cut.
 """
 
 import unicodedata
@@ -26,6 +26,7 @@ N_SENTENCES = 3  # hardest, and as many easiest
 WIDTH, INCHES = 504.0, 7.0  # of the picture: points of print, and the same in inches
 SIZE, LINE, GAP = 10.0, 17.0, 6.0  # points: letters, from line to line, between sentences
 SPACE = 7.0  # between words
+LONGEST = WIDTH - 2 * SPACE  # a word; drawn in whole dots its letters may be wider
 TO_LEFT = "\u200f"  # shows nothing; signs behind it are mirrored, as between Arabic words
 FURNITURE = 110.0  # points of height for the title and the scale
 LIGHT, DARK = "#ffffff", "#e8965a"  # the strongest still lets black letters be read
@@ -81,14 +82,13 @@ def _write(
 
     A heading is a word without a number.
     """
-    from matplotlib.textpath import TextPath
-
     x, from_right = 0.0, runs_from_right([word for word, _ in tokens])
     for word, bits in tokens:
         shown = drawable(word)
         if from_right and not any(each.isalnum() for each in word):
             shown = TO_LEFT + shown  # alone a bracket or a quote would open to the wrong side
-        width = float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
+        while (width := _width(shown)) > LONGEST:
+            shown = f"{shown[:-2]}…"
         if x and x + width > WIDTH:
             x, y = 0.0, y + LINE
         box = None
@@ -97,9 +97,16 @@ def _write(
             box = {"facecolor": colour, "linewidth": 0, "boxstyle": "round,pad=0.2"}
         weight = "bold" if bits is None else "normal"
         left = max(0.0, WIDTH - x - width) if from_right else x
-        axes.text(left, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
+        text = axes.text(left, y, shown, parse_math=False, fontsize=SIZE, bbox=box, weight=weight)
+        text.set_in_layout(False)  # for a word near the edge the axes would shrink below the words
         x += width + SPACE
     return y + LINE + GAP
+
+
+def _width(shown: str) -> float:
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
 
 
 def runs_from_right(words: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ The slides of Kim et al. (2016) show that a dimension's gate is closed on some w
 others; how many dimensions are so stands in the legend.
 """
 
-from charlm.insight.pictures.canvas import Drawn, blank, style_of
+from charlm.insight.pictures.canvas import Drawn, blank, legend_below, style_of
 from charlm.insight.pictures.subject import Subject
 
 
@@ -41,5 +41,5 @@ def draw(subject: Subject) -> Drawn:
         ylabel="share of all values",
         xlim=(0, 1),
     )
-    axes.legend(loc="upper center", fontsize=9)
+    legend_below(figure)
     return Drawn(figure, ("layer", "from", "to", "count", "share"), rows)

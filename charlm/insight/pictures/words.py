@@ -8,6 +8,7 @@ from charlm.insight.vectors.projection import Floats
 from charlm.run.curve import drawable
 
 MOST_NAMED = 80
+LONGEST = 24  # letters of a name, which would run over the axes
 WIDE, HIGH = 0.0145, 0.03  # of a letter and a line, in shares of the picture
 
 
@@ -30,7 +31,7 @@ def draw(subject: Subject) -> Drawn:
         alpha=0.55,
         rasterized=True,
     )
-    shown = tuple(map(drawable, found.words))
+    shown = tuple(map(_name, found.words))
     for row in named(shown, points_N2):
         x, y = points_N2[row].tolist()
         name = axes.text(x, y, shown[row], parse_math=False, fontsize=8, ha="center", va="center")
@@ -42,6 +43,11 @@ def draw(subject: Subject) -> Drawn:
         for word, count, (x, y) in zip(found.words, found.counts, points_N2, strict=True)
     ]
     return Drawn(figure, ("word", "count", "x", "y"), rows)
+
+
+def _name(word: str) -> str:
+    shown = drawable(word)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
 def named(words: tuple[str, ...], points_N2: Floats) -> list[int]:

@@ -24,12 +24,12 @@ from charlm.insight.pictures.canvas import (
     SKY,
     VERMILION,
     Drawn,
+    legend_entries,
 )
 from charlm.insight.pictures.subject import Subject
 from charlm.run.curve import TRAINING
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -75,17 +75,12 @@ def _fitted(drawn: Drawn, window: str) -> "Figure":
 
     width, height, n_letters = WINDOWS[window]
     figure = drawn.figure
-    legend: dict[str, Artist] = {}
+    for own in [*figure.legends]:
+        own.remove()
     for axes in figure.axes:
         axes.set_title("")
         for line in [line for line in axes.lines if line.get_gid() == EACH]:
             line.remove()
-        handles, labels = axes.get_legend_handles_labels()
-        legend |= {
-            textwrap.fill(label, n_letters): h for h, label in zip(handles, labels, strict=True)
-        }
-        if (own := axes.get_legend()) is not None:
-            own.remove()
         axes.grid(alpha=1)
         axes.set_axisbelow(True)
         axes.tick_params(labelsize=LETTERS)
@@ -93,6 +88,7 @@ def _fitted(drawn: Drawn, window: str) -> "Figure":
             _turn_bands(axes)
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), n_letters))
         axes.set_ylabel(textwrap.fill(axes.get_ylabel(), n_letters // 2))
+    legend = legend_entries(figure, n_letters=n_letters)
     figure.legend([*legend.values()], [*legend], loc="outside upper left", frameon=False)
     for text in figure.findobj(Text):
         text.set_fontsize(LETTERS)

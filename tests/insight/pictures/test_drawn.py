@@ -97,7 +97,7 @@ def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn,
     assert all(axes.get_ylabel() for axes in labelled)
     assert labelled[-1].get_xlabel()
     has_scale = name in ("filter", "words") and others[0].get_ylabel()
-    assert has_scale or first.get_legend()
+    assert has_scale or drawn.figure.legends
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,36 @@ def test_a_run_of_any_name_stands_in_legends_and_on_axes_as_it_is_called(
         warnings.simplefilter("error")  # of what the font lacks
         for each in drawn:
             save(each, tmp_path / "a.png")
-    in_legends = [each.figure.axes[0].get_legend().get_texts()[0].get_text() for each in drawn]
+    in_legends = [each.figure.legends[0].get_texts()[0].get_text() for each in drawn]
     assert in_legends[0].startswith(f"{shown}: validation")
     assert in_legends[1] == shown
     assert drawn[1].figure.axes[1].get_ylabel() == f"than {shown}"
+
+
+@pytest.mark.parametrize("name", ["curves", "bands"])
+def test_a_legend_of_long_names_stands_within_the_picture_and_over_no_axes(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, name: str
+) -> None:
+    runs = [shutil.copytree(tiny_run, tmp_path / f"{n}{' of a name' * 6}") for n in range(3)]
+    figure = draw(name, Subject(ReportOptions(runs, data=corpus_dir, device="cpu"))).figure
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    names = [text.get_text().replace("\n", " ") for text in legend.get_texts()]
+    last = f"2{' of a name' * 6}: training, with dropout" if name == "curves" else "KN-5"
+    assert names[-1] == last
+    assert len(names) == len(set(names)) == {"curves": 6, "bands": 4}[name]
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axes.bbox) for axes in figure.axes)
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0
+
+
+@pytest.mark.parametrize("name", ["curves", "ngrams", "transform", "gate"])
+def test_a_legend_lies_over_no_points(subject: Subject, gated: Subject, name: str) -> None:
+    figure = draw(name, gated if name == "gate" else subject).figure
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert not any(legend.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
 
 
 @pytest.mark.parametrize(
@@ -287,6 +313,15 @@ def test_a_picture_of_another_format_is_refused(path: str, ending: str) -> None:
     assert str(caught.value) == f"--out {path}: ends in {ending}; expected .png or .svg"
 
 
+def test_a_long_word_has_a_name_that_is_cut() -> None:
+    plane = SimpleNamespace(points_N2=np.array([[0.0, 0.0], [1.0, 1.0]]), shares=(0.6, 0.4))
+    found = SimpleNamespace(words=("x" * 60, "short"), counts=(2, 1), plane=plane, tap="word")
+    drawn = words.draw(SimpleNamespace(words=found, name="run"))  # type: ignore[arg-type]
+    names = [text.get_text() for text in drawn.figure.axes[0].texts]
+    assert names == [f"{'x' * 23}…", "short"]
+    assert drawn.rows[0][0] == "x" * 60
+
+
 def test_matplotlib_is_loaded_only_where_something_is_drawn() -> None:
     program = "import sys, charlm.insight.report.report; print('matplotlib' in sys.modules)"
     done = subprocess.run(
@@ -333,6 +368,17 @@ def test_a_long_sentence_goes_on_in_the_next_line_within_the_picture(subject: Su
     assert max(text.get_position()[0] for text in written) < sentences.WIDTH - 60
     heights = sorted({text.get_position()[1] for text in written})
     assert len(heights) > 1 and heights[-1] < below
+
+
+@pytest.mark.parametrize("letter", ["x", "W", "$", "\u0645"])
+def test_words_longer_than_a_line_are_cut_and_shrink_nothing(subject: Subject, letter: str) -> None:
+    figure = draw("sentences", subject).figure
+    axes = figure.axes[0]
+    sentences._write(axes, [(letter * 80, 1.0)], y=0.0, scale=ScalarMappable())
+    figure.set_dpi(DOTS_PER_INCH)  # letters are as wide as whole dots
+    figure.draw_without_rendering()
+    assert axes.bbox.width == pytest.approx(figure.bbox.width, rel=0.02)
+    assert figure.bbox.width * 0.8 < axes.texts[-1].get_window_extent().width < figure.bbox.width
 
 
 def test_a_sentence_runs_from_the_right_where_its_first_letter_does(subject: Subject) -> None:

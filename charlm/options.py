@@ -161,11 +161,6 @@ def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(name.strip() for name in split if name.strip())
 
 
-def require_seed(seed: int) -> None:
-    """Raises ConfigError for what no generator takes as a seed."""
-    check_range(seed, opt=get_args(Seed)[1], name="seed")
-
-
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
     """What an option names that takes one path or several."""
     return [paths] if isinstance(paths, str | Path) else list(paths)

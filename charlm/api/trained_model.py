@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from charlm.api.loaded_models import LoadedModel
 from charlm.arguments import checked_call
-from charlm.errors import ConfigError, broken_model
+from charlm.errors import broken_model
 from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in, vectors_in
 from charlm.nbest.scorer import WordLogProbs
 from charlm.notebook import table_html
-from charlm.options import check_ranges, require_seed
+from charlm.options import check_ranges
 from charlm.run.stored_weights import LoadedRun
 from charlm.scoring.decoding.run_steps import RunSteps
 from charlm.scoring.likelihood.draw import Shape
@@ -136,9 +136,7 @@ class Model(LoadedModel):
         Raises:
             ConfigError: as `charlm.sample`.
         """
-        if n < 1:
-            raise ConfigError(f"n {n}: expected 1 or more")
-        require_seed(seed)
+        check_ranges(SampleOptions(n=n, top_k=top_k, max_length=max_length, seed=seed))
         plan = SentencePlan(
             seed=seed,
             shape=Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),

@@ -244,6 +244,17 @@ def test_however_many_are_drawn_few_are_drawn_side_by_side(
     assert max(sizes) == 2
 
 
-def test_no_sentence_is_an_error(tiny_run: Path) -> None:
-    with pytest.raises(ConfigError, match="n 0: expected 1 or more"):
-        charlm.load(tiny_run).sample(0)
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"n": 0}, "-n 0: expected 1 or more"),
+        ({"top_k": 0}, "--top-k 0: expected 1 or more"),
+        ({"max_length": 0}, "--max-length 0: expected 1 or more"),
+        ({"seed": -1}, "--seed -1: expected 0 to 4294967295"),
+    ],
+)
+def test_a_number_out_of_its_range_is_an_error(
+    tiny_run: Path, option: dict[str, int], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{message}$"):
+        charlm.load(tiny_run).sample(**option)

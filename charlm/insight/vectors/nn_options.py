@@ -14,12 +14,7 @@ from charlm.options import Device, Model, Opt
 Tap = str | Sequence[str] | None
 Paths = str | Path | Sequence[str | Path]
 
-WORDS = Opt(
-    "Words of the vocabulary, or any other spelling; further files after an option that measures "
-    "files.",
-    metavar="WORD",
-    is_argument=True,
-)
+WORDS = Opt("Words of the vocabulary, or any other spelling.", metavar="WORD", is_argument=True)
 K = Opt("Nearest words of each.", least=1, flags=("-k",))
 ANALOGY = Opt("Words nearest to this sum of words, in quotes.", metavar="'A - B + C'")
 VECTORS = Opt(
@@ -117,7 +112,15 @@ class WriteVectorsOptions(VectorsOptions):
 class NnOptions(VectorsOptions):
     """One of these questions: words, or one of the options in their place."""
 
-    words: Annotated[Sequence[str], WORDS] = ()
+    words: Annotated[
+        Sequence[str],
+        Opt(
+            "Words of the vocabulary, or any other spelling; further files after an option that "
+            "measures files.",
+            metavar="WORD",
+            is_argument=True,
+        ),
+    ] = ()
     _: KW_ONLY
     k: Annotated[int, K] = 10
     analogy: Annotated[str | None, ANALOGY] = None

@@ -25,6 +25,7 @@ from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, raw_lines
 
 BLOCK = 1 << 14  # lines parsed at once
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
+IRSTLMS_OWN = b"iARPA"  # its probabilities lack what shorter n-grams add
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
 LINES = LineRules(longest=1 << 20, mend=SAY_ENCODING)  # no n-gram takes more
 NONE: Log10s = np.empty(0)
@@ -129,6 +130,11 @@ class _Reader:
         while self.line.strip() != b"\\data\\":
             if not self.step():
                 raise DataError(f"{self.name}: no line \\data\\; expected an ARPA file")
+            if self.line.strip() == IRSTLMS_OWN:
+                raise self.wrong(
+                    "ARPA; IRSTLM's iARPA looks like it, but its probabilities are not whole; "
+                    "convert it (`compile-lm FILE OUT.arpa --text=yes`)"
+                )
         sizes: list[tuple[int, int]] = []
         self.skip_blank(expected="ngram 1=COUNT")
         while not self.line.startswith(b"\\"):

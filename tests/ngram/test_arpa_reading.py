@@ -121,6 +121,7 @@ def test_marks_that_a_file_does_not_list_are_not_counted(tmp_path: Path) -> None
 
 BROKEN = {
     "no ARPA": (ARPA, "the cat sat\n", r": no line \data\; expected an ARPA file"),
+    "IRSTLM's": (ARPA, f"\niARPA\n\n{ARPA}", ":2: found 'iARPA'; expected ARPA; IRSTLM's iARPA l"),
     "orders": ("ngram 2=3", "ngram 3=3", r":3: found 'ngram 3=3'; expected ngram 2=COUNT or \1-"),
     "size": ("ngram 2=3", "ngram 2=x", r":3: found 'ngram 2=x'; expected ngram 2=COUNT or \1-"),
     "no size": (ARPA[7:37], "", r":3: found '\\1-grams:'; expected ngram 1=COUNT"),

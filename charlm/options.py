@@ -231,7 +231,7 @@ Model = Annotated[
 ModelSaid = Annotated[
     str | Path | None, Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN")
 ]
-Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=6)]
+Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=9)]
 Prune = Annotated[
     str,
     Opt(

@@ -18,7 +18,7 @@ from charlm.ngram.backoff import BackoffModel, Grams, log10_in_place
 from charlm.ngram.ngram_counts import CountArray, Counted, Keys, count_ngrams
 from charlm.ngram.word_ids import END, MARKS, START, Ids
 
-MAX_ORDER = 6
+MAX_ORDER = 9
 NO_PRUNING = (0,)
 FALLBACK = (0.5, 1.0, 1.5)  # the discounts of lmplz's --discount_fallback
 N_DISCOUNTS = 3

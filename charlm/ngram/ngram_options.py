@@ -67,7 +67,11 @@ class NgramOptions:
     order: Annotated[
         int | None,
         Opt(
-            "Length of the longest n-grams estimated; 5 if not given.", "Estimate", least=1, most=6
+            "Length of the longest n-grams estimated; 5 if not given; KenLM takes 6 at most "
+            "unless compiled for more.",
+            "Estimate",
+            least=1,
+            most=9,
         ),
     ] = None
     prune: Annotated[

@@ -168,6 +168,17 @@ def test_the_order_in_which_a_closed_vocabulary_lists_its_words_changes_nothing(
     assert_equal_entries(entries_of(model), lmplz_says("made", 5, "0"))
 
 
+@pytest.mark.parametrize("prune", [(0,), (0, 0, 1)])
+def test_orders_beyond_lmplzs_have_the_slow_estimators_figures(
+    prune: tuple[int, ...], slow_estimate: Slow, entries_of: EntriesOf
+) -> None:
+    letters = [list(" ".join(words)) for words in WITH_UNK]
+    model = estimated(letters, order=9, prune=prune).model
+    assert len(model.orders[8]) > 0
+    slow = slow_estimate(letters, order=9, prune=prune)
+    assert_equal_entries(entries_of(model), slow)
+
+
 def test_longer_orders_than_the_longest_sentence_are_empty() -> None:
     model = estimated([["a"], []], order=6).model
     assert list(map(len, model.orders)) == [4, 3, 1, 0, 0, 0]
@@ -176,8 +187,8 @@ def test_longer_orders_than_the_longest_sentence_are_empty() -> None:
 @pytest.mark.parametrize(
     ("order", "prune", "message"),
     [
-        (0, (0,), "--order 0: expected 1 to 6"),
-        (7, (0,), "--order 7: expected 1 to 6"),
+        (0, (0,), "--order 0: expected 1 to 9"),
+        (10, (0,), "--order 10: expected 1 to 9"),
         (3, (0, 2, 1), "--prune 0,2,1: expected counts that do not fall, as 0,0,1"),
         (3, (-1, 0), "--prune -1,0: expected counts that do not fall, as 0,0,1"),
         (3, (), "--prune : expected counts that do not fall, as 0,0,1"),

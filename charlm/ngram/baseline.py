@@ -31,7 +31,7 @@ from charlm.ngram.source import (
     parse_pruning,
 )
 from charlm.ngram.text_perplexity import evaluate_ngram
-from charlm.ngram.word_ids import text_in
+from charlm.ngram.word_ids import text_in, vocabulary_or_list_at
 from charlm.options import keywords, require_one_stdin, several
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import split_path
@@ -39,7 +39,7 @@ from charlm.text.io.lines import TEXT, LineRules
 from charlm.text.io.overwrite import keeps_inputs
 from charlm.text.io.paths import require_place, stream_of, working_folder_of
 from charlm.text.perplexity.perplexity import Evaluation
-from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
+from charlm.text.vocabulary.vocabulary import Inventory
 
 LMPLZ: Start = "lmplz"
 ORDER, PRUNE, SPLIT = 5, "0", "test"  # where nothing else is said
@@ -153,7 +153,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:
     speller = options.speller
-    own = None if options.vocab is None else vocabulary_at(options.vocab)
+    own = None if options.vocab is None else vocabulary_or_list_at(options.vocab)
     if own is None or speller is None:
         return own if speller is None else speller.inventory
     if (own.words, own.normalisation) != (speller.inventory.words, speller.inventory.normalisation):

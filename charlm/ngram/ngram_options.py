@@ -45,7 +45,9 @@ class NgramOptions:
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary whose text rules apply and outside which all is <unk>.", metavar="FILE|RUN"
+            "Vocabulary whose text rules apply and outside which all is <unk>, or a list of words, "
+            "one a line.",
+            metavar="FILE|RUN",
         ),
     ] = None
     speller: Annotated[

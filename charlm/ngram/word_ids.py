@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from charlm.errors import DataError
 from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
-from charlm.text.io.lines import CORPUS, LineRules
-from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.text.io.files import open_bytes
+from charlm.text.io.lines import CORPUS, LineRules, read_lines, split_words
+from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
 
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)
@@ -39,6 +42,36 @@ class WordIds(dict[str, int]):
         self[token] = number = len(self.words)
         self.words.append(token)
         return number
+
+
+def vocabulary_or_list_at(path: str | Path) -> Inventory:
+    """The vocabulary at `path`, or one of the words in a list, one a line, as SRILM's -vocab.
+
+    With a list texts are read as they stand; the three marks may be in it.
+
+    Raises:
+        DataError: as `vocabulary_at`; no word in a list, or several on a line.
+    """
+    if not Path(path).is_file():
+        return vocabulary_at(path)
+    with open_bytes(path) as file:
+        if file.read(1) == b"{":  # our JSON
+            return vocabulary_at(path)
+    words = dict.fromkeys((END_WORD, UNK_WORD))
+    for number, line in read_lines(path):
+        found = split_words(line)
+        if len(found) > 1:
+            raise DataError(
+                f"{path}:{number}: found {line!r:.60}; expected one word a line, or what "
+                "`charlm vocab` writes; cut the columns behind the words off"
+            )
+        words.update(dict.fromkeys(found))
+    words.pop(START_WORD, None)
+    if len(words) <= len((END_WORD, UNK_WORD)):
+        raise DataError(f"{path}: no word; expected one a line, or what `charlm vocab` writes")
+    return Inventory(
+        tuple(words), (0,) * len(words), (), normalisation=Normalisation(unicode="none")
+    )
 
 
 def words_of(inventory: Inventory) -> tuple[str, ...]:

@@ -61,6 +61,41 @@ def test_a_vocabulary_is_a_file_or_a_run(corpus_dir: Path, tmp_path: Path) -> No
     assert f"|vocab:{inventory.sha256[:12]}|" in by_file.texts[0].signatures["sentence"]
 
 
+def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
+    text, listed = tmp_path / "a.txt", tmp_path / "words.txt"
+    decomposed = "cafe\u0301"  # is left so
+    text.write_text(f"the {decomposed} is new\nthe cat is here\n")
+    listed.write_text(f"<s>\n</s>\n<unk>\nthe\r\n\n{decomposed}\nis\nowl\nthe\n")
+    out = tmp_path / "a.arpa"
+    result = ngram_baseline(text, train=text, vocab=listed, order=2, out=out)
+    words = out.read_text().partition("\\2-grams:")[0].split("\t")[1::2]
+    assert {word.split()[0] for word in words} >= {"the", decomposed, "is", "owl"}
+    assert result.model.sizes[0] == 7
+    assert result.texts[0].counts.n_oov == 3  # new, cat, here
+    # As of a text in which other words are written <unk>; the owl has its share without counts.
+    mapped = tmp_path / "b.txt"
+    mapped.write_text(f"the {decomposed} is <unk>\nthe <unk> is <unk>\n")
+    assert sentence_ppl(ngram_baseline(mapped, lm=out)) == pytest.approx(sentence_ppl(result))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("the 12\n", ":1: found 'the 12'; expected one word a line, or what `charlm vocab`"),
+        ("<s>\n</s>\n\n", ": no word; expected one a line, or what `charlm vocab` writes"),
+        ("{", ": not valid JSON"),
+    ],
+)
+def test_what_is_no_list_of_words_is_said_in_one_line(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        ngram_baseline(path, train=path, vocab=path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
 def test_pruning_stands_in_the_signature_and_leaves_ngrams_out(corpus_dir: Path) -> None:
     whole = ngram_baseline(data=corpus_dir, order=3)
     pruned = ngram_baseline(data=corpus_dir, order=3, prune="0 0 1")

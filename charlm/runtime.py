@@ -31,7 +31,6 @@ SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
 LOST = 69  # exit status of a process that ends since another did; EX_UNAVAILABLE of sysexits.h
-FAST_GPU = "CHARLM_GPU_FAST"  # 1: what no GPU has run yet, CUDA graphs and the LSTM in fp16
 
 
 def prepare_torch() -> None:
@@ -185,11 +184,6 @@ def autocast(device: "torch.device", precision: str) -> AbstractContextManager[o
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
-
-
-def is_fast_gpu_wanted() -> bool:
-    """Whether the environment asks for the paths that have not run on a GPU yet."""
-    return os.environ.get(FAST_GPU) == "1"
 
 
 def versions() -> dict[str, str]:

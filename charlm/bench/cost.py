@@ -21,7 +21,6 @@ from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
-from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
 from charlm.training.recipe.recipe import build_recipe
@@ -198,7 +197,7 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     clock.stop("context")
     x_TBE.backward(fed_TBE.grad)
     clock.stop("encoder")
-    EagerStep(objective, trainer.optimiser, progress=trainer.progress).descend()
+    trainer.stepping.descend()
     clock.stop("update")
     return clock.seconds
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from charlm.model.kernels import bf16_lstm, fp16_lstm
+from charlm.model.kernels import bf16_lstm
 from charlm.model.kernels.tiles import is_bf16_on_cpu
 from charlm.settings import Meaning
 
@@ -164,10 +164,9 @@ def run_fused(
     if any(leaf.shape[0] != n_streams for leaf in state):
         raise ValueError(f"a state for {len(state[0])} streams; expected one for {n_streams}")
     is_plain = bias_shift_G is None and not (layer.training and weight_drop)
-    kernel = next((each for each in (bf16_lstm, fp16_lstm) if each.takes(layer, x_TBE)), None)
-    if kernel is not None:
+    if bf16_lstm.takes(layer, x_TBE):
         weights = _weights(layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G)
-        h_TBH, *ends = kernel.run(x_TBE, state, weights=weights)
+        h_TBH, *ends = bf16_lstm.run(x_TBE, state, weights=weights)
         after = [end[None] for end in ends]
     else:
         start = tuple(leaf[None].contiguous() for leaf in state)

@@ -1,4 +1,4 @@
-"""The machine: device, precision, threads, seeds, and which of several processes this one is.
+"""The machine: device, precision, threads, and which of several processes this one is.
 
 `prepare_torch` must come before torch is imported: its libraries read the environment only once.
 Two trainings that share two cores ran 25 times slower with the default (spin) than with a passive
@@ -77,16 +77,10 @@ def return_freed_memory() -> None:
 
 
 def set_threads(n_threads: int | None) -> int:
-    """Use that many threads (None: torch's own choice); returns how many are used.
-
-    Raises:
-        ConfigError: fewer than one.
-    """
+    """Use that many threads (None: torch's own choice); returns how many are used."""
     import torch
 
     if n_threads is not None:
-        if n_threads < 1:
-            raise ConfigError(f"--threads {n_threads}: expected 1 or more")
         torch.set_num_threads(n_threads)
     return torch.get_num_threads()
 

@@ -143,13 +143,6 @@ def test_threads_are_as_asked_and_stay_where_nothing_is_asked() -> None:
     assert set_threads(before) == before
 
 
-@pytest.mark.parametrize("n_threads", [0, -1])
-def test_fewer_threads_than_one_is_one_line(n_threads: int) -> None:
-    with pytest.raises(ConfigError) as caught:
-        set_threads(n_threads)
-    assert str(caught.value) == f"--threads {n_threads}: expected 1 or more"
-
-
 def test_versions_name_what_bits_may_depend_on() -> None:
     assert versions()["torch"] == torch.__version__
     assert set(versions()) == {*("python", "torch", "machine", "cpu_capability", "mkl_cbwr")}

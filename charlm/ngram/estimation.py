@@ -18,7 +18,6 @@ from charlm.ngram.backoff import BackoffModel, Grams, log10_in_place
 from charlm.ngram.ngram_counts import CountArray, Counted, Keys, count_ngrams
 from charlm.ngram.word_ids import END, MARKS, START, Ids
 
-MAX_ORDER = 9
 NO_PRUNING = (0,)
 FALLBACK = (0.5, 1.0, 1.5)  # the discounts of lmplz's --discount_fallback
 N_DISCOUNTS = 3
@@ -112,10 +111,8 @@ def thresholds_of(prune: Sequence[int], *, order: int) -> list[int]:
     Raises:
         ConfigError: an order or pruning that makes no model.
     """
-    if not 1 <= order <= MAX_ORDER:
-        raise ConfigError(f"--order {order}: expected 1 to {MAX_ORDER}")
     shown = ",".join(map(str, prune))
-    if not prune or prune[0] < 0 or list(prune) != sorted(prune):
+    if list(prune) != sorted(prune):
         raise ConfigError(f"--prune {shown}: expected counts that do not fall, as 0,0,1")
     if len(prune) > order:
         raise ConfigError(f"--prune {shown}: {len(prune)} counts for order {order}; expected fewer")

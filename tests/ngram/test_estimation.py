@@ -187,11 +187,7 @@ def test_longer_orders_than_the_longest_sentence_are_empty() -> None:
 @pytest.mark.parametrize(
     ("order", "prune", "message"),
     [
-        (0, (0,), "--order 0: expected 1 to 9"),
-        (10, (0,), "--order 10: expected 1 to 9"),
         (3, (0, 2, 1), "--prune 0,2,1: expected counts that do not fall, as 0,0,1"),
-        (3, (-1, 0), "--prune -1,0: expected counts that do not fall, as 0,0,1"),
-        (3, (), "--prune : expected counts that do not fall, as 0,0,1"),
         (2, (0, 0, 1), "--prune 0,0,1: 3 counts for order 2; expected fewer"),
     ],
 )

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, NoReturn, cast
 
-from charlm.errors import ConfigError, DataError, ProcessError
+from charlm.errors import DataError, ProcessError
 from charlm.text.corpus.line_blocks import read_range
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.io.files import COMPRESSED, display_name
@@ -42,12 +42,7 @@ def n_readers(path: str | Path, *, threads: int | None = None) -> int:
     """How many processes read a text: `threads`, or a process a core; one if it is small or packed.
 
     A pipe and a packed text can be read from the start alone.
-
-    Raises:
-        ConfigError: fewer than one.
     """
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads: found {threads}; expected 1 or more")
     if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < LEAST_BYTES:
         return 1
     with open(path, "rb") as file:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from charlm.errors import ConfigError, DataError, ProcessError
+from charlm.errors import DataError, ProcessError
 from charlm.text.corpus import ranges
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.ranges import Readers, line_ranges, n_readers
@@ -119,8 +119,6 @@ def test_how_many_processes_there_are(text: Path, monkeypatch: pytest.MonkeyPatc
     assert n_readers(text, threads=3) == 3
     assert n_readers(text) >= 1
     assert n_readers(text, threads=99) == 5  # ranges of 40 bytes in 176
-    with pytest.raises(ConfigError, match="^threads: found 0; expected 1 or more$"):
-        n_readers(text, threads=0)
     packed = text.with_suffix(".gz")
     monkeypatch.chdir(text.parent)
     Path("-").write_bytes(text.read_bytes())  # a file, but the name means standard input

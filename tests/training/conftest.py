@@ -20,7 +20,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training import session
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import build_recipe
-from charlm.training.train import TrainResult, train
+from charlm.training.train import Silence, TrainResult, train
 
 WORDS = ["the", "a", "dog", "dogs", "cat", "cats", "ran", "runs", "sat", "far"]
 TINY = (
@@ -56,9 +56,22 @@ def tiny() -> tuple[str, ...]:
     return TINY
 
 
+class Listener(Silence):
+    """Adds what it is told to a list."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self.notes = notes
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
 @pytest.fixture
 def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainToy:
-    """Trains into tmp_path/NAME, without drawing the curve, which takes longer than the rest."""
+    """Trains into tmp_path/NAME, without drawing the curve, which takes longer than the rest.
+
+    What the training says goes to a list, where one is given as `notes`.
+    """
 
     def plain_curve(history: object, path: Path, *, title: str) -> None:
         write_bytes(path, title.encode())
@@ -66,7 +79,9 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(session, "save_curve", plain_curve)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # no test pulls the plug
 
-    def run(name: str = "run", **options: Any) -> TrainResult:
+    def run(name: str = "run", *, notes: list[str] | None = None, **options: Any) -> TrainResult:
+        if notes is not None:
+            options["watcher"] = Listener(notes)
         chosen = {"data": toy_corpus, "threads": 1, "precision": "fp32", "device": "cpu"}
         if "init" not in options:
             chosen["arch"] = "char-small"

@@ -9,7 +9,6 @@ import pytest
 
 from charlm.run.folder import RUN
 from charlm.runtime import versions
-from charlm.training.train import Silence
 
 
 @pytest.mark.parametrize(
@@ -26,12 +25,7 @@ def test_a_difference_in_what_bits_depend_on_is_said(
     path = tmp_path / "run" / RUN
     path.write_text(json.dumps({**json.loads(path.read_text()), what: before}))
     notes: list[str] = []
-
-    class Listener(Silence):
-        def note(self, text: str) -> None:
-            notes.append(text)
-
-    train_toy(epochs=1, resume=True, watcher=Listener())
+    train_toy(epochs=1, resume=True, notes=notes)
     (note,) = notes
     assert note == (
         f"other {what} than the run's ({before}, now {now}): results agree closely, not to the bit"

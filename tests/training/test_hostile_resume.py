@@ -21,16 +21,6 @@ TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]
 
 
-class Notes(Silence):
-    """What a training says."""
-
-    def __init__(self) -> None:
-        self.notes = list[str]()
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
 class Stop(Silence):
     """As a crash before the first step."""
 
@@ -74,9 +64,9 @@ def test_a_run_of_charlm_0_1_which_kept_fewer_hashes_goes_on_without_a_note(
     changed_json(
         stopped / RUN, lambda value: (value.pop("counts_sha256"), value.pop("weights_sha256"))
     )
-    notes = Notes()
-    train_toy(resume=True, watcher=notes)
-    assert notes.notes == []
+    notes: list[str] = []
+    train_toy(resume=True, notes=notes)
+    assert notes == []
     assert bits(stopped) == bits(tmp_path / "whole")
     assert load_info(stopped).counts_sha256 is None
 
@@ -124,10 +114,10 @@ def test_what_is_not_ours_beside_the_encoded_text_is_kept_and_said(
     name: str, make: Callable[[Path], None], stopped: Path, train_toy: TrainToy
 ) -> None:
     make(stopped / "encoded" / name)
-    watcher = Notes()
-    assert train_toy(resume=True, watcher=watcher).is_finished
+    notes: list[str] = []
+    assert train_toy(resume=True, notes=notes).is_finished
     assert os.listdir(stopped / "encoded") == [name]
-    assert watcher.notes == [
+    assert notes == [
         f"{stopped / 'encoded'}: holds what is not charlm's; the run counts as unfinished until "
         "it is moved away"
     ]
@@ -137,9 +127,9 @@ def test_a_folder_under_a_temporary_name_does_not_end_a_training_in_an_error(
     stopped: Path, train_toy: TrainToy
 ) -> None:
     (stopped / "encoded" / ".train.ids.partial").mkdir()
-    watcher = Notes()
-    assert train_toy(resume=True, watcher=watcher).is_finished
-    assert len(watcher.notes) == 1
+    notes: list[str] = []
+    assert train_toy(resume=True, notes=notes).is_finished
+    assert len(notes) == 1
 
 
 def test_what_a_crash_left_beside_the_encoded_text_goes_with_it(
@@ -191,9 +181,9 @@ def test_a_text_of_another_length_than_run_json_says_is_refused(
 def test_a_run_of_another_charlm_goes_on_and_says_so(train_toy: TrainToy, tmp_path: Path) -> None:
     train_toy(epochs=1)
     changed_json(tmp_path / "run" / RUN, lambda value: value.update(charlm="0.0.9"))
-    watcher = Notes()
-    assert train_toy(epochs=1, resume=True, watcher=watcher).is_finished
-    assert watcher.notes == [
+    notes: list[str] = []
+    assert train_toy(epochs=1, resume=True, notes=notes).is_finished
+    assert notes == [
         f"other charlm than the run's (0.0.9, now {session.__version__}): results agree closely, "
         "not to the bit"
     ]

@@ -25,19 +25,10 @@ from charlm.settings import merged
 from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
 from charlm.training import session
 from charlm.training.init_from_run import CHARACTERS, WORDS, begin_from, row_kinds
-from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]
 Bits = Callable[[Path], dict[str, object]]
 NEW_TEXT = "the örk barks . the örk ran . dogs sat .\n" * 12
-
-
-class Notes(Silence):
-    def __init__(self) -> None:
-        self.notes = list[str]()
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 @pytest.fixture
@@ -57,10 +48,10 @@ def other_text(tmp_path: Path) -> Path:
     return folder
 
 
-def begun(train_toy: TrainToy, run: LoadedRun, **options: Any) -> Notes:
+def begun(train_toy: TrainToy, run: LoadedRun, **options: Any) -> list[str]:
     """What is said of a training that begins with a run; by default with parts as small as its."""
-    notes = Notes()
-    train_toy("second", **{"init": run.path, "overrides": (), "watcher": notes, **options})
+    notes: list[str] = []
+    train_toy("second", **{"init": run.path, "overrides": (), "notes": notes, **options})
     return notes
 
 
@@ -98,7 +89,7 @@ def test_words_and_characters_are_matched_by_name(
     )
     torch.testing.assert_close(here, there, rtol=0, atol=0)
     n_words = second.inventory.n_words
-    assert notes.notes[0] == (
+    assert notes[0] == (
         f"begun from {first.path}: {len(both)} of {n_words} words have the weights that they had "
         "there"
     )
@@ -171,9 +162,7 @@ def test_clusters_of_other_words_are_drawn_anew(
     train_toy("first", overrides=(*tiny, f"output.type={kind}", *more), epochs=1)
     first = load_run(tmp_path / "first")
     notes = begun(train_toy, first, data=other_text, lr=0.0, epochs=1)
-    assert notes.notes[0].endswith(
-        "; the output is drawn anew: its clusters are of the other vocabulary"
-    )
+    assert notes[0].endswith("; the output is drawn anew: its clusters are of the other vocabulary")
     second = load_run(tmp_path / "second").model.state_dict()
     for name, tensor in first.model.state_dict().items():
         if name.startswith("context."):

@@ -17,7 +17,6 @@ import torch
 
 from charlm.run.folder import LOG, MODEL, RESUME
 from charlm.run.stored_weights import read_tensors
-from charlm.training.train import Silence
 
 PROGRAM = """
 import json, os, sys
@@ -213,15 +212,10 @@ def test_one_process_goes_on_with_the_state_of_two_and_says_so(
     pairs: Path, train_toy: Alone, asked: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     notes: list[str] = []
-
-    class Listener(Silence):
-        def note(self, text: str) -> None:
-            notes.append(text)
-
     before, _ = read_tensors(pairs / "stopped" / RESUME)
     assert before["state.0"].shape[0] == 4 and before["state.0"].any(dim=-1).all()
     shutil.copytree(pairs / "stopped", tmp_path / "run")
-    result = train_toy(**asked(bptt=15, resume=True), watcher=Listener())
+    result = train_toy(**asked(bptt=15, resume=True), notes=notes)
     assert result.is_finished
     assert notes == [
         "other number of processes than the run's (2, now 1): results agree closely, not to the bit"

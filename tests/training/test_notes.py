@@ -19,22 +19,12 @@ from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.train import Silence
 
 
-class Listener(Silence):
-    """Keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-
 def test_a_run_to_resume_that_is_not_there_is_begun_and_said(
     train_toy: Callable[..., Any], tmp_path: Path
 ) -> None:
-    listener = Listener()
-    train_toy("typo", epochs=1, resume=True, watcher=listener)
-    assert listener.notes == [f"{tmp_path / 'typo'} holds no run yet: starting one"]
+    notes: list[str] = []
+    train_toy("typo", epochs=1, resume=True, notes=notes)
+    assert notes == [f"{tmp_path / 'typo'} holds no run yet: starting one"]
 
 
 SAME = (
@@ -50,10 +40,10 @@ def test_marks_that_stand_at_words_are_told_once(
     for split in ("train", "valid"):
         text = (toy_corpus / f"{split}.txt").read_text()
         (tmp_path / "glued" / f"{split}.txt").write_text(text.replace(" ", ", "))
-    listener = Listener()
+    notes: list[str] = []
     for resume in (False, True):
-        train_toy(data=tmp_path / "glued", watcher=listener, resume=resume)
-    (note,) = listener.notes
+        train_toy(data=tmp_path / "glued", notes=notes, resume=resume)
+    (note,) = notes
     assert re.match(r"\d+% of the words end in a mark \(\w+, \w+, \w+,\) and are others ", note)
 
 
@@ -63,9 +53,9 @@ def test_a_text_of_which_no_word_is_kept_is_told(
     (tmp_path / "once").mkdir()
     for split in ("train", "valid"):
         (tmp_path / "once" / f"{split}.txt").write_text("each word stands here once\n")
-    listener = Listener()
-    train_toy(data=tmp_path / "once", watcher=listener, batch_size=1)
-    assert listener.notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
+    notes: list[str] = []
+    train_toy(data=tmp_path / "once", notes=notes, batch_size=1)
+    assert notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
 
 
 @pytest.mark.parametrize(
@@ -102,12 +92,12 @@ def test_a_schedule_that_does_nothing_is_told_with_its_setting(
     train_toy: Callable[..., Any],
     tiny: tuple[str, ...],
 ) -> None:
-    listener = Listener()
+    notes: list[str] = []
     overrides = (*tiny, *(f"recipe.schedule.{each}" for each in schedule))
-    train_toy(overrides=overrides, epochs=n_epochs, watcher=listener)
-    assert listener.notes == told
-    train_toy(overrides=overrides, epochs=n_epochs, watcher=listener, resume=True)
-    assert listener.notes == told
+    train_toy(overrides=overrides, epochs=n_epochs, notes=notes)
+    assert notes == told
+    train_toy(overrides=overrides, epochs=n_epochs, notes=notes, resume=True)
+    assert notes == told
 
 
 GATE = (
@@ -156,11 +146,11 @@ def test_a_setting_that_does_nothing_beside_another_is_told_once(
     train_toy: Callable[..., Any],
     tiny: tuple[str, ...],
 ) -> None:
-    listener = Listener()
+    notes: list[str] = []
     own = () if "encoder.type=gate" in overrides else tiny
     for resume in (False, True):
-        train_toy(overrides=(*own, *overrides), epochs=1, watcher=listener, resume=resume)
-    assert listener.notes == told
+        train_toy(overrides=(*own, *overrides), epochs=1, notes=notes, resume=resume)
+    assert notes == told
 
 
 def test_classes_of_a_file_leave_no_assignment(
@@ -169,20 +159,20 @@ def test_classes_of_a_file_leave_no_assignment(
     words = sorted({*(toy_corpus / "train.txt").read_text().split(), "</s>", "<unk>"})
     file = tmp_path / "classes.txt"
     file.write_text("".join(f"{word}\t{len(word) % 2}\n" for word in words))
-    listener = Listener()
+    notes: list[str] = []
     classes = ("output.type=class", f"output.file={file}", "output.assignment=mass")
-    train_toy(overrides=(*tiny, *classes), epochs=1, watcher=listener)
-    assert listener.notes == ["output.assignment=mass does nothing: a file says the words' classes"]
+    train_toy(overrides=(*tiny, *classes), epochs=1, notes=notes)
+    assert notes == ["output.assignment=mass does nothing: a file says the words' classes"]
 
 
 def test_a_training_that_patience_ends_says_so(
     train_toy: Callable[..., Any], tiny: tuple[str, ...]
 ) -> None:
-    listener = Listener()
+    notes: list[str] = []
     overrides = (*tiny, "recipe.patience=2", "recipe.schedule.type=constant")
-    result = train_toy(overrides=overrides, epochs=50, lr=5.0, bptt=5, watcher=listener)
+    result = train_toy(overrides=overrides, epochs=50, lr=5.0, bptt=5, notes=notes)
     assert result.epochs == result.best_epoch + 2 < 50
-    assert listener.notes == [
+    assert notes == [
         f"ended after epoch {result.epochs} of 50: no gain since epoch {result.best_epoch}, "
         "recipe.patience=2"
     ]
@@ -263,9 +253,9 @@ def test_a_vocabulary_of_other_text_rules_than_the_corpus_is_said(
     raw.write_text((toy_corpus / "train.txt").read_text().upper())
     prep(raw, out=tmp_path / "lowered", lower=True)
     inventory_of([["a", "b"]], min_count=1).save(tmp_path / "v.json")
-    listener = Listener()
-    train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, watcher=listener)
-    assert listener.notes == [
+    notes: list[str] = []
+    train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, notes=notes)
+    assert notes == [
         "the vocabulary's text rules (NFC) are not those that the corpus was prepared with "
         "(NFC+lower); the vocabulary's are applied"
     ]
@@ -277,9 +267,9 @@ def test_a_vocabulary_of_the_corpus_own_rules_says_nothing(
     prep(toy_corpus / "train.txt", out=tmp_path / "lowered", lower=True)
     rules = Normalisation(lower=True)
     inventory_of([["a", "b"]], min_count=1, normalisation=rules).save(tmp_path / "v.json")
-    listener = Listener()
-    train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, watcher=listener)
-    assert listener.notes == []
+    notes: list[str] = []
+    train_toy(data=tmp_path / "lowered", vocab=tmp_path / "v.json", epochs=1, notes=notes)
+    assert notes == []
 
 
 def test_a_word_model_cannot_be_told_to_read_spellings(

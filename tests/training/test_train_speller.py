@@ -39,20 +39,6 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-class Notes:
-    """A watcher that keeps what is noted."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def started(self, *_: object, **__: object) -> None: ...
-    def stepped(self, *_: object) -> None: ...
-    def epoch_done(self, *_: object, **__: object) -> None: ...
-
-
 def test_each_type_outside_the_vocabulary_is_learned_once(text: Path) -> None:
     spellings = read_spellings(text, INVENTORY)
     assert spellings.types == ("Ate", "aha", "tac")
@@ -113,14 +99,14 @@ def test_a_training_with_a_speller_ends_with_the_same_weights(
     train_toy: TrainToy, tmp_path: Path, bits: Bits
 ) -> None:
     train_toy("without")
-    watcher = Notes()
-    train_toy("with", speller=True, watcher=watcher)
+    notes: list[str] = []
+    train_toy("with", speller=True, notes=notes)
     assert bits(tmp_path / "with") == bits(tmp_path / "without")
     info = load_info(tmp_path / "with")
     about = speller_info(tmp_path / "with", info)
     assert about is not None and (about.text, about.n_types) == ("train.txt", 2)
-    assert watcher.notes[0] == "speller: learning the 2 words of train.txt outside the vocabulary"
-    assert " bits a character of words held out; it gives " in watcher.notes[1]
+    assert notes[0] == "speller: learning the 2 words of train.txt outside the vocabulary"
+    assert " bits a character of words held out; it gives " in notes[1]
     assert "| speller | of 2 words of train.txt outside" in (tmp_path / "with/card.md").read_text()
     assert load_info(tmp_path / "without").speller is None
 

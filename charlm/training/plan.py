@@ -90,7 +90,8 @@ def make_plan(options: TrainOptions) -> Plan:
     settings = source.settings if source else preset(arch)
     changes = requested_changes(options, settings)
     if stored:
-        refuse_disagreement(options, stored, changes=changes)
+        settings = with_more_epochs(settings, changes)
+        refuse_disagreement(options, stored, settings=settings, changes=changes)
     device = pick_device(options.device)
     if not stored:
         settings = merged(settings, changes)
@@ -187,7 +188,18 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
     return load_resumable(folder)
 
 
-def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Settings) -> None:
+def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
+    """A run's settings, with the epochs asked for if they are more and leave the first as is."""
+    recipe, _ = build_recipe(settings.get("recipe"))
+    epochs = changes.get("recipe", {}).get("epochs", 0)
+    if recipe.schedule.divides_all_steps or type(epochs) is not int or epochs <= recipe.epochs:
+        return settings
+    return merged(settings, {"recipe": {"epochs": epochs}})
+
+
+def refuse_disagreement(
+    options: TrainOptions, stored: RunInfo, *, settings: Settings, changes: Settings
+) -> None:
     """Raises ConfigError if an option disagrees with the run that is to be gone on with."""
     precision = None if options.precision == "auto" else options.precision
     asked: list[tuple[str, Any, Any]] = [
@@ -217,7 +229,7 @@ def refuse_disagreement(options: TrainOptions, stored: RunInfo, *, changes: Sett
                 f"--init {options.init} disagrees with the run, which was begun {found}; "
                 "leave it out"
             )
-    if difference := first_difference(stored.settings, changes):
+    if difference := first_difference(settings, changes):
         raise ConfigError(_disagreement(*difference))
 
 

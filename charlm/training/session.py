@@ -25,7 +25,7 @@ from charlm.run.card import save_card
 from charlm.run.curve import save_curve
 from charlm.run.folder import CURVE, ENCODED, RESUME, RUN, VOCABULARY, RunInfo
 from charlm.runtime import set_threads, versions
-from charlm.settings import Settings
+from charlm.settings import Settings, merged
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SUMMARY
 from charlm.text.perplexity.signature import normalisation_name
@@ -83,7 +83,10 @@ def run_session(
     check_lock()
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
-        info = plan.stored
+        epochs = {"recipe": {"epochs": plan.recipe.epochs}}  # more than before, perhaps
+        info = replace(plan.stored, settings=merged(plan.stored.settings, epochs))
+        if info != plan.stored:
+            info.save(plan.folder)
         if not (plan.folder / VOCABULARY).is_file():
             inventory.save(plan.folder / VOCABULARY)
     else:

@@ -45,7 +45,14 @@ class TrainOptions:
             metavar="NAME",
         ),
     ] = None
-    epochs: Annotated[int | None, Opt("Passes over train.txt; else the preset's.", least=1)] = None
+    epochs: Annotated[
+        int | None,
+        Opt(
+            "Passes over train.txt; else the preset's. More at --resume: not with a linear or "
+            "cosine schedule.",
+            least=1,
+        ),
+    ] = None
     init: Annotated[
         str | Path | None,
         Opt(

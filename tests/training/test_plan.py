@@ -143,7 +143,6 @@ def test_an_exported_models_vocabulary_is_not_written_over(
         ({"seed": 5}, "--seed 5 disagrees with the run, which has 3435"),
         ({"max_tokens": 90}, "--max-tokens 90 disagrees with the run, which has 150"),
         ({"precision": "bf16"}, "--precision bf16 disagrees with the run, which has fp32"),
-        ({"epochs": 3}, "recipe.epochs=3 disagrees with the run, which has 1"),
         ({"batch_size": 5}, "recipe.batch_size=5 disagrees with the run, which has 4"),
         ({"bptt": 5}, "recipe.bptt=5 disagrees with the run, which has 15"),
         ({"overrides": ["context.dimm=9"]}, "context.dimm=9: the run has no such setting"),
@@ -173,6 +172,19 @@ def test_an_option_that_disagrees_with_the_run_is_an_error(
     # Its weights are of use with another recipe alone.
     assert ("--init RUN" in str(caught.value)) == line.startswith("recipe.")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
+@pytest.mark.parametrize(("schedule", "epochs"), [("halving", 1), ("cosine", 3), ("linear", 3)])
+def test_epochs_that_would_change_those_that_are_trained_are_refused(
+    train_toy: TrainToy, schedule: str, epochs: int
+) -> None:
+    train_toy(overrides=[f"recipe.schedule.type={schedule}"])
+    with pytest.raises(ConfigError) as caught:
+        train_toy(overrides=[], epochs=epochs, resume=True)
+    assert str(caught.value) == (
+        f"recipe.epochs={epochs} disagrees with the run, which has 2; leave it out, or begin "
+        "another run with the weights of this one, --init RUN --out OTHER"
+    )
 
 
 def test_options_that_agree_with_the_run_may_be_said_again_or_left_out(train_toy: TrainToy) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from charlm.errors import DataError, TrainingError
-from charlm.run.folder import LOG, MODEL, RESUME, RUN, VOCABULARY
+from charlm.run.folder import LOG, MODEL, RESUME, RUN, VOCABULARY, load_info
 from charlm.training import session
 from charlm.training import train as command
 from charlm.training.loop.trainer import Trainer
@@ -142,6 +142,21 @@ def test_a_finished_run_that_is_resumed_trains_nothing_and_gives_the_same_result
     assert (counter.n_stepped, counter.n_started) == (0, 0)
     assert bits(tmp_path / "run") == before
     assert sorted((tmp_path / "run").iterdir()) == names
+
+
+@pytest.mark.parametrize("n_asked", [3, 9])
+def test_a_run_that_is_given_more_epochs_ends_at_the_bits_of_one_that_was_begun_with_them(
+    train_toy: TrainToy, bits: Bits, tmp_path: Path, n_asked: int
+) -> None:
+    train_toy("whole", epochs=n_asked)
+    train_toy(epochs=2)
+    result = train_toy(epochs=n_asked, resume=True)
+    assert (result.is_finished, result.epochs) == (True, n_asked)
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+    run, whole = load_info(tmp_path / "run"), load_info(tmp_path / "whole")
+    assert run.settings == whole.settings
+    # What is said again, or left out, is what the run has now.
+    assert train_toy(epochs=None, resume=True) == result
 
 
 def test_resume_starts_a_run_where_there_is_none(

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from charlm.model.contract import Side
 from charlm.settings import Count, Meaning, Range
@@ -25,6 +25,8 @@ SMALL = 0.01  # of the first rate: what a training at less can still gain is lit
 
 class Schedule:
     """The same rate throughout; each schedule changes some of this."""
+
+    divides_all_steps: ClassVar[bool] = False  # so that with more epochs even the first differ
 
     def first_rate(self, rate: float) -> float:
         """The rate of the first epoch; `rate` is the optimiser's."""
@@ -154,6 +156,7 @@ class Pretraining(Schedule):
 class WarmUp(Schedule, ABC):
     """A linear warm-up; what follows it is a schedule's own."""
 
+    divides_all_steps = True
     warm_up: Steps = 0.01
 
     def step_factor(self, step: int, n_steps: int) -> float:

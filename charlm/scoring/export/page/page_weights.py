@@ -81,12 +81,14 @@ def page_weights(model: OnnxModel) -> PageWeights:
 
 def require_computed(settings: Settings, *, source: Path) -> None:
     """Raises ConfigError for a part, or an option of one, that the page does not compute."""
-    encoder = settings.get("encoder")
-    is_highway = isinstance(encoder, dict) and encoder.get("type") == "highway"
-    inner = encoder.get("encoder") if is_highway else encoder
+    encoder = _part(settings, "encoder")
+    inner = _part(encoder, "encoder") if encoder.get("type") == "highway" else encoder
     expected = {"encoder": "char-cnn", "context": "lstm", "output": "softmax"}
-    for place, part in (("encoder", inner), *((p, settings.get(p)) for p in ("context", "output"))):
-        kind = part.get("type") if isinstance(part, dict) else None  # of a run that is damaged
+    for place, part in (
+        ("encoder", inner),
+        *((p, _part(settings, p)) for p in ("context", "output")),
+    ):
+        kind = part.get("type")
         if kind != expected[place]:
             raise ConfigError(
                 f"{source}: --page: {place} {kind!r:.60} is not computed there; expected "
@@ -99,6 +101,12 @@ def require_computed(settings: Settings, *, source: Path) -> None:
                     f"{source}: --page: {place} of {name} {found!r} is not computed there; "
                     f"expected {value!r}; export it by --onnx"
                 )
+
+
+def _part(settings: Settings, place: str) -> Settings:
+    """Of a run that is damaged there may be none."""
+    part = settings.get(place)
+    return part if isinstance(part, dict) else {}
 
 
 class _Network:

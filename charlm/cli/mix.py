@@ -33,6 +33,7 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
     \b
     charlm mix exp/first kn5.arpa --data corpus
     charlm mix kn5.arpa release/test/doc.txt --add exp/first --data corpus --bands
+    charlm mix own.arpa large.arpa --data corpus --arpa both.arpa
     """
     from charlm.scoring.evaluation.mix import mix as mixed
 
@@ -93,6 +94,7 @@ def _remarks(result: "Mixture") -> list[str]:
         f"ppl: {len(result.words)} tokens{where}, each </s> one of them",
         *([left_out] if _has_left_out(result) else []),
         f"weights: {tuned}",
+        *_remarks_on_arpa(result),
         *_remarks_on_gain(result),
         *(
             ["the first token is left out, as the probabilities leave it out; all words behind fit"]
@@ -108,6 +110,15 @@ def _remarks(result: "Mixture") -> list[str]:
         ),
         *(f"signature of {each.source}: {each.signature}" for each in signatures),
     ]
+
+
+def _remarks_on_arpa(result: "Mixture") -> list[str]:
+    from charlm.run.history import shown_ppl
+
+    if result.arpa is None:
+        return []
+    sizes = " + ".join(f"{size:,}" for size in result.arpa.sizes)
+    return [f"{result.arpa.path}: {sizes} n-grams, ppl {shown_ppl(result.arpa.ppl)}"]
 
 
 def _remarks_on_gain(result: "Mixture") -> list[str]:

@@ -4,6 +4,7 @@ The words of the training text are taken as they stand unless a vocabulary says 
 seen once are words, too, as lmplz has it.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from tempfile import TemporaryDirectory
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import write_arpa
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.combination import entropy_pruned
 from charlm.ngram.kenlm_binary import (
     convert_to_binary,
     find_build_binary,
@@ -174,18 +176,37 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
             )
     out = model_file(options.out, start=options.start, beside=None)
-    if out is None:
+    if out is None and options.entropy_prune is None:
         return loaded(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path) and is_kenlm_binary(path):
         raise ConfigError(
-            f"{path}: KenLM's binary, of which no other file can be made; expected an ARPA file to "
-            f"write {out.path} from"
+            f"{path}: KenLM's binary, of which no other model can be made; expected an ARPA file"
         )
     if options.engine == "kenlm":
-        raise ConfigError("--engine kenlm: writes no model; expected no --out, or --engine charlm")
+        raise ConfigError(
+            "--engine kenlm: neither writes nor prunes a model; expected --engine charlm"
+        )
     model, info = loaded(path, engine="charlm", encoding=options.encoding)
     assert isinstance(model, BackoffModel)  # as ours are
-    out.save(model)
+    return _kept(model, info, options, out=out)
+
+
+def _kept(
+    model: BackoffModel, info: ModelInfo, options: NgramOptions, *, out: ModelFile | None
+) -> tuple[BackoffModel, ModelInfo]:
+    """A model with the n-grams that it is to keep, saved where it is to be."""
+    threshold = options.entropy_prune
+    if threshold is not None:
+        began = time.perf_counter()
+        model = entropy_pruned(model, threshold)
+        info = replace(
+            info,
+            sizes=model.sizes,
+            seconds=info.seconds + time.perf_counter() - began,
+            in_signature={**info.in_signature, "entropy-prune": f"{threshold:g}"},
+        )
+    if out is not None:
+        out.save(model)
     return model, info
 
 
@@ -238,11 +259,14 @@ def _estimated(
     if text is None:
         text = split_path(options.data or "", "train")
     if program is not None:
+        if options.entropy_prune is not None:
+            raise ConfigError(
+                "--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected "
+                "--lm with its file; drop it here"
+            )
         return _estimated_by_lmplz(text, plan, out=out, program=program)
     model, info, _ = estimated(text, plan, for_arpa=out is not None)
-    if out is not None:
-        out.save(model)
-    return model, info
+    return _kept(model, info, options, out=out)
 
 
 def _estimated_by_lmplz(

@@ -85,6 +85,15 @@ class NgramOptions:
             metavar="0,0,1",
         ),
     ] = None
+    entropy_prune: Annotated[
+        float | None,
+        Opt(
+            "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8, as "
+            "SRILM's -prune does; of --lm, too.",
+            least=0,
+            metavar="T",
+        ),
+    ] = None
     lmplz: Annotated[
         str | Path | None, Opt("KenLM's lmplz, to estimate with it.", "Estimate", metavar="PATH")
     ] = None

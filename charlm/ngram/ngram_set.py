@@ -1,8 +1,8 @@
-"""The n-grams of a model that lists the suffix of each n-gram, and each one's place below.
+"""The n-grams of models with the suffix of each n-gram, and each one's place below.
 
 Estimates list all suffixes, pruned by counts or not, since what a text holds it holds less the
-first word as well; a stranger's ARPA file need not. Whoever has the suffixes knows what any n-gram
-backs off to without a search.
+first word as well; a stranger's ARPA file need not, so they are added. Whoever has the suffixes
+knows what any n-gram backs off to without a search.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.word_ids import START, Ids
 
@@ -28,9 +28,14 @@ class Level:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def grams(self) -> Grams:
+        """Without probabilities."""
+        return Grams(self.keys, np.empty(0), np.empty(0))
+
     def find(self, keys: Keys) -> npt.NDArray[np.int64]:
         """The index of each key, −1 where it is absent."""
-        return Grams(self.keys, np.empty(0), np.empty(0)).find(keys)
+        return self.grams.find(keys)
 
 
 @dataclass(frozen=True)
@@ -66,22 +71,55 @@ class Closure:
 
 
 def union(models: Sequence[BackoffModel]) -> Closure:
-    """All n-grams of estimates over the same words, of the same order."""
+    """All n-grams of models over the same words, and their suffixes that none of them lists."""
     words = models[0].words
     n_words = len(words)
-    if any(model.words != words or model.order != models[0].order for model in models):
-        raise ValueError("models of other words or another order")
+    if any(model.words != words for model in models):
+        raise ValueError("models of other words")
     levels = [Level(np.arange(n_words, dtype=np.int64), np.empty(0, np.int32))]
     places = [np.arange(n_words) for _ in models]  # where each model's n-grams of the order are
-    for n in range(2, models[0].order + 1):
+    unlisted = [_unlisted_suffixes(model) for model in models]
+    for n in range(2, max(model.order for model in models) + 1):
         own_keys = [
-            _moved(model.orders[n - 1].keys, own, n_words=n_words)
+            _moved(_keys(model, n), own, n_words=n_words)
             for model, own in zip(models, places, strict=True)
         ]
-        keys = np.unique(np.concatenate(own_keys))
+        below = [level.grams for level in levels]
+        more_keys = [_found_keys(below, each[n], n_words=n_words) for each in unlisted if n in each]
+        keys = np.unique(np.concatenate([*own_keys, *more_keys]))
         levels.append(Level(keys, _suffixes(levels, keys, n_words=n_words)))
         places = [levels[-1].find(each) for each in own_keys]
     return Closure(words, tuple(levels))
+
+
+def _keys(model: BackoffModel, n: int) -> Keys:
+    """Of a model's n-grams of order `n`, of which it may have none."""
+    return model.orders[n - 1].keys if n <= model.order else np.empty(0, np.int64)
+
+
+def _unlisted_suffixes(model: BackoffModel) -> dict[int, Ids]:
+    """By order, the words (N, n) of suffixes of a model's n-grams that it does not list itself."""
+    results: dict[int, Ids] = {}
+    added = np.empty((0, model.order), np.int32)
+    for n in range(model.order, 2, -1):
+        ids = np.vstack([np.column_stack(model.ngram_words(n, slice(None))), added])
+        suffixes = ids[:, 1:]
+        keys = _found_keys(model.orders[: n - 2], suffixes, n_words=len(model.words))
+        is_listed = (keys >= 0) & (model.orders[n - 2].find(keys) >= 0)
+        added = np.unique(suffixes[~is_listed], axis=0)
+        if len(added):
+            results[n - 1] = added
+    return results
+
+
+def _found_keys(below: Sequence[Grams], ids: Ids, *, n_words: int) -> Keys:
+    """The keys of n-grams, whose words are the rows of `ids`, over the orders `below` theirs.
+
+    It is below 0 where the context is not listed.
+    """
+    rows = rows_of_contexts(below, ids=ids, n_words=n_words)
+    keys: Keys = np.where(rows < 0, -1, rows * n_words + ids[:, -1])
+    return keys
 
 
 def extended(closure: Closure, additions: Sequence[Keys]) -> Closure:
@@ -142,7 +180,11 @@ def spread(closure: Closure, model: BackoffModel) -> list[Log10s]:
     places = np.arange(len(closure.words))  # where the model's n-grams of the order below are
     results = [model.orders[0].log10_probs.copy()]
     for n in range(2, closure.order + 1):
-        level, grams = closure.levels[n - 1], model.orders[n - 1]
+        level = closure.levels[n - 1]
+        if n > model.order:
+            results.append(results[-1][level.suffixes])
+            continue
+        grams = model.orders[n - 1]
         backoffs = np.zeros(len(closure.levels[n - 2]))
         backoffs[places] = model.orders[n - 2].log10_backoffs
         places = level.find(_moved(grams.keys, places, n_words=len(closure.words)))

@@ -14,9 +14,13 @@ from charlm.ngram.word_ids import START
 
 # The largest share of a context that its n-grams may have, while any word is left to back off to.
 MOST = 0.999
+# The same of n-grams that a model has: what it leaves may be as little as the digits of its file.
+MOST_OF_A_MODEL = 1 - 1e-6
 
 
-def renormalised(closure: Closure, log10_probs: Sequence[Log10s], *, source: str) -> BackoffModel:
+def renormalised(
+    closure: Closure, log10_probs: Sequence[Log10s], *, source: str, most: float = MOST
+) -> BackoffModel:
     """The model that has these probabilities, by order, and back-offs that make it sum to 1.
 
     Unigrams are divided by their sum, without `<s>`, which is never predicted.
@@ -27,7 +31,7 @@ def renormalised(closure: Closure, log10_probs: Sequence[Log10s], *, source: str
     probs = [unigrams]
     backoffs = []
     for n in range(2, closure.order + 1):
-        scaled, left = _shares(closure, 10.0 ** log10_probs[n - 1], below=probs[-1], n=n)
+        scaled, left = _shares(closure, 10.0 ** log10_probs[n - 1], below=probs[-1], n=n, most=most)
         probs.append(scaled)
         backoffs.append(left)
     backoffs.append(np.empty(0))
@@ -40,7 +44,9 @@ def renormalised(closure: Closure, log10_probs: Sequence[Log10s], *, source: str
     return BackoffModel(closure.words, tuple(orders), source=source)
 
 
-def _shares(closure: Closure, probs: Log10s, *, below: Log10s, n: int) -> tuple[Log10s, Log10s]:
+def _shares(
+    closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float
+) -> tuple[Log10s, Log10s]:
     """The probabilities of order `n`, scaled where they are too many, and contexts' back-offs.
 
     Contexts without n-grams have back-off 1.
@@ -52,7 +58,6 @@ def _shares(closure: Closure, probs: Log10s, *, below: Log10s, n: int) -> tuple[
     asked = np.bincount(contexts, lower, minlength=n_contexts)
     n_words = np.bincount(contexts, minlength=n_contexts)
     is_full = n_words == len(closure.words) - 1  # no word is left to back off to
-    most = np.where(is_full, 1.0, MOST)
     wanted = np.where(is_full, 1.0, np.minimum(claimed, most))
     factors = np.divide(wanted, claimed, out=np.ones(n_contexts), where=claimed > 0)
     free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)

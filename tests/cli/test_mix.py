@@ -110,6 +110,16 @@ def test_the_mixture_goes_to_a_file_that_mixes_again() -> None:
     assert result.stdout.splitlines()[3] == "mixture       -         1  8.16"
 
 
+def test_an_arpa_file_of_the_mixture_is_told_with_its_perplexity() -> None:
+    head = "\\data\\\nngram 1=4\n\n\\1-grams:\n-1\t<unk>\n-99\t<s>\n"
+    Path("one.arpa").write_text(f"{head}-0.1549\t</s>\n-0.69897\ta\n\n\\end\\\n")
+    Path("two.arpa").write_text(f"{head}-0.69897\t</s>\n-0.1549\ta\n\n\\end\\\n")
+    Path("text").write_text("a\n")
+    result = run_mix("one.arpa", "two.arpa", "--text", "text", "--arpa", "both.arpa")
+    assert result.stdout.splitlines()[3].split() == ["mixture", "-", "2.22"]  # 1 / .45
+    assert "both.arpa: 4 n-grams, ppl 2.22" in result.stdout.splitlines()
+
+
 def test_nothing_to_divide_by_is_undefined() -> None:
     Path("x.ppl").write_text("\tp( </s> | <s> ) \t= [OOV] 0 [ -inf ]\n")
     result = run_mix("x.ppl", "x.ppl", "--weights", "1,0")
@@ -142,7 +152,11 @@ def test_the_examples_in_the_help_work(corpus_dir: Path, tiny_run: Path) -> None
         Path("release", split).mkdir(parents=True)
         lines = [f"0.01\t{word if word in words else '<unk>'}\n" for word in [*tokens, "</s>"]]
         Path("release", split, "doc.txt").write_text("".join(lines))
-    example, with_release = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    for name in ("own.arpa", "large.arpa"):
+        shutil.copy("kn5.arpa", name)
+    example, with_release, to_arpa = re.findall(r"^ *charlm mix (.*)$", mix.__doc__ or "", re.M)
+    assert run_mix(*shlex.split(to_arpa)).exit_code == 0
+    assert Path("both.arpa").is_file()
     result = run_mix(*shlex.split(with_release), "--device", "cpu")
     assert result.exit_code == 0
     assert "\nthe first token is left out, as the probabilities leave it out; " in result.stdout

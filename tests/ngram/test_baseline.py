@@ -1,5 +1,6 @@
 """A baseline's way: estimated or loaded, written, measured; options that contradict each other."""
 
+import sys
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,25 @@ def test_a_loaded_model_can_be_written_again(corpus_dir: Path, tmp_path: Path) -
     result = ngram_baseline(corpus_dir / "test.txt", lm=second)
     expected = ngram_baseline(corpus_dir / "test.txt", lm=first)
     assert sentence_ppl(result) == pytest.approx(sentence_ppl(expected), rel=1e-6)
+
+
+def test_a_pruned_estimate_and_a_pruned_file_are_one_model(
+    corpus_dir: Path, tmp_path: Path
+) -> None:
+    whole, own, later = (tmp_path / name for name in ("whole.arpa", "own.arpa", "later.arpa"))
+    train, test = corpus_dir / "train.txt", corpus_dir / "test.txt"
+    before = ngram_baseline(test, train=train, order=3, out=whole)
+    first = ngram_baseline(test, train=train, order=3, entropy_prune=1e-3, out=own)
+    second = ngram_baseline(test, lm=whole, entropy_prune=1e-3, out=later)
+    assert first.model.sizes == second.model.sizes
+    assert before.model.n_ngrams > first.model.n_ngrams
+    assert f"ngram 2={first.model.sizes[1]}\n" in own.read_text()
+    assert sentence_ppl(second) == pytest.approx(sentence_ppl(first), rel=1e-5)
+    assert sentence_ppl(ngram_baseline(test, lm=own)) == pytest.approx(
+        sentence_ppl(first), rel=1e-5
+    )
+    assert "|entropy-prune:0.001|" in first.texts[0].signatures["sentence"]
+    assert "entropy-prune" not in before.texts[0].signatures["sentence"]
 
 
 def test_a_vocabulary_is_a_file_or_a_run(corpus_dir: Path, tmp_path: Path) -> None:
@@ -183,7 +203,7 @@ def test_kenlm_writes_no_model(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         ngram_baseline(lm=tmp_path / "a.arpa", engine="kenlm", out=tmp_path / "b.arpa")
     assert str(caught.value) == (
-        "--engine kenlm: writes no model; expected no --out, or --engine charlm"
+        "--engine kenlm: neither writes nor prunes a model; expected --engine charlm"
     )
 
 
@@ -193,8 +213,8 @@ def test_no_arpa_file_is_made_of_a_binary(tmp_path: Path, engine: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         ngram_baseline(lm=tmp_path / "a.bin", engine=engine, out=tmp_path / "b.arpa")
     assert str(caught.value) == (
-        f"{tmp_path}/a.bin: KenLM's binary, of which no other file can be made; expected an ARPA "
-        f"file to write {tmp_path}/b.arpa from"
+        f"{tmp_path}/a.bin: KenLM's binary, of which no other model can be made; expected an ARPA "
+        "file"
     )
 
 
@@ -229,6 +249,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"train": "t", "prune": "0,x"}, r"^--prune '0,x': expected counts from unigrams on, as 0,0,1"),
     ({"train": "t", "prune": ""}, r"^--prune '': expected counts from unigrams on, as 0,0,1$"),
+    (
+        {"train": "t", "lmplz": sys.executable, "entropy_prune": 1e-8},
+        r"^--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected --lm ",
+    ),
     ({"train": "t", "lmplz": "nowhere"}, r"^--lmplz nowhere: .+; expected KenLM's lmplz"),
 ]
 

@@ -1,16 +1,21 @@
-"""Unions of models, back-offs that make them sum to 1 again, and entropy pruning.
+"""Unions and mixtures of models, back-offs that make them sum to 1 again, and entropy pruning.
 
 Each is held against a slow version that knows n-grams as tuples of words.
 """
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from charlm.errors import DataError
+from charlm.ngram.arpa_reading import read_arpa
 from charlm.ngram.backoff import BackoffModel
+from charlm.ngram.combination import entropy_pruned, interpolated, renumbered
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
@@ -133,9 +138,115 @@ def test_a_context_that_all_words_follow_has_no_word_to_back_off_to() -> None:
     assert np.isfinite(same.orders[0].log10_backoffs).all()
 
 
-def test_models_of_other_words_have_no_union() -> None:
+# As a file that SRILM pruned may be: b c d, b c and c d are gone, a b c d stays.
+WITHOUT_SUFFIXES: dict[tuple[str, ...], tuple[float, float]] = {
+    ("<unk>",): (0.1, 1),
+    ("<s>",): (0, 1),
+    ("</s>",): (0.2, 1),
+    ("d",): (0.1, 0.7 / 0.9),
+    ("b",): (0.2, 1),
+    ("c",): (0.1, 1),
+    ("a",): (0.3, 0.6 / 0.8),
+    ("a", "b"): (0.4, 0.5 / 0.9),
+    ("d", "d"): (0.3, 1),
+    ("a", "b", "c"): (0.5, 0.4 / 0.9),
+    ("a", "b", "c", "d"): (0.6, 1),
+}
+
+
+def arpa(table: dict[tuple[str, ...], tuple[float, float]]) -> str:
+    lines = [
+        "\\data\\",
+        *(f"ngram {n}={sum(len(gram) == n for gram in table)}" for n in range(1, 5)),
+    ]
+    for n in range(1, 5):
+        lines += ["", f"\\{n}-grams:"]
+        for gram, (share, backoff) in table.items():
+            if len(gram) == n:
+                log10 = math.log10(share) if share else -99
+                lines.append(f"{log10}\t{' '.join(gram)}\t{math.log10(backoff)}")
+    return "\n".join([*lines, "", "\\end\\", ""])
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> BackoffModel:
+    """A model of order 4, its words in another order, without some suffixes."""
+    path = tmp_path / "stranger.arpa"
+    path.write_text(arpa(WITHOUT_SUFFIXES))
+    return read_arpa(path)
+
+
+def test_suffixes_that_a_file_does_not_list_are_added_as_it_backs_off_to_them(
+    stranger: BackoffModel,
+) -> None:
+    same = interpolated([stranger], [1.0])
+    found = {
+        tuple(same.words[i] for i in gram): share for gram, (share, _) in table_of(same).items()
+    }
+    added = {("b", "c"): 0.1, ("c", "d"): 0.1, ("b", "c", "d"): 0.1}
+    assert {gram: found[gram] for gram in set(found) - set(WITHOUT_SUFFIXES)} == pytest.approx(
+        added
+    )
+    assert sums(stranger) == pytest.approx([1.0] * len(sums(stranger)), abs=1e-9)
+    sentences = [list(each) for each in product("abcd", repeat=5)]
+    assert same.score(sentences).log10_probs == pytest.approx(
+        stranger.score(sentences).log10_probs, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_models_of_other_orders_and_numberings_are_mixed_n_gram_by_n_gram(
+    stranger: BackoffModel, weight: float
+) -> None:
+    own = model_of(ONE, order=2)
+    mixture = interpolated([own, renumbered(stranger, like=own)], [weight, 1 - weight])
+    tables = table_of(own), table_of(renumbered(stranger, like=own))
+    found = table_of(mixture)
+    whole = table_of(renumbered(interpolated([stranger], [1.0]), like=own))
+    assert set(found) == set(tables[0]) | set(whole)
+    for gram, (share, _) in found.items():
+        if gram != (START,):
+            expected = weight * prob(tables[0], gram) + (1 - weight) * prob(tables[1], gram)
+            assert share == pytest.approx(expected, rel=1e-6)
+    assert sums(mixture) == pytest.approx([1.0] * len(sums(mixture)), abs=1e-9)
+
+
+def test_renumbered_words_change_no_score(stranger: BackoffModel) -> None:
+    sentences = [each.split() for each in (*ONE, *OTHER, "a b c d d zz")]
+    other = renumbered(stranger, like=model_of(ONE))
+    assert other.words == WORDS != stranger.words
+    assert other.score(sentences).log10_probs.tolist() == (
+        stranger.score(sentences).log10_probs.tolist()
+    )
+
+
+def test_models_of_other_words_have_no_mixture(stranger: BackoffModel) -> None:
+    words = (*MARKS, "a", "b", "c", "e", "f")
+    ids = encode([["a", "e"]], Ids(words, closed=True))
+    other = replace(estimate(ids, words=words, order=2).model, source="other")
     with pytest.raises(ValueError, match="other words"):
-        union([model_of(ONE), model_of(ONE, order=2)])
+        union([stranger, other])
+    with pytest.raises(DataError) as caught:
+        renumbered(other, like=stranger)
+    assert str(caught.value) == (
+        f"{stranger.source}: has not 2 words of other, 'e' among them; expected models of the same "
+        "words; estimate both with one `charlm ngram --vocab FILE`"
+    )
+
+
+def test_a_pruned_model_keeps_the_probabilities_of_what_stays(stranger: BackoffModel) -> None:
+    for model in (model_of(ONE), stranger):
+        before, n_grams = table_of(model), []
+        for threshold in (0.0, 1e-3, 1e-2, 1e9):
+            pruned = entropy_pruned(model, threshold)
+            after = table_of(pruned)
+            n_grams.append(len(after))
+            for gram, (share, _) in after.items():
+                if gram != (START,):
+                    assert share == pytest.approx(prob(before, gram), rel=1e-6)
+            assert sums(pruned) == pytest.approx([1.0] * len(sums(pruned)), abs=1e-9)
+        assert sorted(n_grams, reverse=True) == n_grams
+        assert n_grams[0] > n_grams[-1] == len(WORDS)
 
 
 def slow_losses(table: Table, *, n_words: int, order: int) -> dict[Gram, float]:

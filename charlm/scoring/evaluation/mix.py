@@ -12,7 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from charlm.errors import ConfigError, DataError
-from charlm.ngram.backoff import Log10s
+from charlm.ngram.arpa_reading import read_arpa
+from charlm.ngram.arpa_writing import write_arpa
+from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.combination import interpolated, renumbered
+from charlm.ngram.kenlm_model import is_kenlm_binary
 from charlm.ngram.word_ids import WordIds, text_in
 from charlm.options import keywords, require_one_stdin
 from charlm.scoring.evaluation.comparison.bootstrap import Difference, PairedBootstrap
@@ -61,6 +65,15 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class ArpaMixture:
+    """An n-gram model that was made of the mixture: what no stream lists backs off in it."""
+
+    path: str
+    sizes: tuple[int, ...]  # n-grams of each order
+    ppl: float | None  # of the text that is reported on
+
+
+@dataclass(frozen=True)
 class Mixture(ShortRepr):
     """Models with their weights, what each makes of a text alone, and what all make of it."""
 
@@ -74,6 +87,7 @@ class Mixture(ShortRepr):
     n_cut: int = 0  # tokens at the text's beginning that a release of probabilities lacks
     gain: Gain | None = None  # None: no stream was called new
     bands: tuple[Band, ...] = ()  # of the streams and the mixture, in this order
+    arpa: ArpaMixture | None = None
 
     def to_dict(self) -> dict[str, object]:
         """As JSON, without the tokens."""
@@ -88,10 +102,11 @@ class Mixture(ShortRepr):
             "mixture": asdict(self.mixture),
             "gain": None if self.gain is None else asdict(self.gain),
             "bands": [asdict(band) for band in self.bands],
+            "arpa": None if self.arpa is None else asdict(self.arpa),
         }
 
 
-@keeps_inputs("out")
+@keeps_inputs("out", "arpa")
 @keywords(MixOptions)
 def mix(options: MixOptions) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
@@ -112,7 +127,9 @@ def mix(options: MixOptions) -> Mixture:
     n_streams = len(options.all_streams)
     given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
+    require_place(options.arpa, option="--arpa")
     kinds = [kind_of(stream) for stream in options.all_streams]
+    members = _opened(options, kinds) if options.arpa is not None else []
     texts = _texts_to_score(options, kinds)
     _refuse_idle(options, kinds)
     answered = answers(options, kinds=kinds, texts=texts)
@@ -142,9 +159,32 @@ def mix(options: MixOptions) -> Mixture:
         gain=gain,
         bands=bands,
     )
+    if options.arpa is not None:
+        result = replace(result, arpa=_write_arpa(result, members, options.arpa))
     if options.out is not None:
         _write(result, options.out)
     return result
+
+
+def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
+    """The n-gram models that are to become one, their words in one order."""
+    for stream, kind in zip(options.all_streams, kinds, strict=True):
+        if kind != "n-gram" or is_kenlm_binary(stream):
+            raise ConfigError(
+                f"{stream}: not an ARPA file; expected --arpa with ARPA files alone; `charlm "
+                "export --arpa` makes one of a run"
+            )
+    models = [read_arpa(path, encoding=options.encoding) for path in options.all_streams]
+    return [renumbered(model, like=models[0]) for model in models]
+
+
+def _write_arpa(mixture: Mixture, models: Sequence[BackoffModel], path: str | Path) -> ArpaMixture:
+    """Make one model of several, write it, and measure it on the text that is reported on."""
+    model = interpolated(models, [each.weight for each in mixture.streams])
+    write_arpa(model, path)
+    scores = model.score([list(each.words) for each in _sentences(mixture)])
+    measured = _measured(WordScores(str(path), mixture.words, scores.log10_probs), 1.0)
+    return ArpaMixture(str(path), model.sizes, measured.ppl)
 
 
 def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Path]:

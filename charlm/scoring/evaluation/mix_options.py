@@ -72,6 +72,14 @@ class MixOptions:
             "probabilities with .prob."
         ),
     ] = None
+    arpa: Annotated[
+        str | Path | None,
+        Opt(
+            "ARPA file of the mixture itself, for decoders that read one, as SRILM's -mix-lm "
+            "writes it; all streams are ARPA files of the same words.",
+            metavar="FILE",
+        ),
+    ] = None
     state: Annotated[
         State | None,
         Opt(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
+from charlm.ngram.combination import mixed
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.ngram_set import Closure, context_rows, extended, spread, union
@@ -81,11 +82,11 @@ class Approximator:
         spreads = [spread(closure, each) for each in models]
         asked = ngram_ids(valid)
         scores = [each.score_ids(asked).log10_probs for each in models]
-        average = self._averaged(closure, texts, prior=_mixed(spreads, _weights(scores)))
+        average = self._averaged(closure, texts, prior=mixed(spreads, _weights(scores).tolist()))
         spreads.append([grams.log10_probs for grams in average.orders])
         scores.append(average.score_ids(asked).log10_probs)
         weights = _weights(scores)
-        result = self._pruned(closure, _mixed(spreads, weights))
+        result = self._pruned(closure, mixed(spreads, weights.tolist()))
         scores.append(result.score_ids(asked).log10_probs)
         ppls = [float(10.0 ** -each.mean()) for each in scores]
         return Approximation(
@@ -187,15 +188,3 @@ def _keys(contexts_N: Rows, words_NK: Ids, *, n_words: int) -> Keys:
 
 def _weights(scores: Sequence[Log10s]) -> Log10s:
     return em_weights(np.stack(scores)).weights
-
-
-def _mixed(spreads: Sequence[Sequence[Log10s]], weights: Log10s) -> list[Log10s]:
-    """log10 of the weighted sum of the probabilities of each order's n-grams."""
-    results = []
-    for parts in zip(*spreads, strict=True):
-        mixed = np.zeros(len(parts[0]))
-        for weight, log10_probs in zip(weights.tolist(), parts, strict=True):
-            mixed += weight * 10.0**log10_probs
-        with np.errstate(divide="ignore"):  # what no part with a weight gives anything
-            results.append(np.log10(mixed))
-    return results

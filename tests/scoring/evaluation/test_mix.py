@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from charlm import ngram_baseline
 from charlm.errors import CharlmError
+from charlm.ngram.kenlm_model import BINARY_MAGIC
 from charlm.scoring.evaluation.em_weights import em_weights
 from charlm.scoring.evaluation.mix import mix
 from charlm.text.perplexity.score_streams import read_word_scores
@@ -74,6 +76,47 @@ def test_a_mixture_with_given_weights_is_that_of_a_calculation_by_hand() -> None
     assert [each.weight for each in result.streams] == [0.25, 0.75]
     assert (result.text, result.tuned_on, result.n_iterations) == ("corpus/test.txt", None, 0)
     assert "|state:carried|" in (result.streams[0].signature or "")
+
+
+def arpa(probs: dict[str, float], bigrams: str = "") -> str:
+    lines = [f"{math.log10(p) if p else -99}\t{word}\t0" for word, p in probs.items()]
+    n_bigrams = f"ngram 2={len(bigrams.splitlines())}\n" if bigrams else ""
+    more = f"\\2-grams:\n{bigrams}\n\n" if bigrams else ""
+    header = f"\\data\\\nngram 1={len(probs)}\n{n_bigrams}\n\\1-grams:\n"
+    return header + "\n".join(lines) + f"\n\n{more}\\end\\\n"
+
+
+def test_unigram_models_make_one_arpa_file_that_is_their_mixture() -> None:
+    Path("other").write_text(arpa({"b": 0.5, "<s>": 0, "a": 0.1, "</s>": 0.2, "<unk>": 0.2}))
+    result = mix(["lm", "other"], data="corpus", arpa="both.arpa")
+    assert 0 < result.streams[0].weight < 1
+    assert result.arpa is not None
+    assert (result.arpa.path, result.arpa.sizes) == ("both.arpa", (5,))
+    assert result.arpa.ppl == pytest.approx(result.mixture.ppl, rel=1e-6)
+    read = ngram_baseline("corpus/test.txt", lm="both.arpa").texts[0]
+    assert read.by_state["sentence"].ppl == pytest.approx(result.mixture.ppl, rel=1e-5)
+
+
+def test_an_n_gram_that_one_model_lists_has_the_mixtures_probability_in_the_file() -> None:
+    Path("other").write_text(arpa({**PROBS, "<s>": 0}, bigrams=f"{math.log10(0.7)}\ta b"))
+    mix(["lm", "other"], text="text", weights=[0.25, 0.75], arpa="both.arpa")
+    a_b = next(line for line in Path("both.arpa").read_text().splitlines() if "a b" in line)
+    assert 10 ** float(a_b.split()[0]) == pytest.approx(0.25 * PROBS["b"] + 0.75 * 0.7)
+
+
+def test_what_is_no_arpa_file_makes_none_of_a_mixture() -> None:
+    Path("binary").write_bytes(BINARY_MAGIC)
+    Path("other").write_text(arpa({"zz": 0.1, "<s>": 0, "</s>": 0.3, "a": 0.4, "b": 0.2}))
+    for stream in ("run", "x", "binary"):
+        with pytest.raises(CharlmError) as caught:
+            mix(["lm", stream], text="text", weights=[0.5, 0.5], arpa="both.arpa", device="cpu")
+        assert str(caught.value) == (
+            f"{stream}: not an ARPA file; expected --arpa with ARPA files alone; `charlm export "
+            "--arpa` makes one of a run"
+        )
+    with pytest.raises(CharlmError, match=r"^lm: has not 1 words of other, 'zz' among them; expec"):
+        mix(["lm", "other"], text="text", weights=[0.5, 0.5], arpa="both.arpa")
+    assert not Path("both.arpa").exists()
 
 
 def test_weights_that_are_given_need_no_text_to_tune_on() -> None:
@@ -175,7 +218,7 @@ def test_a_dictionary_of_it_is_json_without_the_tokens() -> None:
     value = json.loads(json.dumps(mix(["x", "y"]).to_dict(), allow_nan=False))
     assert set(value) == {
         *("text", "tuned_on", "n_iterations", "n_tokens", "n_left_out", "n_cut"),
-        *("streams", "mixture", "gain", "bands"),
+        *("streams", "mixture", "gain", "bands", "arpa"),
     }
     assert value["n_tokens"] == 5
     assert set(value["mixture"]) == {

@@ -1,0 +1,81 @@
+"""Back-off models that are made of others: several mixed into one, one without some n-grams.
+
+What is mixed here is mixed n-gram by n-gram (SRILM's `-mix-lm`), so that a decoder reads one file:
+an n-gram that any of the models lists has the mixture's probability, all else backs off.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from charlm.errors import DataError
+from charlm.ngram.backoff import BackoffModel, Grams, Log10s
+from charlm.ngram.ngram_set import spread, union
+from charlm.ngram.pruning import worth_keeping
+from charlm.ngram.renormalising import MOST_OF_A_MODEL, renormalised
+
+
+def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
+    """The model that comes nearest to the mixture of these, of the same words, by their weights."""
+    closure = union(models)
+    log10_probs = mixed([spread(closure, model) for model in models], weights)
+    source = "+".join(model.source for model in models)
+    return renormalised(closure, log10_probs, source=source, most=MOST_OF_A_MODEL)
+
+
+def entropy_pruned(model: BackoffModel, threshold: float) -> BackoffModel:
+    """A model without the n-grams whose loss raises the perplexity by this share at most."""
+    closure = union([model])
+    log10_probs = spread(closure, model)
+    whole = renormalised(closure, log10_probs, source=model.source, most=MOST_OF_A_MODEL)
+    kept = worth_keeping(closure, whole, threshold=threshold)
+    fewer = [each[rows] for each, rows in zip(log10_probs, kept, strict=True)]
+    return renormalised(closure.kept(kept), fewer, source=model.source, most=MOST_OF_A_MODEL)
+
+
+def mixed(spreads: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list[Log10s]:
+    """log10 of the weighted sum of the probabilities of each order's n-grams."""
+    results = []
+    for parts in zip(*spreads, strict=True):
+        probs = np.zeros(len(parts[0]))
+        for weight, log10_probs in zip(weights, parts, strict=True):
+            probs += weight * 10.0**log10_probs
+        with np.errstate(divide="ignore"):  # what no part with a weight gives anything
+            results.append(np.log10(probs))
+    return results
+
+
+def renumbered(model: BackoffModel, *, like: BackoffModel) -> BackoffModel:
+    """The model with its words in the order of those of another.
+
+    Raises:
+        DataError: the other has other words.
+    """
+    if model.words == like.words:
+        return model
+    for one, other in ((model, like), (like, model)):
+        if missing := set(one.words) - set(other.words):
+            raise DataError(
+                f"{other.source}: has not {len(missing)} words of {one.source}, "
+                f"{min(missing)!r} among them; expected models of the same words; estimate both "
+                "with one `charlm ngram --vocab FILE`"
+            )
+    numbers = {word: number for number, word in enumerate(like.words)}
+    new_ids = np.array([numbers[word] for word in model.words], np.int64)
+    orders: list[Grams] = []
+    places = np.zeros(1, np.int64)  # where the n-grams of the order below are now
+    for grams in model.orders:
+        contexts, last = np.divmod(grams.keys, len(new_ids))
+        keys = places[contexts] * len(new_ids) + new_ids[last]
+        by_key = np.argsort(keys)
+        places = np.empty(len(keys), np.int64)
+        places[by_key] = np.arange(len(keys))
+        backoffs = grams.log10_backoffs
+        orders.append(
+            Grams(
+                keys[by_key],
+                grams.log10_probs[by_key],
+                backoffs[by_key] if len(backoffs) else backoffs,
+            )
+        )
+    return BackoffModel(like.words, tuple(orders), source=model.source, n_unlisted=model.n_unlisted)

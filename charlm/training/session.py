@@ -83,10 +83,7 @@ def run_session(
     check_lock()
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
-        epochs = {"recipe": {"epochs": plan.recipe.epochs}}  # more than before, perhaps
-        info = replace(plan.stored, settings=merged(plan.stored.settings, epochs))
-        if info != plan.stored:
-            info.save(plan.folder)
+        info = _with_epochs(plan.stored, plan)
         if not (plan.folder / VOCABULARY).is_file():
             inventory.save(plan.folder / VOCABULARY)
     else:
@@ -294,6 +291,15 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
                 f"other {what} than the run's ({before}, now {after}): results agree closely, "
                 "not to the bit"
             )
+
+
+def _with_epochs(stored: RunInfo, plan: Plan) -> RunInfo:
+    """What the run was begun with, which may be asked for more epochs now."""
+    epochs = {"recipe": {"epochs": plan.recipe.epochs}}
+    info = replace(stored, settings=merged(stored.settings, epochs))
+    if info != stored:
+        info.save(plan.folder)
+    return info
 
 
 def _run_epochs(

@@ -77,7 +77,13 @@ def refuses_twice(command: TyperCommand, option: TyperOption) -> bool:
             {"--model", "--data", "--split", "--encoding", "--device", "--gpus", "--adapt-rates"},
         ),
         ("nn", {"--model", "--analogy", "--vectors", "--device"}),
-        ("mix", {"--data", "--split", "--tune", "--text", "--weights", "--encoding", "--device"}),
+        (
+            "mix",
+            {
+                *("--data", "--split", "--tune", "--text", "--weights", "--arpa"),
+                *("--encoding", "--device"),
+            },
+        ),
         ("bench kn", {"--data", "--prune", "--lmplz"}),
     ],
 )

@@ -140,13 +140,7 @@ def mix(options: MixOptions) -> Mixture:
     words = scores[0].words
     log10_probs = mixed_log10(np.stack([each.log10_probs for each in scores]), best)
     mixed = WordScores(MIXTURE, words, log10_probs)
-    gain: Gain | None = None
-    bands: tuple[Band, ...] = ()
-    if options.add:
-        n_old = len(options.streams)
-        gain = _gain(by_text[0][:n_old], scores[:n_old], mixed=mixed)
-    if options.bands:
-        bands = _bands([*scores, mixed], options=options, kinds=kinds)
+    n_old = len(options.streams)
     result = Mixture(
         streams=tuple(map(_measured, scores, best)),
         mixture=_measured(mixed, 1.0),
@@ -156,8 +150,8 @@ def mix(options: MixOptions) -> Mixture:
         words=words,
         log10_probs=log10_probs,
         n_cut=int(any(each.lacks_first for each in answered[-1])),
-        gain=gain,
-        bands=bands,
+        gain=_gain(by_text[0][:n_old], scores[:n_old], mixed=mixed) if options.add else None,
+        bands=_bands([*scores, mixed], options=options, kinds=kinds) if options.bands else (),
     )
     if options.arpa is not None:
         result = replace(result, arpa=_write_arpa(result, members, options.arpa))

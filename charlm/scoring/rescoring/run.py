@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -51,6 +51,7 @@ Options = TypeVar("Options", bound=RescoringOptions)
 FOREIGN = 1 / 8
 LOOKED_AT = 200  # lists, to find out
 
+OF_LATTICES = ("beam", "recombine", "n_best")
 OWN = "own"  # references: those that the lists hold themselves
 
 
@@ -76,6 +77,7 @@ class ListRun:
         options, scorers = self.options, self.scorers
         source, form = self._looked_at(self._source(path), stack=stack)
         _require_numbers(options.words_txt, path=path, form=form)
+        _require_lattices(options, path=path, form=form)
         is_open = spells(options)
         if is_open is None and (form in LATTICES or form == TextFormat.name):
             scorers = scorers.closed  # sentences are scored as `charlm eval` scores them
@@ -207,6 +209,18 @@ def _require_numbers(words_txt: str | Path | None, *, path: str | Path, form: st
             "are read as they stand; expected Kaldi's lattices; drop it, or put words in the place "
             "of numbers with utils/int2sym.pl"
         )
+
+
+def _require_lattices(options: ListOptions, *, path: str | Path, form: str) -> None:
+    """Raises ConfigError for an option of the search through lattices where there is none."""
+    for option in fields(ListOptions):
+        value = getattr(options, option.name)
+        if option.name in OF_LATTICES and form not in LATTICES and value != option.default:
+            raise ConfigError(
+                f"--{option.name.replace('_', '-')} {value:g}: is of lattices, and "
+                f"{display_name(path)} is of the format {form}, whose hypotheses are all taken; "
+                "drop it"
+            )
 
 
 def pipeline_of(

@@ -115,6 +115,11 @@ class ScoreOptions(ListOptions):
                 "the words; name one"
             )
         require_file_of_references(self.refs)
+        if self.metric != "wer" and self.refs is None:
+            raise ConfigError(
+                f"--metric {self.metric}: is measured against references, and there are none; "
+                "expected --refs FILE; drop it"
+            )
         if self.write == "none" and self.out is not None and not callable(self.out):
             raise ConfigError(f"--out {self.out}: --write none writes no list; drop one of them")
         if self.explain is not None and self.dedup == "sum":

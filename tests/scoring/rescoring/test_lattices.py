@@ -322,3 +322,16 @@ def test_a_table_of_numbers_is_refused_where_words_are_read_as_they_stand(
         ConfigError, match=f"--words-txt .*: {tmp_path}/lists is of the format {form},"
     ):
         charlm.score(tmp_path / "lists", scorer=OWN, format=form, words_txt=tmp_path / "words.txt")
+
+
+@pytest.mark.parametrize("option", ["beam", "recombine", "n_best"])
+def test_options_of_the_search_are_refused_where_nothing_is_searched(
+    tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "lists.tsv").write_text("u\t-1\ta b\nu\t-2\ta\n")
+    with pytest.raises(ConfigError) as caught:
+        charlm.score(tmp_path / "lists.tsv", scorer=OWN, **{option: 5})
+    assert str(caught.value) == (
+        f"--{option.replace('_', '-')} 5: is of lattices, and {tmp_path}/lists.tsv is of the "
+        "format tsv, whose hypotheses are all taken; drop it"
+    )

@@ -29,6 +29,10 @@ from charlm.errors import ConfigError
             {"lists": "a", "sort": True, "write": "trn"},
             "--sort: --write trn has no list to sort; expected one of scored, ranked, nbest; drop",
         ),
+        (
+            {"lists": "a", "lm": "m", "metric": "cer"},
+            "--metric cer: is measured against references, and there are none; expected --refs FIL",
+        ),
         ({"lists": "a"}, "found neither --model nor --lm, and no weights or --refs; expected a mo"),
     ],
 )

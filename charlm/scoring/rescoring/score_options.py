@@ -132,14 +132,14 @@ class ScoreOptions(ListOptions):
                 f"--sort: --write {self.write} has no list to sort; expected one of "
                 f"{', '.join(LISTS)}; drop one of them"
             )
+        self._check_place(self.lists)
+
+    def _check_place(self, lists: str | Path) -> None:
         if not isinstance(self.out, str | Path):
             return
         if not self.goes_to_folder:
             require_place(self.out, option="--out")
-        elif (
-            Path(self.lists).is_file()
-            and Path(self.lists).parent.resolve() == Path(self.out).resolve()
-        ):
+        elif Path(lists).is_file() and Path(lists).parent.resolve() == Path(self.out).resolve():
             raise ConfigError(
-                f"--out {self.out}: {self.lists} would be written over; expected another folder"
+                f"--out {self.out}: {lists} would be written over; expected another folder"
             )

@@ -176,7 +176,7 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
                 f"--{name} is for an estimate, and --lm loads; expected one of them; drop either"
             )
     out = model_file(options.out, start=options.start, beside=None)
-    if out is None and options.entropy_prune is None:
+    if out is None and not options.entropy_prune:
         return loaded(path, engine=options.engine, encoding=options.encoding)
     if not is_pipe(path) and is_kenlm_binary(path):
         raise ConfigError(
@@ -195,8 +195,7 @@ def _kept(
     model: BackoffModel, info: ModelInfo, options: NgramOptions, *, out: ModelFile | None
 ) -> tuple[BackoffModel, ModelInfo]:
     """A model with the n-grams that it is to keep, saved where it is to be."""
-    threshold = options.entropy_prune
-    if threshold is not None:
+    if threshold := options.entropy_prune:
         began = time.perf_counter()
         model = entropy_pruned(model, threshold)
         info = replace(
@@ -259,7 +258,7 @@ def _estimated(
     if text is None:
         text = split_path(options.data or "", "train")
     if program is not None:
-        if options.entropy_prune is not None:
+        if options.entropy_prune:
             raise ConfigError(
                 "--entropy-prune: prunes no model on the disk, where lmplz leaves it; expected "
                 "--lm with its file; drop it here"

@@ -10,9 +10,9 @@ import numpy as np
 
 from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s
-from charlm.ngram.ngram_set import spread, union
+from charlm.ngram.ngram_set import Closure, spread, union
 from charlm.ngram.pruning import worth_keeping
-from charlm.ngram.renormalising import MOST_OF_A_MODEL, renormalised
+from charlm.ngram.renormalising import MOST, MOST_OF_A_MODEL, renormalised
 
 
 def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
@@ -27,10 +27,26 @@ def entropy_pruned(model: BackoffModel, threshold: float) -> BackoffModel:
     """A model without the n-grams whose loss raises the perplexity by this share at most."""
     closure = union([model])
     log10_probs = spread(closure, model)
-    whole = renormalised(closure, log10_probs, source=model.source, most=MOST_OF_A_MODEL)
+    return pruned(
+        closure, log10_probs, threshold=threshold, source=model.source, most=MOST_OF_A_MODEL
+    )
+
+
+def pruned(
+    closure: Closure,
+    log10_probs: Sequence[Log10s],
+    *,
+    threshold: float,
+    source: str,
+    most: float = MOST,
+) -> BackoffModel:
+    """The renormalised model, without what is not worth keeping; a threshold of 0 keeps all."""
+    whole = renormalised(closure, log10_probs, source=source, most=most)
+    if not threshold:
+        return whole
     kept = worth_keeping(closure, whole, threshold=threshold)
     fewer = [each[rows] for each, rows in zip(log10_probs, kept, strict=True)]
-    return renormalised(closure.kept(kept), fewer, source=model.source, most=MOST_OF_A_MODEL)
+    return renormalised(closure.kept(kept), fewer, source=source, most=most)
 
 
 def mixed(spreads: Sequence[Sequence[Log10s]], weights: Sequence[float]) -> list[Log10s]:

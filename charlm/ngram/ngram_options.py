@@ -11,6 +11,16 @@ from charlm.text.perplexity.spelled_words import Spells
 
 Engine = Literal["auto", "charlm", "kenlm", "lmplz"]
 Start = Literal["lmplz", "srilm"]
+EntropyPrune = Annotated[
+    float,
+    Opt(
+        "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8, as SRILM's "
+        "-prune does; 0 drops none.",
+        "N-grams",
+        least=0,
+        metavar="T",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -85,15 +95,7 @@ class NgramOptions:
             metavar="0,0,1",
         ),
     ] = None
-    entropy_prune: Annotated[
-        float | None,
-        Opt(
-            "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8, as "
-            "SRILM's -prune does; of --lm, too.",
-            least=0,
-            metavar="T",
-        ),
-    ] = None
+    entropy_prune: EntropyPrune = 0.0
     lmplz: Annotated[
         str | Path | None, Opt("KenLM's lmplz, to estimate with it.", "Estimate", metavar="PATH")
     ] = None

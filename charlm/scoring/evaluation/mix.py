@@ -29,7 +29,7 @@ from charlm.text.corpus.sentences import split_path
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
 from charlm.text.io.files import packed_write, unpacked_name
 from charlm.text.io.lines import TEXT
-from charlm.text.io.overwrite import keeps_inputs
+from charlm.text.io.overwrite import keeps_inputs, require_distinct
 from charlm.text.io.paths import require_place
 from charlm.text.perplexity.layouts import jsonl_sentence, srilm_sentence, srilm_total
 from charlm.text.perplexity.perplexity import Counts, Log10Sums, Perplexity, ScoredSentence
@@ -127,7 +127,6 @@ def mix(options: MixOptions) -> Mixture:
     n_streams = len(options.all_streams)
     given = None if weights is None else parsed_weights(weights, n_streams=n_streams)
     require_place(options.out, option="--out")
-    require_place(options.arpa, option="--arpa")
     kinds = [kind_of(stream) for stream in options.all_streams]
     members = _opened(options, kinds) if options.arpa is not None else []
     texts = _texts_to_score(options, kinds)
@@ -162,6 +161,8 @@ def mix(options: MixOptions) -> Mixture:
 
 def _opened(options: MixOptions, kinds: Sequence[Kind]) -> list[BackoffModel]:
     """The n-gram models that are to become one, their words in one order."""
+    require_place(options.arpa, option="--arpa")
+    require_distinct({"--out": options.out, "--arpa": options.arpa})
     for stream, kind in zip(options.all_streams, kinds, strict=True):
         if kind != "n-gram" or is_kenlm_binary(stream):
             raise ConfigError(

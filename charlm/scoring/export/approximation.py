@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from charlm.ngram.backoff import BackoffModel, Log10s
-from charlm.ngram.combination import mixed
+from charlm.ngram.combination import mixed, pruned
 from charlm.ngram.estimation import estimate
 from charlm.ngram.ngram_counts import Keys, Rows
 from charlm.ngram.ngram_set import Closure, context_rows, extended, spread, union
-from charlm.ngram.pruning import worth_keeping
 from charlm.ngram.renormalising import renormalised
 from charlm.ngram.word_ids import words_of
 from charlm.scoring.evaluation.em_weights import em_weights
@@ -86,7 +85,12 @@ class Approximator:
         spreads.append([grams.log10_probs for grams in average.orders])
         scores.append(average.score_ids(asked).log10_probs)
         weights = _weights(scores)
-        result = self._pruned(closure, mixed(spreads, weights.tolist()))
+        result = pruned(
+            closure,
+            mixed(spreads, weights.tolist()),
+            threshold=self._options.entropy_prune,
+            source=str(self._model.source),
+        )
         scores.append(result.score_ids(asked).log10_probs)
         ppls = [float(10.0 ** -each.mean()) for each in scores]
         return Approximation(
@@ -160,15 +164,6 @@ class Approximator:
                 on_tokens=self._progress(f"averages over {name}", len(text)),
             )
         return renormalised(closure, averages.log10_probs(prior), source="average")
-
-    def _pruned(self, closure: Closure, log10_probs: list[Log10s]) -> BackoffModel:
-        source = str(self._model.source)
-        result = renormalised(closure, log10_probs, source=source)
-        if not self._options.entropy_prune:
-            return result
-        kept = worth_keeping(closure, result, threshold=self._options.entropy_prune)
-        smaller = [each[rows] for each, rows in zip(log10_probs, kept, strict=True)]
-        return renormalised(closure.kept(kept), smaller, source=source)
 
 
 def first_sentences(text: Ids) -> Ids:

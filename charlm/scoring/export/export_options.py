@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from charlm.ngram.ngram_options import EntropyPrune
 from charlm.options import Device, ModelSaid, Opt, Precision, Seed, Threads
 
 DataForArpa = Annotated[
@@ -63,16 +64,7 @@ class ExportOptions:
             least=0,
         ),
     ] = 16
-    entropy_prune: Annotated[
-        float,
-        Opt(
-            "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8; 0 "
-            "drops none.",
-            "N-grams",
-            least=0,
-            metavar="T",
-        ),
-    ] = 0.0
+    entropy_prune: EntropyPrune = 0.0
     seed: Seed = 1
     device: Device = "auto"
     precision: Precision = "fp32"

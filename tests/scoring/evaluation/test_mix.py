@@ -116,6 +116,10 @@ def test_what_is_no_arpa_file_makes_none_of_a_mixture() -> None:
         )
     with pytest.raises(CharlmError, match=r"^lm: has not 1 words of other, 'zz' among them; expec"):
         mix(["lm", "other"], text="text", weights=[0.5, 0.5], arpa="both.arpa")
+    with pytest.raises(CharlmError, match=r"^--out z and --arpa z: one file for two results; "):
+        mix(["lm", "lm"], text="text", weights=[0.5, 0.5], arpa="z", out="z")
+    with pytest.raises(CharlmError, match=r"^--arpa no/z: "):
+        mix(["lm", "lm"], text="text", weights=[0.5, 0.5], arpa="no/z")
     assert not Path("both.arpa").exists()
 
 

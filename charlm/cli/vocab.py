@@ -42,6 +42,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
 
     \b
     charlm vocab --data corpus --out vocab.json
+    charlm vocab --data corpus --words lang/words.txt --out vocab.json
     charlm vocab --data corpus --against hyps.txt --against refs.txt
     """
     from charlm.nbest.unknown_words import unknown_words
@@ -96,6 +97,7 @@ def _print(result: "VocabularyResult") -> None:
     published, rows = result.n_characters_as_published, result.inventory.n_characters
     sizes: list[tuple[str, output.Cell, str]] = [
         ("V", result.n_words, "words, with </s> and <unk>"),
+        *([("", result.n_unseen, "of them not in train.txt")] if result.n_unseen else []),
         ("C", result.n_characters, "characters"),
         ("C", published, "with padding, start, end, <unk> and </s>, as the paper counts"),
         ("C", rows, "with the unknown character, too: rows of a model's table"),

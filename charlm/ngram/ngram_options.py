@@ -55,8 +55,8 @@ class NgramOptions:
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary whose text rules apply and outside which all is <unk>, or a list of words, "
-            "one a line.",
+            "Vocabulary whose text rules apply and outside which all is <unk>, or a list of words "
+            "(as of `charlm vocab --words`).",
             metavar="FILE|RUN",
         ),
     ] = None

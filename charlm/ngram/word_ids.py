@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charlm.errors import DataError
 from charlm.text.corpus.hashed_text import ReadText
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
-from charlm.text.io.lines import CORPUS, LineRules, read_lines, split_words
+from charlm.text.io.lines import CORPUS, LineRules
 from charlm.text.vocabulary.vocabulary import Inventory, vocabulary_at
+from charlm.text.vocabulary.word_lists import read_word_list
 
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)
@@ -45,33 +45,20 @@ class WordIds(dict[str, int]):
 
 
 def vocabulary_or_list_at(path: str | Path) -> Inventory:
-    """The vocabulary at `path`, or one of the words in a list, one a line, as SRILM's -vocab.
+    """The vocabulary at `path`, or one of the words in a list, as SRILM's -vocab.
 
-    With a list texts are read as they stand; the three marks may be in it.
+    With a list texts are read as they stand.
 
     Raises:
-        DataError: as `vocabulary_at`; no word in a list, or several on a line.
+        DataError: as `vocabulary_at` and `read_word_list`.
     """
     if not Path(path).is_file():
         return vocabulary_at(path)
     with open_bytes(path) as file:
         if file.read(1) == b"{":  # our JSON
             return vocabulary_at(path)
-    words = dict.fromkeys((END_WORD, UNK_WORD))
-    for number, line in read_lines(path):
-        found = split_words(line)
-        if len(found) > 1:
-            raise DataError(
-                f"{path}:{number}: found {line!r:.60}; expected one word a line, or what "
-                "`charlm vocab` writes; cut the columns behind the words off"
-            )
-        words.update(dict.fromkeys(found))
-    words.pop(START_WORD, None)
-    if len(words) <= len((END_WORD, UNK_WORD)):
-        raise DataError(f"{path}: no word; expected one a line, or what `charlm vocab` writes")
-    return Inventory(
-        tuple(words), (0,) * len(words), (), normalisation=Normalisation(unicode="none")
-    )
+    words = (END_WORD, UNK_WORD, *read_word_list(path))
+    return Inventory(words, (0,) * len(words), (), normalisation=Normalisation(unicode="none"))
 
 
 def words_of(inventory: Inventory) -> tuple[str, ...]:

@@ -114,11 +114,14 @@ def test_a_text_with_marks_at_its_words_is_told_so_on_stderr(corpus: Path) -> No
 
 def test_the_example_in_the_help_runs(corpus: Path) -> None:
     examples = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
-    assert len(examples) == 2
+    assert len(examples) == 3
+    Path("lang").mkdir()
     for name in ("hyps.txt", "refs.txt"):
         Path(name).write_text("a b c\n")
-    for example in examples:
-        assert run(*shlex.split(example)).exit_code == 0
+    Path("lang/words.txt").write_text("a 1\nowl 2\n")
+    printed = [run(*shlex.split(example)) for example in examples]
+    assert [result.exit_code for result in printed] == [0, 0, 0]
+    assert "     1  of them not in train.txt\n" in printed[1].stdout
     assert Path("vocab.json").is_file()
 
 

@@ -101,8 +101,7 @@ def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("the 12\n", ":1: found 'the 12'; expected one word a line, or what `charlm vocab`"),
-        ("<s>\n</s>\n\n", ": no word; expected one a line, or what `charlm vocab` writes"),
+        ("the cat\n", ":1: found 'the cat'; expected one word a line, or Kaldi's words.txt"),
         ("{", ": not valid JSON"),
     ],
 )

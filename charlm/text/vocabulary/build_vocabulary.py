@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from operator import mul
 from pathlib import Path
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
@@ -19,7 +19,13 @@ from charlm.text.io.paths import require_place, stream_of
 from charlm.text.vocabulary.counts import CountedText, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
 from charlm.text.vocabulary.vocab_options import VocabOptions
-from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, load_inventory
+from charlm.text.vocabulary.vocabulary import (
+    Inventory,
+    inventory_of,
+    load_inventory,
+    with_words,
+)
+from charlm.text.vocabulary.word_lists import read_word_list
 
 N_LONGEST = 5
 
@@ -95,6 +101,11 @@ class VocabularyResult(ShortRepr):
         return share(sum(map(mul, counts, lengths)), sum(counts))
 
     @property
+    def n_unseen(self) -> int:
+        """Words that train.txt does not have: of a list that was made for another purpose."""
+        return self.inventory.counts[UNK + 1 :].count(0)
+
+    @property
     def n_tokens(self) -> int:
         """T: words of train.txt and the end of each of its sentences."""
         return self.splits["train"].n_words + self.splits["train"].n_sentences
@@ -107,6 +118,7 @@ class VocabularyResult(ShortRepr):
     def to_dict(self) -> dict[str, object]:
         return {
             "n_words": self.n_words,
+            "n_unseen": self.n_unseen,
             "n_characters": self.n_characters,
             "n_characters_as_published": self.n_characters_as_published,
             "n_characters_with_all_markers": self.inventory.n_characters,
@@ -133,10 +145,11 @@ def vocab(options: VocabOptions) -> VocabularyResult:
 
     Raises:
         ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
-        DataError: no corpus, or text that is not what was expected.
+        DataError: no corpus, or text or a list of words that is not what was expected.
     """
     data, out, threads = options.data, options.out, options.threads
     segmenter = segmenter_of(options.morphs) if options.morphs is not None else None
+    listed = _listed_words(options)
     if out is not None:
         _require_vocabulary_or_new(Path(out))
     normalisation = corpus_normalisation(data)
@@ -150,6 +163,9 @@ def vocab(options: VocabOptions) -> VocabularyResult:
         max_word_length=options.max_word_length,
         normalisation=normalisation,
     )
+    if listed is not None:
+        words = (word for each in listed for word in normalisation(each).split(" "))
+        inventory = with_words(inventory, filter(None, words), text=train)
     if segmenter is not None:
         inventory = with_morphs(inventory, segmenter)
     splits = {"train": _coverage(train, inventory)}
@@ -161,6 +177,18 @@ def vocab(options: VocabOptions) -> VocabularyResult:
     if out is not None:
         inventory.save(out, through_links=True)
     return VocabularyResult(inventory, splits)
+
+
+def _listed_words(options: VocabOptions) -> tuple[str, ...] | None:
+    if options.words is None:
+        return None
+    for option, value in (("--size", options.size), ("--min-count", options.min_count)):
+        if value:
+            raise ConfigError(
+                f"{option} {value}: chooses words, which --words {options.words} lists; leave "
+                "one out"
+            )
+    return read_word_list(options.words)
 
 
 def _require_vocabulary_or_new(path: Path) -> None:

@@ -27,6 +27,14 @@ class VocabOptions:
             least=0,
         ),
     ] = 0
+    words: Annotated[
+        str | Path | None,
+        Opt(
+            "The words themselves, in train.txt or not: a list, one a line, or a decoder's "
+            "words.txt (Kaldi, OpenFst); read by the corpus's text rules.",
+            metavar="FILE",
+        ),
+    ] = None
     min_char_count: Annotated[
         int, Opt("Occurrences of a character that is not read as unknown.", least=1)
     ] = 2

@@ -171,6 +171,8 @@ def load_inventory(path: str | Path) -> Inventory:
     except (FileNotFoundError, IsADirectoryError) as error:
         found = "is a folder" if isinstance(error, IsADirectoryError) else "no such file"
         raise DataError(f"{path}: {found}; expected what `charlm vocab` writes") from None
+    except DataError as error:
+        raise DataError(f"{error}, as `charlm vocab` writes it (--words: of a list)") from None
     is_ours = isinstance(value, dict) and type(value.get("format")) is int
     if not is_ours or not value.keys() & {"words", "characters"}:  # a run.json has a format, too
         raise DataError(f"{path}: not a vocabulary; expected what `charlm vocab` writes")
@@ -266,14 +268,20 @@ def inventory_of(
 def extended(known: Inventory, text: CountedText) -> Inventory:
     """`known` with the words and characters that a vocabulary of the text alone would have, too.
 
-    Counts are those of the text, 0 for a word that is not in it. Morphs, text rules and the longest
-    spelling stay, so that a word is read as it was.
+    Counts are those of the text. Morphs, text rules and the longest spelling stay, so that a word
+    is read as it was.
 
     Raises:
         DataError: a text without a word.
     """
     own = inventory_of(text, normalisation=known.normalisation)
+    characters = tuple(dict.fromkeys(known.characters + own.characters))
     words = {*known.words[UNK + 1 :], *own.words[UNK + 1 :]}
+    return with_words(replace(known, characters=characters), words, text=text)
+
+
+def with_words(known: Inventory, words: Iterable[str], *, text: CountedText) -> Inventory:
+    """`known` with these words instead, and the text's counts, 0 for a word that is not in it."""
     counts = dict.fromkeys(words, 0)
     for token, count in text.tokens.items():
         if token in counts and not is_literal_unk(token):
@@ -287,7 +295,6 @@ def extended(known: Inventory, text: CountedText) -> Inventory:
             text.n_words - sum(counts.values()),
             *(counts[word] for word in ranked),
         ),
-        characters=tuple(dict.fromkeys(known.characters + own.characters)),
     )
 
 

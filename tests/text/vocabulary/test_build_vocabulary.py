@@ -10,6 +10,7 @@ import pytest
 
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.prepare import prep
 from charlm.text.vocabulary.build_vocabulary import Coverage, vocab
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
@@ -119,6 +120,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
     splits = told.pop("splits")
     assert told == {
         "n_words": 4,
+        "n_unseen": 0,
         "n_characters": 4,
         "n_characters_as_published": 9,
         "n_characters_with_all_markers": 10,
@@ -226,3 +228,60 @@ def test_a_number_out_of_its_range_is_refused(
     with pytest.raises(ConfigError) as caught:
         vocab(data=data, **options)  # type: ignore[arg-type]  # they are ints
     assert str(caught.value) == message
+
+
+def listed(tmp_path: Path, content: str) -> Path:
+    path = tmp_path / "words.txt"
+    path.write_text(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "zz\nb\ncd\nb\n\n<s>\n</s>\n<unk>\n",
+        "<eps> 0\n<UNK> 1\nb 2\ncd 3\nzz 4\n#0 5\n<s> 6\n</s> 7\n",
+    ],
+    ids=["a list", "Kaldi's words.txt"],
+)
+def test_the_words_may_be_those_of_a_list(content: str, data: Path, tmp_path: Path) -> None:
+    result = vocab(data=data, words=listed(tmp_path, content))
+    assert result.inventory.words == ("</s>", "<unk>", "b", "cd", "zz")
+    assert result.inventory.counts == (4, 5, 2, 1, 0)  # a thrice, dc and ef are unknown
+    assert result.inventory.characters == vocab(data=data).inventory.characters
+    assert result.n_unseen == 1
+    assert result.splits["valid"].n_oov == 1  # a
+
+
+def test_listed_words_go_through_the_rules_of_the_corpus(tmp_path: Path) -> None:
+    raw = tmp_path / "raw.txt"
+    raw.write_text("The well-known cat sat .\n" * 30)
+    prep(raw, out=tmp_path / "corpus", lower=True, split_hyphens=True, punctuation="drop")
+    words = listed(tmp_path, "CAT\ncat\nwell-known\n,\nÜbel\n")
+    found = vocab(data=tmp_path / "corpus", words=words).inventory.words
+    assert set(found) == {"</s>", "<unk>", "cat", "well", "known", "übel"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("the 12\na\n", ":1: found 'the 12'; expected one word a line, or Kaldi's words.txt"),
+        ("the\na 2 3\n", ":2: found 'a 2 3'; expected one word a line, or Kaldi's words.txt"),
+        ("<s>\n</s>\n\n", ": no word; expected one a line, or Kaldi's words.txt"),
+        ("<eps> 0\n#0 1\n", ": no word; expected one a line, or Kaldi's words.txt"),
+    ],
+)
+def test_what_is_no_list_of_words_is_said_in_one_line(
+    content: str, message: str, data: Path, tmp_path: Path
+) -> None:
+    path = listed(tmp_path, content)
+    with pytest.raises(DataError) as caught:
+        vocab(data=data, words=path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+@pytest.mark.parametrize("option", ["size", "min_count"])
+def test_listed_words_are_not_chosen_once_more(option: str, data: Path, tmp_path: Path) -> None:
+    words = listed(tmp_path, "a\n")
+    with pytest.raises(ConfigError, match="chooses words, which --words .* lists; leave one out"):
+        vocab(data=data, words=words, **{option: 3})

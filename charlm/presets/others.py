@@ -97,7 +97,7 @@ MODERN: dict[str, Settings] = {
     "word-char-modern": WORD_CHAR_MODERN,
     # N-grams in the place of the CNN cost little enough to be read for the whole vocabulary at each
     # step: a rare word is predicted by its spelling, too. Divided by the root of their number they
-    # learn in half as many epochs.
+    # learn in half as many epochs. The warm-up is of half an epoch, as above.
     "word-ngram-modern": merged(
         WORD_CHAR_MODERN,
         {
@@ -105,6 +105,7 @@ MODERN: dict[str, Settings] = {
                 "char": {"type": "char-ngram", "dim": 268, "buckets": 20_000, "divisor": "root"}
             },
             "output": {"side": "both"},
+            "recipe": {"epochs": 18, "schedule": {"warm_up": 0.0278}},
         },
     ),
 }

@@ -35,7 +35,7 @@ from charlm.training.recipe.recipe import Recipe, build_recipe
 from charlm.training.train_options import TrainOptions
 
 LEARNT = (MODEL, RESUME, LOG)  # a run that has none of them may begin again
-DEFAULT_ARCH = "word-char-modern"
+DEFAULT_ARCH = "word-ngram-modern"
 DEFAULT_SEED = 3435  # Kim et al.'s
 # A state that is always carried costs a sentence on its own 12 % of perplexity (PTB), and one that
 # never is makes the model worse where a text goes on.

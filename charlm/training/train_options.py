@@ -41,7 +41,7 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe; word-char-modern if not given, --list shows all.",
+            "Preset of model and recipe; word-ngram-modern if not given, --list shows all.",
             metavar="NAME",
         ),
     ] = None

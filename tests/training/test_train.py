@@ -237,4 +237,4 @@ def test_the_run_is_named_after_preset_and_corpus_where_no_name_is_given(
     )
     assert result.run == f"exp/char-small-{toy_corpus.name}"
     of_default = run_folder(TrainOptions(data=toy_corpus))
-    assert of_default == Path("exp", f"word-char-modern-{toy_corpus.name}")
+    assert of_default == Path("exp", f"word-ngram-modern-{toy_corpus.name}")

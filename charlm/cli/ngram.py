@@ -74,6 +74,7 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
     output.say(f"{info.source}: order {info.order}{n_grams}, {info.seconds:.1f} s")
     if info.fallback_orders:
         output.say(perplexities.fallback_warning(info.fallback_orders))
+    output.say_left_out(info.left_out, words=options.vocab, text=info.source)
     if options.lm is None and (options.files or options.data):
         output.say(_words_of(options, info))
 

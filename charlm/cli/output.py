@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Cell = str | int
 
+MOST_NAMED = 4
 STDOUT, STDERR = "standard output", "standard error"
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+][0-9]+)?( ?%)?|[-–]?")
 # C0 and C1 controls, DEL, line separators, and the marks that turn the direction of a line.
@@ -155,6 +156,17 @@ def write_oddities(findings: Sequence["Finding"]) -> None:
 def visible(word: str) -> str:
     """A word whose unseen characters are spelled out."""
     return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)
+
+
+def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:
+    """Say which labels of the list of words are none."""
+    if labels:
+        named = ", ".join(visible(f"{label:.60}") for label in labels[:MOST_NAMED])
+        more = ", …" if len(labels) > MOST_NAMED else ""
+        say(
+            f"note: {words}: labels of noise that {text} lacks are left out ({len(labels)}), so "
+            f"that no model reads them: {named}{more}"
+        )
 
 
 def told_run(model: str | Path | None) -> Path:

@@ -51,6 +51,7 @@ def vocab(options: VocabCommand, *, as_json: bool) -> None:
     result = build(options)
     for sign in result.inventory.signs:
         output.say(f"note: {sign}")
+    output.say_left_out(result.left_out, words=options.words, text="train.txt")
     checked = unknown_words(result.inventory, options.against) if options.against else None
     if as_json:
         against = {"against": checked.to_dict()} if checked else {}

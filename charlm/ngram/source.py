@@ -5,7 +5,7 @@ lmplz works on the disk and leaves an ARPA file, the others leave a model in mem
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from charlm.ngram.lmplz import estimate_with_lmplz
 from charlm.ngram.load import Engine, NgramModel, is_pipe, load_ngram
 from charlm.ngram.ngram_counts import CountArray
 from charlm.ngram.ngram_options import Start
-from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, text_in, words_of
+from charlm.ngram.word_ids import MARKS, WordIds, encode, mapped, noise_of, text_in, words_of
 from charlm.text.io.files import display_name, sha256_of
 from charlm.text.io.lines import CORPUS, UTF8, LineRules
 from charlm.text.perplexity.signature import HASH_DIGITS
@@ -36,6 +36,7 @@ class ModelInfo:
     fallback_orders: tuple[int, ...]  # for which the text gave no discounts
     seconds: float
     in_signature: dict[str, str]  # what a signature says of it
+    left_out: tuple[str, ...] = ()  # labels of noise of a list of words that the text lacks
 
     @property
     def n_ngrams(self) -> int:
@@ -48,6 +49,7 @@ class ModelInfo:
             "order": self.order,
             "n_ngrams": list(self.sizes),
             "fallback_orders": list(self.fallback_orders),
+            "left_out": list(self.left_out),
             "seconds": self.seconds,
         }
 
@@ -94,7 +96,11 @@ def estimated(
     began = time.perf_counter()
     vocabulary = plan.vocabulary
     text = text_in(path, vocabulary, rules=plan.rules)
-    word_ids = WordIds(words_of(vocabulary), closed=True) if vocabulary else WordIds()
+    noise = noise_of(vocabulary)
+    word_ids = WordIds()
+    if vocabulary:
+        words = (word for word in words_of(vocabulary) if word not in noise)
+        word_ids = WordIds(words, closed=True, if_met=noise)
     ids = encode(text.sentences(), word_ids)
     if not len(ids):
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
@@ -108,6 +114,7 @@ def estimated(
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
         in_signature=plan.in_signature(text.sha256),
+        left_out=tuple(sorted(noise - word_ids.keys())),
     )
     counts = np.bincount(ids, minlength=len(word_ids.words)).astype(np.int64)
     if len(result.model.words) < len(counts):  # words were pruned
@@ -151,8 +158,9 @@ def lmplz_estimated(
     vocabulary = plan.vocabulary
     text = text_in(path, vocabulary, rules=plan.rules)
     sentences = (mapped(words, vocabulary) for words in text.sentences())
+    unseen = dict.fromkeys(words_of(vocabulary)[len(MARKS) :] if vocabulary else ())
     result = estimate_with_lmplz(
-        _with_all_words(sentences, vocabulary, name=display_name(path)),
+        _with_all_words(sentences, unseen, noise=noise_of(vocabulary), name=display_name(path)),
         out,
         program=program,
         order=plan.order,
@@ -167,21 +175,25 @@ def lmplz_estimated(
         fallback_orders=result.fallback_orders,
         seconds=time.perf_counter() - began,
         in_signature={**plan.in_signature(text.sha256), "by": "lmplz"},
+        left_out=tuple(unseen),
     )
 
 
 def _with_all_words(
-    sentences: Iterable[list[str]], vocabulary: Inventory | None, *, name: str
+    sentences: Iterable[list[str]],
+    unseen: dict[str, None],
+    *,
+    noise: Collection[str],
+    name: str,
 ) -> Iterator[list[str]]:
-    """The sentences; at their end all words of the vocabulary must have come up."""
-    unseen = dict.fromkeys(words_of(vocabulary)[len(MARKS) :] if vocabulary else ())
+    """The sentences, whose words are taken out of the unseen; at their end noise alone may be."""
     for words in sentences:
         if unseen:
             for word in words:
                 unseen.pop(word, None)
         yield words
-    if unseen:
+    if missing := [word for word in unseen if word not in noise]:
         raise DataError(
-            f"{name}: {len(unseen)} words of the vocabulary do not occur in it, "
-            f"{next(iter(unseen))!r} the first; lmplz expects all in the text; use --engine charlm"
+            f"{name}: {len(missing)} words of the vocabulary do not occur in it, "
+            f"{missing[0]!r} the first; lmplz expects all in the text; use --engine charlm"
         )

@@ -4,13 +4,14 @@
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from charlm.text.corpus.hashed_text import ReadText
+from charlm.text.corpus.labels import is_word
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import END_WORD, START_WORD, UNK_WORD, is_spelled_unk
 from charlm.text.io.files import open_bytes
@@ -28,16 +29,20 @@ Ids = npt.NDArray[np.int32]
 class WordIds(dict[str, int]):
     """Ids of tokens; `<unk>:form` is `<unk>`, and so is what is out of a closed vocabulary."""
 
-    def __init__(self, words: Iterable[str] = MARKS, *, closed: bool = False) -> None:
+    def __init__(
+        self, words: Iterable[str] = MARKS, *, closed: bool = False, if_met: Collection[str] = ()
+    ) -> None:
+        """`if_met`: words that a closed vocabulary has only where a text does."""
         super().__init__((word, number) for number, word in enumerate(words))
         self.words = list(self)
         self.closed = closed
+        self.if_met = if_met
 
     def __missing__(self, token: str) -> int:
         if is_spelled_unk(token):
             self[token] = UNK
             return UNK
-        if self.closed:
+        if self.closed and token not in self.if_met:
             return UNK
         self[token] = number = len(self.words)
         self.words.append(token)
@@ -59,6 +64,16 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
             return vocabulary_at(path)
     words = (END_WORD, UNK_WORD, *read_word_list(path))
     return Inventory(words, (0,) * len(words), (), normalisation=Normalisation(unicode="none"))
+
+
+def noise_of(inventory: Inventory | None) -> frozenset[str]:
+    """The labels of noise of a list, of whose words a model has these only where its text does.
+
+    None of a vocabulary that was made of a text: it knows what its text has.
+    """
+    if inventory is None or any(inventory.counts):
+        return frozenset()
+    return frozenset(word for word in inventory.words[2:] if not is_word(word))
 
 
 def words_of(inventory: Inventory) -> tuple[str, ...]:

@@ -112,6 +112,15 @@ def test_a_text_with_marks_at_its_words_is_told_so_on_stderr(corpus: Path) -> No
     assert result.stderr.startswith("note: 67% of the words end in a mark (one, two;) and are ")
 
 
+def test_noise_of_a_list_that_the_text_lacks_is_told(corpus: Path) -> None:
+    Path("words.txt").write_text("a 1\n!SIL 2\n[a] 3\n[b] 4\n[c] 5\n[d] 6\n")
+    result = run("--data", "corpus", "--words", "words.txt")
+    assert result.stderr == (
+        "note: words.txt: labels of noise that train.txt lacks are left out (5), so that no model "
+        "reads them: !SIL, [a], [b], [c], …\n"
+    )
+
+
 def test_the_example_in_the_help_runs(corpus: Path) -> None:
     examples = re.findall(r"^ *charlm vocab (.*)$", vocab.__doc__ or "", re.M)
     assert len(examples) == 3

@@ -98,6 +98,20 @@ def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
     assert sentence_ppl(ngram_baseline(mapped, lm=out)) == pytest.approx(sentence_ppl(result))
 
 
+def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> None:
+    text, listed, out = tmp_path / "a.txt", tmp_path / "words.txt", tmp_path / "a.arpa"
+    text.write_text("the [laugh] cat\nthe cat\n")
+    listed.write_text("!SIL 1\n[laugh] 2\n<noise> 3\nthe 4\ncat 5\nowl 6\n")
+    result = ngram_baseline(train=text, vocab=listed, order=2, out=out)
+    assert result.model.left_out == ("!SIL", "<noise>")
+    listed.write_text("[laugh]\nthe\ncat\nowl\n")
+    without = ngram_baseline(train=text, vocab=listed, order=2, out=tmp_path / "b.arpa")
+    assert result.model.sizes == without.model.sizes
+    text.write_text("owl [laugh] cat\n!SIL the\n")
+    measured = [ngram_baseline(text, lm=path) for path in (out, tmp_path / "b.arpa")]
+    assert sentence_ppl(measured[0]) == pytest.approx(sentence_ppl(measured[1]))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -165,6 +179,10 @@ def test_lmplz_is_refused_a_vocabulary_with_words_that_do_not_occur(
         "lmplz expects all in the text; use --engine charlm"
     )
     assert ngram_baseline(data=corpus_dir, vocab=tmp_path / "v.json").model.sizes[0] == 6
+    listed = tmp_path / "words.txt"  # whose noise need not occur
+    listed.write_text("cat\n!SIL\nowl\n")
+    with pytest.raises(DataError, match="1 words of the vocabulary do not occur in it, 'owl'"):
+        ngram_baseline(data=corpus_dir, lmplz=program, vocab=listed)
 
 
 def test_unk_in_capitals_is_a_word_of_a_model_that_is_not_written(tmp_path: Path) -> None:

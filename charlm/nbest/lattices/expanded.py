@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.lattices.lattice import Lattice, is_silent
+from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import (
     GRAPH,
     OLD,
@@ -19,6 +19,7 @@ from charlm.nbest.lattices.lattice_options import (
     Weighing,
     feature_names,
 )
+from charlm.text.corpus.labels import is_silent
 
 Answers = tuple[float, ...]  # log-probabilities in nats, one a model
 

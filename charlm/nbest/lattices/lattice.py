@@ -2,22 +2,14 @@
 
 Nodes are numbered as they come in the file and no order follows from that: `order` is topological.
 What lies on no path from the start to an end is in the lattice but in no hypothesis.
-
-Noise stands in hypotheses, as it does in n-best lists, but no model reads it that does not know it:
-it does not move a history. `<unk>` is a word.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from charlm.errors import DataError
-
-SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
-# [laugh]  <noise>, but not <unk> nor <unk>:form  {breath}  -pau- of SRILM  !SIL of Kaldi
-NOISE = re.compile(r"\[.*\]|<(?!(?i:unk)\b).*>|\{.*\}|-pau-|!SIL")
 
 
 class Arc(NamedTuple):
@@ -87,16 +79,6 @@ class Lattice:
     def n_useless(self) -> int:
         """Nodes on no path from the start to an end."""
         return len(self.nodes) - len(self.order)
-
-
-def is_silent(label: str) -> bool:
-    """Whether a label stands for nothing, not even in a hypothesis."""
-    return label in SILENT
-
-
-def is_word(label: str) -> bool:
-    """Whether a label is a word, and neither noise nor nothing."""
-    return label not in SILENT and not NOISE.fullmatch(label)
 
 
 def _grouped(nodes: Iterable[int], n_nodes: int) -> tuple[tuple[int, ...], ...]:

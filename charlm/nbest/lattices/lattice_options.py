@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from charlm.errors import ConfigError
-from charlm.nbest.lattices.lattice import Lattice, is_silent, is_word
+from charlm.nbest.lattices.lattice import Lattice
+from charlm.text.corpus.labels import is_silent, is_word
 
 OLD = "old_lm"  # the model that the lattice was made with, where it stands apart
 GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and what is left of it without the old model

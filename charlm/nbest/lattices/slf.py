@@ -16,10 +16,11 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.nbest.lattices.expanded import ExpandedArc, ExpandedLattice
-from charlm.nbest.lattices.lattice import SILENT, Arc, Lattice
+from charlm.nbest.lattices.lattice import Arc, Lattice
 from charlm.nbest.lattices.new_scores import NewScores
 from charlm.nbest.lattices.slf_fields import Fields, Unit, fields_of
 from charlm.nbest.list_lines import Line, Lines
+from charlm.text.corpus.labels import SILENT
 from charlm.text.io.lines import split_words
 from charlm.text.io.paths import PACKED
 

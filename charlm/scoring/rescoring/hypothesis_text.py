@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from charlm.nbest.lattices.lattice import is_word
 from charlm.nbest.unknown_words import LIST_RULES, Remedy, explained
+from charlm.text.corpus.labels import is_word
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.tokens import N_SHOWN
 from charlm.text.io.lines import split_words

@@ -5,16 +5,20 @@ word like any other, though both are `<unk>` at the output; so they are counted 
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from operator import mul
 from pathlib import Path
 
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.short_repr import ShortRepr
+from charlm.text.corpus.labels import is_word
 from charlm.text.corpus.sentences import corpus_normalisation, split_path
 from charlm.text.corpus.split import SPLITS
 from charlm.text.corpus.tokens import UNK, UNK_WORD, form_of, is_literal_unk, share
+from charlm.text.io.lines import split_words
 from charlm.text.io.paths import require_place, stream_of
 from charlm.text.vocabulary.counts import CountedText, count_file
 from charlm.text.vocabulary.segmenters import segmenter_of, with_morphs
@@ -69,6 +73,7 @@ class VocabularyResult(ShortRepr):
 
     inventory: Inventory
     splits: dict[str, Coverage]  # train first
+    left_out: tuple[str, ...] = ()  # labels of a list that are no words, and not in train.txt
 
     @property
     def n_words(self) -> int:
@@ -119,6 +124,7 @@ class VocabularyResult(ShortRepr):
         return {
             "n_words": self.n_words,
             "n_unseen": self.n_unseen,
+            "left_out": list(self.left_out),
             "n_characters": self.n_characters,
             "n_characters_as_published": self.n_characters_as_published,
             "n_characters_with_all_markers": self.inventory.n_characters,
@@ -163,9 +169,12 @@ def vocab(options: VocabOptions) -> VocabularyResult:
         max_word_length=options.max_word_length,
         normalisation=normalisation,
     )
+    left_out: tuple[str, ...] = ()
     if listed is not None:
-        words = (word for each in listed for word in normalisation(each).split(" "))
-        inventory = with_words(inventory, filter(None, words), text=train)
+        read = {each: split_words(normalisation(each)) for each in listed}
+        left_out = _unread_labels(read, train)
+        words = chain.from_iterable(read[each] for each in read.keys() - set(left_out))
+        inventory = with_words(inventory, words, text=train)
     if segmenter is not None:
         inventory = with_morphs(inventory, segmenter)
     splits = {"train": _coverage(train, inventory)}
@@ -176,7 +185,7 @@ def vocab(options: VocabOptions) -> VocabularyResult:
             splits[split] = _coverage(text, inventory)
     if out is not None:
         inventory.save(out, through_links=True)
-    return VocabularyResult(inventory, splits)
+    return VocabularyResult(inventory, splits, left_out)
 
 
 def _listed_words(options: VocabOptions) -> tuple[str, ...] | None:
@@ -189,6 +198,19 @@ def _listed_words(options: VocabOptions) -> tuple[str, ...] | None:
                 "one out"
             )
     return read_word_list(options.words)
+
+
+def _unread_labels(read: Mapping[str, list[str]], train: CountedText) -> tuple[str, ...]:
+    """Labels that are no words, unless the text has what is read for them.
+
+    As words they would cost, wherever they stand in a lattice, what a word costs that is never
+    seen, and so would what follows them.
+    """
+    return tuple(
+        label
+        for label, words in read.items()
+        if not is_word(label) and not any(word in train.tokens for word in words)
+    )
 
 
 def _require_vocabulary_or_new(path: Path) -> None:

@@ -31,7 +31,8 @@ class VocabOptions:
         str | Path | None,
         Opt(
             "The words themselves, in train.txt or not: a list, one a line, or a decoder's "
-            "words.txt (Kaldi, OpenFst); read by the corpus's text rules.",
+            "words.txt (Kaldi, OpenFst); read by the corpus's text rules; labels of noise that "
+            "train.txt lacks are left out.",
             metavar="FILE",
         ),
     ] = None

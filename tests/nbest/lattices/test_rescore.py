@@ -8,10 +8,11 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.nbest.lattices.expanded import RescoredLattice
 from charlm.nbest.lattices.histories import MixedHistories, Request, ScorerHistories
-from charlm.nbest.lattices.lattice import Lattice, is_silent, is_word
+from charlm.nbest.lattices.lattice import Lattice
 from charlm.nbest.lattices.lattice_options import LatticeOptions
 from charlm.nbest.lattices.rescore import rescore_with
 from charlm.nbest.scorers import FunctionScorer, LogProbs
+from charlm.text.corpus.labels import is_silent, is_word
 
 Read = Callable[..., list[Lattice]]
 MakeLattice = Callable[..., str]

@@ -121,6 +121,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
     assert told == {
         "n_words": 4,
         "n_unseen": 0,
+        "left_out": [],
         "n_characters": 4,
         "n_characters_as_published": 9,
         "n_characters_with_all_markers": 10,
@@ -260,6 +261,16 @@ def test_listed_words_go_through_the_rules_of_the_corpus(tmp_path: Path) -> None
     words = listed(tmp_path, "CAT\ncat\nwell-known\n,\nÜbel\n")
     found = vocab(data=tmp_path / "corpus", words=words).inventory.words
     assert set(found) == {"</s>", "<unk>", "cat", "well", "known", "übel"}
+
+
+def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "train.txt").write_text("a [laugh] b\n" * 2)
+    words = listed(tmp_path, "<eps> 0\n!SIL 1\n[laugh] 2\n<SPOKEN_NOISE> 3\na 4\nc 5\n!NULL 6\n")
+    result = vocab(data=corpus, words=words)
+    assert set(result.inventory.words) == {"</s>", "<unk>", "[laugh]", "a", "c"}
+    assert result.left_out == ("!SIL", "<SPOKEN_NOISE>", "!NULL")
 
 
 @pytest.mark.parametrize(

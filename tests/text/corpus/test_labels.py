@@ -2,7 +2,7 @@
 
 import pytest
 
-from charlm.nbest.lattices.lattice import is_silent, is_word
+from charlm.text.corpus.labels import is_silent, is_word
 
 
 @pytest.mark.parametrize("label", ["<eps>", "!NULL", "<s>", "</s>", "!SENT_END"])

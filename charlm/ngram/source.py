@@ -90,8 +90,8 @@ def estimated(
 
     Raises:
         ConfigError: an order or pruning that makes no model.
-        DataError: a text without a sentence, or that is not what was expected; a word that an ARPA
-            file for it cannot hold.
+        DataError: a text without a sentence, or without a word of a list, or that is not what was
+            expected; a word that an ARPA file for it cannot hold.
     """
     began = time.perf_counter()
     vocabulary = plan.vocabulary
@@ -104,6 +104,11 @@ def estimated(
     ids = encode(text.sentences(), word_ids)
     if not len(ids):
         raise DataError(f"{display_name(path)}: no sentence; expected one a line")
+    if vocabulary and not any(vocabulary.counts) and ids.max() < len(MARKS):
+        raise DataError(
+            f"{display_name(path)}: holds none of the words of the list; expected them as the text "
+            "has them, in its case and spelling"
+        )
     if for_arpa:
         require_arpa_words(word_ids.words, source=display_name(path))
     result = estimate(ids, words=word_ids.words, order=plan.order, prune=plan.prune)

@@ -112,6 +112,18 @@ def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> No
     assert sentence_ppl(measured[0]) == pytest.approx(sentence_ppl(measured[1]))
 
 
+def test_a_list_without_a_word_of_the_text_is_refused(tmp_path: Path) -> None:
+    text, listed = tmp_path / "a.txt", tmp_path / "words.txt"
+    text.write_text("the cat\n")
+    listed.write_text("THE\nCAT\n")
+    with pytest.raises(DataError) as caught:
+        ngram_baseline(text, train=text, vocab=listed, order=2)
+    assert str(caught.value) == (
+        f"{text}: holds none of the words of the list; expected them as the text has them, in its "
+        "case and spelling"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -175,6 +175,11 @@ def vocab(options: VocabOptions) -> VocabularyResult:
         left_out = _unread_labels(read, train)
         words = chain.from_iterable(read[each] for each in read.keys() - set(left_out))
         inventory = with_words(inventory, words, text=train)
+        if not any(inventory.counts[UNK + 1 :]):
+            raise DataError(
+                f"{options.words}: none of its words stands in {path}; expected words as the text "
+                "has them, in its case and spelling"
+            )
     if segmenter is not None:
         inventory = with_morphs(inventory, segmenter)
     splits = {"train": _coverage(train, inventory)}

@@ -291,6 +291,17 @@ def test_what_is_no_list_of_words_is_said_in_one_line(
     assert str(caught.value).startswith(f"{path}{message}")
 
 
+def test_a_list_without_a_word_of_the_text_is_refused(data: Path, tmp_path: Path) -> None:
+    path = listed(tmp_path, "A\nB\n!SIL\n")
+    with pytest.raises(DataError) as caught:
+        vocab(data=data, words=path, out=tmp_path / "vocab.json")
+    assert str(caught.value) == (
+        f"{path}: none of its words stands in {data}/train.txt; expected words as the text has "
+        "them, in its case and spelling"
+    )
+    assert not (tmp_path / "vocab.json").exists()
+
+
 @pytest.mark.parametrize("option", ["size", "min_count"])
 def test_listed_words_are_not_chosen_once_more(option: str, data: Path, tmp_path: Path) -> None:
     words = listed(tmp_path, "a\n")

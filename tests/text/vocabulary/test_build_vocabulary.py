@@ -263,6 +263,16 @@ def test_listed_words_go_through_the_rules_of_the_corpus(tmp_path: Path) -> None
     assert set(found) == {"</s>", "<unk>", "cat", "well", "known", "übel"}
 
 
+def test_what_marks_a_graph_in_a_symbol_table_is_a_word_of_a_list(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "train.txt").write_text("we are #1\n" * 2)
+    numbered = vocab(data=corpus, words=listed(tmp_path, "<eps> 0\nwe 1\n#1 2\n"))
+    assert numbered.inventory.words[2:] == ("we",)
+    plain = vocab(data=corpus, words=listed(tmp_path, "we\n#1\n"))
+    assert plain.inventory.words[2:] == ("#1", "we")
+
+
 def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -276,7 +286,12 @@ def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("the 12\na\n", ":1: found 'the 12'; expected one word a line, or Kaldi's words.txt"),
+        ("the 1\na 2\nwe\n", ":3: found 'we'; expected a word and its number, as the lines before"),
+        (
+            "the 1\na 2.5\n",
+            ":2: found 'a 2.5'; expected a word and its number, as the lines before",
+        ),
+        ("the\nwe 2\n", ":2: found 'we 2'; expected one word a line, or Kaldi's words.txt"),
         ("the\na 2 3\n", ":2: found 'a 2 3'; expected one word a line, or Kaldi's words.txt"),
         ("<s>\n</s>\n\n", ": no word; expected one a line, or Kaldi's words.txt"),
         ("<eps> 0\n#0 1\n", ": no word; expected one a line, or Kaldi's words.txt"),

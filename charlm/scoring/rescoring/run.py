@@ -10,6 +10,7 @@ from typing import TypeVar
 from charlm.errors import ConfigError
 from charlm.nbest.features import OOV, WORDS
 from charlm.nbest.format import Format, Sample, Source
+from charlm.nbest.formats import FORMATS as LISTS
 from charlm.nbest.formats import detect, format_of
 from charlm.nbest.formats.text import TextFormat
 from charlm.nbest.hypotheses import NbestList
@@ -137,6 +138,11 @@ class ListRun:
         A pipe whose format is said is not waited for.
         """
         wanted, kept = self.options.format, self._tuned_on
+        if wanted not in ("auto", *LATTICES, *LISTS):
+            raise ConfigError(
+                f"--format {wanted!r:.40}: no such format; expected auto, {' or '.join(LATTICES)} "
+                f"of lattices, or of lists one of {', '.join(LISTS)}"
+            )
         if wanted in LATTICES and str(source.path) == "-":
             lines = stack.enter_context(open_lines("-", rules=source.rules))
             return OpenSource("-", lines=lines, sample=Sample("-", (), ())), wanted

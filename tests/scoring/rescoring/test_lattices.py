@@ -324,6 +324,16 @@ def test_a_table_of_numbers_is_refused_where_words_are_read_as_they_stand(
         charlm.score(tmp_path / "lists", scorer=OWN, format=form, words_txt=tmp_path / "words.txt")
 
 
+def test_a_format_that_there_is_not_is_answered_with_those_of_lattices_too(tmp_path: Path) -> None:
+    (tmp_path / "a.lat").write_text("u\n0\t1\ta\t1,1,\n1\n")
+    with pytest.raises(ConfigError) as caught:
+        charlm.score(tmp_path / "a.lat", scorer=OWN, format="lattice")
+    assert str(caught.value).startswith(
+        "--format 'lattice': no such format; expected auto, slf or kaldi-lattice of lattices, or "
+        "of lists one of kaldi, espnet,"
+    )
+
+
 @pytest.mark.parametrize("option", ["beam", "recombine", "n_best"])
 def test_options_of_the_search_are_refused_where_nothing_is_searched(
     tmp_path: Path, option: str

@@ -1,28 +1,14 @@
-"""A corpus directory, and its text as form ids."""
+"""A corpus directory, and the sentences of its texts."""
 
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from charlm.errors import DataError
-from charlm.text.corpus import line_blocks as text_blocks
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.sentences import blocks, corpus_normalisation, read_sentences, split_path
 from charlm.text.corpus.tokens import without_marks
-from charlm.text.io import files
-from charlm.text.vocabulary.encoding import FormIds, encode_sentences, encode_text
-from charlm.text.vocabulary.vocabulary import inventory_of
-
-INVENTORY = inventory_of([["a", "a", "b", "b", "<unk>"]])  # </s> 0, <unk> 1, a 2, b 3; V = 4
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_bytes(b"a zz b\n\nb <unk> zz <unk>:qq\n")
-    return path
 
 
 def test_a_split_is_a_file_of_the_folder(tmp_path: Path) -> None:
@@ -141,53 +127,6 @@ def test_taking_marks_away_leaves_the_list_that_was_given() -> None:
     assert words == ["<s>", "a", "</s>"]
 
 
-def test_a_form_outside_the_vocabulary_gets_one_id_from_v_on_and_keeps_its_spelling() -> None:
-    form_ids = FormIds(INVENTORY)
-    tokens = ["a", "zz", "<unk>", "qq", "zz", "<unk>:a", "<unk>:"]
-    assert [form_ids[token] for token in tokens] == [2, 4, 1, 5, 4, 6, 7]
-    assert form_ids.spellings == ["zz", "qq", "a", "<unk>:"]
-
-
-def test_encoded_sentences_end_in_the_end_of_sentence() -> None:
-    encoded = encode_sentences([["b", "zz"], []], FormIds(INVENTORY))
-    assert [ids.tolist() for ids in encoded] == [[3, 4, 0], [0]]
-    assert encoded[0].dtype == np.int32
-
-
-def test_an_encoded_text_is_one_array_with_its_spellings(text: Path, tmp_path: Path) -> None:
-    encoded = encode_text(text, INVENTORY, stem=tmp_path / "kept")
-    assert encoded.ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
-    assert encoded.spellings == ("zz", "qq")
-    assert encoded.n_sentences == 3
-    assert encoded.sha256 == files.sha256_of(text)
-    raw = (tmp_path / "kept.ids").read_bytes()
-    assert raw[:8] == b"\x02\0\0\0\x04\0\0\0"
-
-
-def test_encoding_in_blocks_changes_nothing(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = encode_text(text, INVENTORY, stem=tmp_path / "whole")
-    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1)
-    cut = encode_text(text, INVENTORY, stem=tmp_path / "cut")
-    assert cut.ids.tolist() == whole.ids.tolist()
-    assert (cut.spellings, cut.n_sentences) == (whole.spellings, whole.n_sentences)
-
-
-@pytest.mark.parametrize(
-    ("content", "max_tokens", "note"),
-    [("", 0, ""), ("a b c\n", 3, ", the first of at most 3 tokens")],
-)
-def test_a_text_without_a_sentence_is_refused(
-    tmp_path: Path, content: str, max_tokens: int, note: str
-) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text(content)
-    with pytest.raises(DataError) as caught:
-        encode_text(path, INVENTORY, stem=tmp_path / "kept", max_tokens=max_tokens)
-    assert str(caught.value) == f"{path}: no sentence; expected one a line{note}"
-
-
 @pytest.mark.parametrize(
     ("size", "lengths"),
     [(1, [1, 1, 1]), (3, [1, 2]), (4, [2, 1]), (99, [3])],  # sentences of 3, 1 and 3 tokens
@@ -197,12 +136,3 @@ def test_blocks_end_with_the_sentence_that_fills_them(size: int, lengths: list[i
     cut = list(blocks(sentences, size=size))
     assert [len(block) for block in cut] == lengths
     assert [words for block in cut for words in block] == sentences
-
-
-def test_decomposed_text_is_trained_on_as_it_is_evaluated(tmp_path: Path) -> None:
-    path = tmp_path / "train.txt"
-    path.write_text("cafe\u0301 caf\u00e9\n")
-    inventory = inventory_of(read_sentences(path, normalisation=Normalisation()))
-    encoded = encode_text(path, inventory, stem=tmp_path / "text")
-    assert inventory.words[2:] == ("caf\u00e9",)
-    assert encoded.ids.tolist() == [2, 2, 0]

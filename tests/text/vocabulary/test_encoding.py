@@ -1,4 +1,4 @@
-"""Encoded text that lies on the disk: taken as it is, or made anew where it is not whole."""
+"""A text as form ids, kept on the disk: taken as it is, or made anew where it is not whole."""
 
 import json
 from functools import partial
@@ -8,8 +8,12 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from charlm.errors import DataError
+from charlm.text.corpus.normalisation import Normalisation
+from charlm.text.corpus.sentences import read_sentences
+from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary import encoding
-from charlm.text.vocabulary.encoding import encode_text
+from charlm.text.vocabulary.encoding import FormIds, encode_sentences, encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 
 reopen_text = partial(encode_text, reopen=True)
@@ -22,6 +26,52 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_bytes(b"a zz b\n\nb <unk> zz <unk>:qq\n")
     return path
+
+
+def test_a_form_outside_the_vocabulary_gets_one_id_from_v_on_and_keeps_its_spelling() -> None:
+    form_ids = FormIds(INVENTORY)
+    tokens = ["a", "zz", "<unk>", "qq", "zz", "<unk>:a", "<unk>:"]
+    assert [form_ids[token] for token in tokens] == [2, 4, 1, 5, 4, 6, 7]
+    assert form_ids.spellings == ["zz", "qq", "a", "<unk>:"]
+
+
+def test_encoded_sentences_end_in_the_end_of_sentence() -> None:
+    encoded = encode_sentences([["b", "zz"], []], FormIds(INVENTORY))
+    assert [ids.tolist() for ids in encoded] == [[3, 4, 0], [0]]
+    assert encoded[0].dtype == np.int32
+
+
+def test_an_encoded_text_is_one_array_with_its_spellings(text: Path, tmp_path: Path) -> None:
+    encoded = encode_text(text, INVENTORY, stem=tmp_path / "kept")
+    assert encoded.ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
+    assert encoded.spellings == ("zz", "qq")
+    assert encoded.n_sentences == 3
+    assert encoded.sha256 == sha256_of(text)
+    raw = (tmp_path / "kept.ids").read_bytes()
+    assert raw[:8] == b"\x02\0\0\0\x04\0\0\0"
+
+
+@pytest.mark.parametrize(
+    ("content", "max_tokens", "note"),
+    [("", 0, ""), ("a b c\n", 3, ", the first of at most 3 tokens")],
+)
+def test_a_text_without_a_sentence_is_refused(
+    tmp_path: Path, content: str, max_tokens: int, note: str
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(content)
+    with pytest.raises(DataError) as caught:
+        encode_text(path, INVENTORY, stem=tmp_path / "kept", max_tokens=max_tokens)
+    assert str(caught.value) == f"{path}: no sentence; expected one a line{note}"
+
+
+def test_decomposed_text_is_trained_on_as_it_is_evaluated(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("cafe\u0301 caf\u00e9\n")
+    inventory = inventory_of(read_sentences(path, normalisation=Normalisation()))
+    encoded = encode_text(path, inventory, stem=tmp_path / "text")
+    assert inventory.words[2:] == ("caf\u00e9",)
+    assert encoded.ids.tolist() == [2, 2, 0]
 
 
 def test_a_text_that_was_encoded_before_is_mapped_and_not_written_again(
@@ -47,24 +97,30 @@ def test_another_text_vocabulary_or_limit_is_encoded_anew(text: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "change",
+    "damage",
     [
         {"spellings": 7},
         {"spellings": [1]},
         {"n_sentences": "3"},
         {"n_ids": 10.0},
         {"crc32": None},
-        {},
+        b"[]",
+        b"",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"n_ids": NaN}',
     ],
 )
 def test_a_damaged_description_is_made_anew(
-    text: Path, tmp_path: Path, change: dict[str, object]
+    text: Path, tmp_path: Path, damage: dict[str, object] | bytes
 ) -> None:
     stem = tmp_path / "kept"
     whole = encode_text(text, INVENTORY, stem=stem)
     path = stem.with_suffix(".json")
-    damaged = json.loads(path.read_text()) | change if change else []
-    path.write_text(json.dumps(damaged))
+    if isinstance(damage, dict):
+        damage = json.dumps(json.loads(path.read_text()) | damage).encode()
+    path.write_bytes(damage)
     again = reopen_text(text, INVENTORY, stem=stem)
     assert (again.spellings, again.n_sentences) == (whole.spellings, whole.n_sentences)
 
@@ -107,16 +163,6 @@ def test_ids_without_a_spelling_are_made_anew_though_their_checksum_is_right(
     description = json.loads(stem.with_suffix(".json").read_text())
     stem.with_suffix(".json").write_text(json.dumps({**description, "crc32": crc32(content)}))
     assert reopen_text(text, INVENTORY, stem=stem).ids.tolist() == [2, 4, 3, 0, 0, 3, 1, 4, 5, 0]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b'{"n_ids": NaN}'])
-def test_a_description_that_cannot_be_read_is_made_anew(
-    text: Path, tmp_path: Path, content: bytes
-) -> None:
-    stem = tmp_path / "kept"
-    encode_text(text, INVENTORY, stem=stem)
-    stem.with_suffix(".json").write_bytes(content)
-    assert reopen_text(text, INVENTORY, stem=stem).spellings == ("zz", "qq")
 
 
 def test_a_description_of_an_earlier_charlm_is_made_anew(text: Path, tmp_path: Path) -> None:

@@ -176,16 +176,6 @@ def test_another_seed_of_hashes_gives_the_same_bytes(data: Path) -> None:
     assert printed[0] == printed[1]
 
 
-def test_no_corpus_and_no_vocabulary_are_one_line(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="none: no such folder; expected one that holds train.txt"):
-        vocab(data=tmp_path / "none")
-    with pytest.raises(ConfigError, match="size: found 1; expected 3 or more"):
-        vocab(data=data, size=1)
-    (data / "train.txt").write_text("\n\n")
-    with pytest.raises(DataError, match="train.txt: no word in it; expected text"):
-        vocab(data=data)
-
-
 def test_a_file_that_is_no_vocabulary_is_not_written_over(corpus_dir: Path) -> None:
     text = corpus_dir / "train.txt"
     before = text.read_bytes()

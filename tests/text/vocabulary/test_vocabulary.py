@@ -99,14 +99,6 @@ def test_a_spelled_unk_needs_a_form(token: str, is_one: bool) -> None:
     assert is_spelled_unk(token) is is_one
 
 
-def test_an_inventory_comes_back_from_its_file_as_it_was(tmp_path: Path) -> None:
-    inventory = inventory_of(PLAIN, max_word_length=9, normalisation=Normalisation(lower=True))
-    inventory.save(tmp_path / "vocab.json")
-    loaded = load_inventory(tmp_path / "vocab.json")
-    assert loaded == inventory
-    assert loaded.sha256 == inventory.sha256
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -157,10 +149,14 @@ def test_without_morphs_hash_and_file_are_those_of_format_1(tmp_path: Path) -> N
 MORPHS = MorphModel(("ab", "a"), (1.5, 2.0), {"b": ("a", "b"), "a": ("a",), "c": ("ab",)})
 
 
-def test_morphs_come_back_from_a_file_of_format_2(tmp_path: Path) -> None:
-    inventory = replace(inventory_of(PLAIN), morphs=MORPHS)
+@pytest.mark.parametrize(("morphs", "number"), [(None, 1), (MORPHS, 2)])
+def test_an_inventory_comes_back_from_its_file_as_it_was(
+    morphs: MorphModel | None, number: int, tmp_path: Path
+) -> None:
+    inventory = inventory_of(PLAIN, max_word_length=9, normalisation=Normalisation(lower=True))
+    inventory = replace(inventory, morphs=morphs)
     inventory.save(tmp_path / "vocab.json")
-    assert json.loads((tmp_path / "vocab.json").read_text())["format"] == 2
+    assert json.loads((tmp_path / "vocab.json").read_text())["format"] == number
     loaded = load_inventory(tmp_path / "vocab.json")
     assert loaded == inventory
     assert loaded.sha256 == inventory.sha256
@@ -189,12 +185,6 @@ def test_morphs_of_a_form_are_read_as_far_as_its_spelling_but_for_words() -> Non
     assert inventory.morph_ids("<unk>") == [1]
     assert inventory.morph_ids("</s>") == [2]
     assert inventory_of(PLAIN).morph_ids("a") == []
-
-
-def test_the_hash_does_not_depend_on_counts() -> None:
-    more = inventory_of(PLAIN + [["b"]])
-    assert more.counts != inventory_of(PLAIN).counts
-    assert more.sha256 == inventory_of(PLAIN).sha256
 
 
 @pytest.mark.parametrize(
@@ -283,11 +273,21 @@ def test_a_file_that_is_no_vocabulary_is_refused(
     assert str(caught.value) == f"{path}: {message}"
 
 
-def test_a_list_is_no_vocabulary(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", ["[]", '{"format": 1, "settings": {}}'], ids=["list", "run.json"]
+)
+def test_other_json_is_no_vocabulary(content: str, tmp_path: Path) -> None:
     path = tmp_path / "vocab.json"
-    path.write_text("[]")
+    path.write_text(content)
     with pytest.raises(DataError, match="not a vocabulary; expected what `charlm vocab` writes"):
         load_inventory(path)
+
+
+def test_a_missing_vocabulary_is_told_with_what_was_expected(tmp_path: Path) -> None:
+    for path, found in ((tmp_path / "v.json", "no such file"), (tmp_path, "is a folder")):
+        with pytest.raises(DataError) as caught:
+            load_inventory(path)
+        assert str(caught.value) == f"{path}: {found}; expected what `charlm vocab` writes"
 
 
 def test_a_vocabulary_is_found_in_a_file_and_in_a_run(tmp_path: Path) -> None:

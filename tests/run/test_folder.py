@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,31 @@ def test_a_field_of_a_wrong_type_is_named(tmp_path: Path, key: str, value: Any) 
     with pytest.raises(DataError) as caught:
         load_info(tmp_path)
     assert str(caught.value) == f"{path}: {key!r} is of a wrong type; the run is damaged"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"corpus": {}},
+        {"corpus": {"train": 1, "valid": [], "max_tokens": 0, "name": "x"}},
+        {"threads": 10**9},
+        {"seed": -1},
+        {"command": [["rm"]]},
+        {"init": {}},
+        {"init": {"run": "first"}},
+        {"init": {"run": 1, "sha256": "0"}},
+    ],
+)
+def test_a_run_that_says_nothing_to_go_on_with_is_refused(
+    tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    replace(INFO, **damage).save(tmp_path)
+    assert load_info(tmp_path)
+    with pytest.raises(DataError) as caught:
+        load_resumable(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path / RUN}: says nothing to go on with; the run is damaged"
+    )
 
 
 @pytest.mark.parametrize("make", [lambda folder: None, lambda folder: (folder / RUN).mkdir()])

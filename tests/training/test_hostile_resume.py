@@ -178,17 +178,6 @@ def test_a_text_of_another_length_than_run_json_says_is_refused(
     )
 
 
-def test_a_run_of_another_charlm_goes_on_and_says_so(train_toy: TrainToy, tmp_path: Path) -> None:
-    train_toy(epochs=1)
-    changed_json(tmp_path / "run" / RUN, lambda value: value.update(charlm="0.0.9"))
-    notes: list[str] = []
-    assert train_toy(epochs=1, resume=True, notes=notes).is_finished
-    assert notes == [
-        f"other charlm than the run's (0.0.9, now {session.__version__}): results agree closely, "
-        "not to the bit"
-    ]
-
-
 def test_a_run_that_asks_for_more_than_its_checkpoint_holds_allocates_nothing(
     train_toy: TrainToy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

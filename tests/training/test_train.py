@@ -203,9 +203,7 @@ def test_words_too_long_to_be_read_whole_are_told(train_toy: TrainToy, tmp_path:
     for split in ("train", "valid"):
         (data / f"{split}.txt").write_text(f"{'x' * 66} {'y' * 65} {'x' * 66} {'y' * 65}\n")
     notes: list[str] = []
-    watcher = Silence()
-    watcher.note = notes.append  # type: ignore[method-assign]
-    train_toy(data=data, epochs=1, watcher=watcher)
+    train_toy(data=data, epochs=1, notes=notes)
     assert notes == ["1 words are longer than 65 characters and read by their first 65"]
 
 

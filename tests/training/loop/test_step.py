@@ -208,11 +208,3 @@ def test_the_state_is_carried_over_chunks_and_starts_at_zero_in_every_epoch(
     assert all(leaf.any() for pair in states[0] for leaf in pair)
     assert not any(leaf.requires_grad for pair in states[0] for leaf in pair)
     assert not any(leaf.any() for pair in trainer.progress.state for leaf in pair)
-
-
-def test_the_rate_of_a_step_is_that_of_the_position(trainer_of: MakeTrainer) -> None:
-    trainer = trainer_of()
-    before = copied(trainer)
-    trainer.position.rate = 0.0
-    trainer.step(trainer.batches.batch(0))
-    assert difference(copied(trainer), {n: w.double() for n, w in before.items()}) == 0.0

@@ -13,7 +13,6 @@ from charlm.errors import TrainingError
 from charlm.run.folder import MODEL, RESUME
 from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import inventory_of
-from charlm.training import checkpoint
 from charlm.training.checkpoint import save_epoch, save_position
 from charlm.training.loop import trainer as loop
 from charlm.training.loop.trainer import Position, Trainer
@@ -192,5 +191,5 @@ def test_the_weights_of_an_epoch_that_is_not_the_best_are_not_kept_as_the_model(
     kept = (begun / MODEL).read_bytes()
     trainer.run_epoch(go_on)
     trainer.position.history[1]["valid_ppl"] = trainer.position.history[0]["valid_ppl"]
-    checkpoint.save_epoch(trainer, begun)
+    save_epoch(trainer, begun)
     assert (begun / MODEL).read_bytes() == kept

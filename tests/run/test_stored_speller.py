@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from charlm.errors import CharlmError, ConfigError, DataError
+from charlm.errors import ConfigError, DataError
 from charlm.run.folder import RUN, SPELLER_WEIGHTS, RunInfo, load_info
 from charlm.run.stored_speller import (
     SpellerInfo,
@@ -57,10 +57,11 @@ def test_a_speller_comes_back_as_it_was_saved(spelled_run: Path) -> None:
     assert speller_info(spelled_run, load_info(spelled_run)) == ABOUT
 
 
-@pytest.mark.parametrize("is_told", [True, False])
-def test_a_run_without_a_speller_says_how_to_add_one(spelled_run: Path, is_told: bool) -> None:
-    (spelled_run / SPELLER_WEIGHTS).unlink()
-    if not is_told:
+@pytest.mark.parametrize("lacks", ["the file", "the word of it"])
+def test_a_run_without_a_speller_says_how_to_add_one(spelled_run: Path, lacks: str) -> None:
+    if lacks == "the file":
+        (spelled_run / SPELLER_WEIGHTS).unlink()
+    else:
         changed(spelled_run, lambda value: value.pop("speller"))
     with pytest.raises(ConfigError) as caught:
         load(spelled_run)
@@ -70,16 +71,9 @@ def test_a_run_without_a_speller_says_how_to_add_one(spelled_run: Path, is_told:
     )
 
 
-def test_a_speller_that_run_json_does_not_tell_of_is_not_read(spelled_run: Path) -> None:
-    changed(spelled_run, lambda value: value.update(speller=None))
-    with pytest.raises(ConfigError, match="the run has no speller"):
-        load(spelled_run)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v: v.update(speller=[]), "run.json: 'speller' is of a wrong type; the run is"),
         (lambda v: v["speller"].pop("text"), "run.json: says of its speller what charlm does not"),
         (lambda v: v["speller"].update(n_types="5"), "run.json: says of its speller what charlm"),
         (lambda v: v["speller"].update(path="/etc"), "run.json: says of its speller what charlm"),
@@ -134,22 +128,6 @@ def test_a_mass_that_is_no_share_is_one_line(
         f"{path}: known words' mass {shown}; expected a number from 0 up to 1, and bits per "
         "character; the run is damaged"
     )
-
-
-def test_a_cut_file_is_one_line(spelled_run: Path) -> None:
-    path = spelled_run / SPELLER_WEIGHTS
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(CharlmError, match="speller.safetensors: cut or damaged"):
-        load(spelled_run)
-
-
-def test_weights_that_are_no_numbers_are_one_line(spelled_run: Path) -> None:
-    path = spelled_run / SPELLER_WEIGHTS
-    tensors, meta = read_tensors(path)
-    tensors["next.bias"][0] = float("nan")
-    write_tensors(path, tensors, meta=meta)
-    with pytest.raises(DataError, match=r"next\.bias holds NaN or infinity"):
-        load(spelled_run)
 
 
 def test_runs_from_before_there_were_spellers_load(copied_run: Path) -> None:

@@ -91,12 +91,6 @@ def test_a_spelling_depends_neither_on_chunks_nor_on_its_batch(
     assert speller.log_probs(words[::-1]).tolist()[::-1] == pytest.approx(expected, abs=1e-5)
 
 
-def test_an_escaped_character_has_a_share_of_the_escape(speller: Speller) -> None:
-    log_probs = speller.log_probs(["é", "日"]).tolist()
-    probs = next_probs(speller, "")[ESCAPE] * next_probs(speller, "é")[MARK]
-    assert log_probs == pytest.approx([math.log(probs / N_OTHERS)] * 2, abs=1e-5)
-
-
 def test_a_word_longer_than_the_vocabulary_reads_is_spelled_to_its_end(speller: Speller) -> None:
     cut = INVENTORY.max_word_length
     first, second = speller.log_probs(["a" * cut + "a", "a" * cut + "b"]).tolist()

@@ -80,15 +80,6 @@ def test_two_layers_equal_a_cell_written_by_hand(
         np.testing.assert_allclose(found.detach().numpy(), wanted, atol=1e-5)
 
 
-def test_evaluation_is_deterministic_though_dropout_is_set(
-    context: LSTM, x_TBE: torch.Tensor
-) -> None:
-    start = context.initial_state(STREAMS)
-    assert not torch.equal(context.train()(x_TBE, start)[0], context(x_TBE, start)[0])
-    context.eval()
-    assert torch.equal(context(x_TBE, start)[0], context(x_TBE, start)[0])
-
-
 WIDE = 64  # so many numbers a step that shares of dropped ones are telling
 
 
@@ -145,9 +136,3 @@ def test_without_dropout_training_computes_what_evaluation_does(
     context = trained(build, 2, 0.0)
     start = context.initial_state(STREAMS)
     assert torch.equal(context(x_TBE, start)[0], context.eval()(x_TBE, start)[0])
-
-
-def test_the_initial_state_is_zero_in_every_layer(context: LSTM) -> None:
-    leaves = state_leaves(context.initial_state(STREAMS))
-    assert [leaf.shape for leaf in leaves] == [(STREAMS, DIM)] * 4
-    assert not torch.stack(leaves).any()

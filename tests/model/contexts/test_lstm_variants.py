@@ -12,7 +12,6 @@ from scipy.special import expit as sigmoid
 from charlm.errors import ConfigError
 from charlm.model.build import CONTEXT
 from charlm.model.contexts.lstm import LSTM
-from charlm.model.contract import Context
 from charlm.settings import build_part
 
 Floats = npt.NDArray[np.float64]
@@ -120,16 +119,6 @@ def test_only_what_reaches_into_a_step_takes_the_slow_loop(
 ) -> None:
     part, _ = build_part(CONTEXT, {"type": "lstm", "dim": DIM, **options}, leading=[INPUT_DIM])
     assert [isinstance(layer, torch.nn.LSTM) for layer in part.layers] == [not in_steps] * 2
-
-
-def test_a_layer_norm_drawn_at_zero_changes_neither_scale_nor_place(build: Build) -> None:
-    context: Context = build(CONTEXT, {"type": "lstm", "dim": DIM, "layer_norm": True}, leading=[2])
-    norm = context.get_submodule("layers.0.norm_c")
-    for parameter in norm.parameters():
-        torch.nn.init.zeros_(parameter)
-    row = norm(torch.tensor([[1.0, 2.0, 3.0, 6.0]])).detach()
-    assert float(row.mean()) == pytest.approx(0.0, abs=1e-6)
-    assert float(row.square().mean()) == pytest.approx(3.5 / 3.501)  # the variance is 3.5
 
 
 def test_a_bias_for_a_forget_gate_that_is_not_there_is_refused_in_one_line() -> None:

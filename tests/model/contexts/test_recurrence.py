@@ -12,7 +12,6 @@ import torch
 
 from charlm.model.build import CONTEXT
 from charlm.model.contract import Context, State, map_state, state_leaves
-from charlm.settings import build_part
 
 Build = Callable[..., Context]
 
@@ -223,9 +222,3 @@ def test_in_evaluation_the_whole_matrix_counts_and_training_left_it_as_it_was(
     state = start_of(context)
     context.train()(x_TBE, state)
     torch.testing.assert_close(context.eval()(x_TBE, state), plain(x_TBE, state))
-
-
-def test_a_plain_stack_keeps_the_names_of_torchs_layers() -> None:
-    part, _ = build_part(CONTEXT, {"type": "lstm", "dim": DIM, "layers": 1}, leading=[INPUT_DIM])
-    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    assert list(part.state_dict()) == [f"layers.0.{name}_l0" for name in names]

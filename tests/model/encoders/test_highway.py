@@ -9,7 +9,6 @@ import torch
 
 from charlm.model.build import ENCODER
 from charlm.model.contract import Encoder
-from charlm.model.encoders.highway import HighwayLayer
 from charlm.model.forms import Forms
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -61,15 +60,6 @@ def test_the_wrapper_equals_its_equation_over_single_numbers(
     torch.testing.assert_close(encoder(spell(FORMS)), torch.tensor(expected))
 
 
-def test_a_highway_of_zero_weights_carries_by_its_constant_of_minus_2() -> None:
-    layer = HighwayLayer(3)
-    for parameter in layer.parameters():
-        torch.nn.init.zeros_(parameter)
-    y = torch.tensor([[1.0, -2.0, 0.5]])
-    carried = 1 - 1 / (1 + math.e**2)  # t = σ(−2), ReLU(0) = 0
-    torch.testing.assert_close(layer(y), carried * y)
-
-
 def wrapped(*names: str) -> dict[str, Any]:
     """Word vectors wrapped by these, from within; each of two layers."""
     settings: dict[str, Any] = INNER
@@ -109,29 +99,6 @@ def test_wrappers_of_wrappers_keep_every_tap_and_end_in_the_vector(
     torch.testing.assert_close(list(found.values())[-1], encoder(spell(FORMS)))
 
 
-@pytest.mark.parametrize("name", ["highway", "mlp"])
-@pytest.mark.parametrize("inner", [INNER, {"type": "char-cnn", "widths": [2], "filters": [4]}])
-def test_a_wrapper_is_as_wide_and_reads_as_what_it_wraps(
-    build: Build, inventory: Inventory, name: str, inner: dict[str, Any]
-) -> None:
-    encoder = build(ENCODER, {"type": name, "encoder": inner}, leading=[inventory])
-    assert encoder.dim == 4
-    assert encoder.reads_spelling is (inner["type"] == "char-cnn")
-
-
-@pytest.mark.parametrize("name", ["highway", "mlp"])
-def test_a_step_through_a_wrapper_puts_the_padding_vector_back(
-    build: Build, inventory: Inventory, name: str
-) -> None:
-    inner = {"type": "char-cnn", "widths": [2], "filters": [4]}
-    encoder = build(ENCODER, {"type": name, "encoder": inner}, leading=[inventory])
-    table = encoder.state_dict()["encoder.letters.weight"]
-    table += 1.0
-    encoder.after_step()
-    assert not table[0].any()
-    assert bool(table[1:].any(dim=1).all())
-
-
 def test_the_tap_of_the_gate_is_the_share_that_is_transformed(
     build: Build, inventory: Inventory, spell: Spell
 ) -> None:
@@ -143,5 +110,3 @@ def test_the_tap_of_the_gate_is_the_share_that_is_transformed(
     y = taps["word"]
     shares = torch.sigmoid(y @ state["layers.0.gate.weight"].T + state["layers.0.gate.bias"] - 2)
     torch.testing.assert_close(taps["transform"], shares)
-    new = torch.relu(y @ state["layers.0.transform.weight"].T + state["layers.0.transform.bias"])
-    torch.testing.assert_close(taps["highway"], shares * new + (1 - shares) * y)

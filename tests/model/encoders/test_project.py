@@ -36,15 +36,7 @@ def test_the_map_is_linear_in_each_number(
     assert ("map.bias" in state) is bias
 
 
-def test_a_projection_of_a_projection_keeps_every_tap(
-    build: Build, inventory: Inventory, spell: Spell
-) -> None:
-    inner = {"type": "project", "dim": 3, "encoder": INNER}
-    encoder = build(ENCODER, {**inner, "encoder": inner}, leading=[inventory])
-    assert list(encoder.taps(spell(FORMS))) == ["inner.word", "inner.project", "project"]
-
-
-@pytest.mark.parametrize("name", ["project", "type-dropout"])
+@pytest.mark.parametrize("name", ["project", "type-dropout", "highway", "mlp"])
 def test_a_step_and_a_side_pass_through_a_wrapper(
     build: Build, inventory: Inventory, spell: Spell, name: str
 ) -> None:

@@ -90,11 +90,6 @@ def test_ema_begins_with_the_first_step() -> None:
         ([1, 9, 9, 9, 9, 9, 9], 5, True),
         ([9, 1, 9, 9, 9, 9, 9], 5, False),  # worse than the second, but it is too near
         ([9, 9, 9, 9, 9, 9, 9], 5, False),  # as bad is not worse
-        ([5, 4, 6], 0, True),
-        ([5, 4, 4], 0, False),
-        ([5, 4, 4.5, 3], 1, False),
-        ([5, 4, 4.5, 5.5], 1, True),
-        ([5, 4, 4.5, 5.5, 1, 1, 1], 1, True),  # once begun it goes on
     ],
 )
 def test_nt_asgd_begins_after_an_epoch_worse_than_the_best_of_long_before(

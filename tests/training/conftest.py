@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,27 @@ def train_toy(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return train(out=tmp_path / name, **{**chosen, **ASKED, **options})
 
     return run
+
+
+@pytest.fixture
+def start_training(
+    toy_corpus: Path, tiny: tuple[str, ...]
+) -> Callable[..., "subprocess.Popen[str]"]:
+    """Starts `charlm train` with these options as a process of its own."""
+
+    def start(run: Path, *options: str) -> "subprocess.Popen[str]":
+        sets = [word for override in tiny for word in ("--set", override)]
+        return subprocess.Popen(
+            [sys.executable, "-m", "charlm", "train", "--arch", "char-small"]
+            + ["--data", str(toy_corpus), "--out", str(run), "--threads", "1", *sets, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
+        )
+
+    return start
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,8 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -149,21 +148,8 @@ def card(folder: Path) -> list[str]:
 EPOCHS = 3
 LONG = [  # epochs of half a second
     *("--epochs", str(EPOCHS), "--batch-size", "2", "--bptt", "1"),
-    *("--precision", "fp32", "--threads", "1", "--device", "cpu"),
+    *("--precision", "fp32", "--device", "cpu"),
 ]
-
-
-def start(corpus: Path, run: Path, *options: str, tiny: Sequence[str]) -> "subprocess.Popen[str]":
-    sets = [word for override in tiny for word in ("--set", override)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "charlm", "train", "--arch", "char-small", "--data", str(corpus)]
-        + ["--out", str(run), *LONG, *sets, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
-    )
 
 
 def kill_when(
@@ -185,20 +171,19 @@ def n_logged(run: Path) -> int:
 
 
 def test_two_real_kills_within_an_epoch_and_at_its_end_leave_the_same_bits(
-    toy_corpus: Path,
-    tiny: Sequence[str],
+    start_training: Callable[..., "subprocess.Popen[str]"],
     train_toy: Callable[..., object],
     bits: Callable[[Path], dict[str, object]],
     tmp_path: Path,
 ) -> None:
     run = tmp_path / "killed"
     train_toy("whole", epochs=EPOCHS, batch_size=2, bptt=1)
-    first = start(toy_corpus, run, tiny=tiny)
+    first = start_training(run, *LONG)
     kill_when(first, (run / "card.md").exists, after=0.05)  # in the second epoch
     n_before = n_logged(run)
-    second = start(toy_corpus, run, "--resume", tiny=tiny)
+    second = start_training(run, *LONG, "--resume")
     kill_when(second, lambda: n_logged(run) > n_before)  # the checkpoint comes next
-    third = start(toy_corpus, run, "--resume", tiny=tiny)
+    third = start_training(run, *LONG, "--resume")
     printed, errors = third.communicate(timeout=300)
     assert third.returncode == 0, errors
     assert f"{run}: finished after {EPOCHS} epochs" in printed

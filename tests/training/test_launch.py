@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -50,20 +50,10 @@ def test_a_machine_that_does_not_see_the_run_is_one_line(tmp_path: Path) -> None
 
 
 EPOCHS = 3
-
-
-def start(corpus: Path, run: Path, *options: str, tiny: Sequence[str]) -> "subprocess.Popen[str]":
-    sets = [word for override in tiny for word in ("--set", override)]
-    fixed = ["--batch-size", "2", "--bptt", "3", "--epochs", str(EPOCHS), "--precision", "fp32"]
-    return subprocess.Popen(
-        [sys.executable, "-m", "charlm", "train", "--arch", "char-small", "--data", str(corpus)]
-        + ["--out", str(run), "--threads", "1", "--processes", "2", *fixed, *sets, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
-    )
+TOGETHER = [
+    *("--epochs", str(EPOCHS), "--batch-size", "2", "--bptt", "3"),
+    *("--precision", "fp32", "--processes", "2"),
+]
 
 
 def started_by(process: int) -> list[int]:
@@ -78,10 +68,10 @@ def n_epochs(run: Path) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc who was started")
 def test_a_killed_process_ends_the_run_with_one_line_and_it_goes_on(
-    toy_corpus: Path, tiny: Sequence[str], tmp_path: Path
+    start_training: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    first = start(toy_corpus, run, tiny=tiny)
+    first = start_training(run, *TOGETHER)
     limit = time.monotonic() + 300
     while not (run / MODEL).exists():  # an epoch is done
         assert first.poll() is None, first.communicate()[1]
@@ -97,7 +87,7 @@ def test_a_killed_process_ends_the_run_with_one_line_and_it_goes_on(
     ]
     assert "Traceback" not in errors
     assert 1 <= n_epochs(run) < EPOCHS
-    second = start(toy_corpus, run, "--resume", "--json", tiny=tiny)
+    second = start_training(run, *TOGETHER, "--resume", "--json")
     printed, errors = second.communicate(timeout=300)
     assert second.returncode == 0, errors
     assert json.loads(printed)["epochs"] == n_epochs(run) == EPOCHS

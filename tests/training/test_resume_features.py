@@ -28,7 +28,6 @@ GATE = (
     'encoder.char={"type": "char-cnn", "dim": 3, "widths": [1, 2], "filters": [2, 2]}',
 )
 WARMED = ("recipe.schedule.type=cosine", "recipe.schedule.warm_up=4", "recipe.optimiser.lr=0.02")
-ADAPTIVE = ("adam", "adamw", "nadam", "radam", "rmsprop", "adagrad", "adadelta")
 FEATURES: dict[str, tuple[str, ...]] = {
     "sentences": (*CNN, "recipe.batching.type=sentences", "recipe.batching.pool=2"),
     "resets": (*CNN, "recipe.batching.reset=0.5"),
@@ -36,7 +35,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "learned start": (*CNN, "context.initial_state=learned"),
     "nt-asgd": (*CNN, "recipe.averaging.type=nt-asgd", "recipe.averaging.window=0"),
     "ema": (*CNN, "recipe.averaging.type=ema", "recipe.averaging.decay=0.8"),
-    "past-decode": (*CNN, "recipe.past_decode_penalty=0.3"),
     "class file": (*CNN, "output.type=class", "output.file=CLASSES"),
     "drawn clusters": (*CNN, "output.type=hierarchical"),
     "noise words": (*CNN, "recipe.criterion.type=nce", "recipe.criterion.noise=5"),
@@ -47,7 +45,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "context.weight_drop=0.3",
         "context.zoneout=0.2",
     ),
-    "momentum": (*CNN, "recipe.optimiser.momentum=0.9", "recipe.optimiser.lr=0.1"),
     "phases": (
         "encoder.type=gate",
         *GATE,
@@ -55,7 +52,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "recipe.schedule.epochs=1",
         "recipe.schedule.first_epoch=3",
     ),
-    **{kind: (*CNN, f"recipe.optimiser.type={kind}", *WARMED) for kind in ADAPTIVE},
+    "warm-up": (*CNN, "recipe.optimiser.type=adam", *WARMED),
 }
 
 

@@ -9,6 +9,7 @@ import torch
 from charlm.errors import ConfigError, DataError
 from charlm.insight.filters import filter_matches
 from charlm.insight.gates import gate_profile, rank_correlation, transform_gates
+from charlm.insight.vectors.projection import ngram_map
 from charlm.run.stored_weights import LoadedRun
 from charlm.settings import Settings
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -160,6 +161,10 @@ def test_a_filter_that_is_not_there_is_told_with_how_many_there_are(number: int,
         (transform_gates, "no highway layers; expected one with highway;"),
         (gate_profile, "no gate between words and characters; expected one with gate;"),
         (filter_matches, "no filters; expected one with char-cnn;"),
+        (
+            ngram_map,
+            "no character encoder; expected one with char-cnn, char-lstm or char-ngram;",
+        ),
     ],
 )
 def test_a_part_that_the_encoder_lacks_is_told_in_one_line(

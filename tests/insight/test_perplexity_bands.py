@@ -151,15 +151,6 @@ def test_a_run_of_other_words_is_left_out_and_named(
     assert "run was trained on another text than KN-5" in notes
 
 
-def test_perplexities_without_a_text_are_refused(tiny_run: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        _ = subject_of(tiny_run).reading
-    assert str(caught.value) == (
-        "--data: not given; expected the corpus directory with train.txt and test.txt, which "
-        "perplexities need"
-    )
-
-
 def test_one_run_twice_is_refused(tiny_run: Path) -> None:
     with pytest.raises(ConfigError, match=r"stands twice; expected each run once"):
         subject_of(tiny_run, tiny_run)

@@ -272,10 +272,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"lm": "m", "prune": "0"},
         r"^--prune is for an estimate, and --lm loads; expected one of them",
     ),
-    (
-        {"lm": "m", "engine": "x"},
-        r"^engine: found 'x'; expected one of 'auto', 'charlm', 'kenlm', ",
-    ),
     ({"train": "t", "prune": "0,x"}, r"^--prune '0,x': expected counts from unigrams on, as 0,0,1"),
     ({"train": "t", "prune": ""}, r"^--prune '': expected counts from unigrams on, as 0,0,1$"),
     (

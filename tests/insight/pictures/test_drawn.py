@@ -270,42 +270,6 @@ def test_a_name_takes_the_room_of_what_is_drawn_of_it() -> None:
     assert [text.get_text() for text in axes.texts] == ["\\u65e5\\u672c\\u8a9e", "far"]
 
 
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [("filter", "filters"), ("transform", "highway layers"), ("ngrams", None)],
-)
-def test_a_picture_that_a_run_cannot_give_is_refused(
-    gated: Subject, subject: Subject, name: str, what: str | None
-) -> None:
-    if what is None:
-        assert draw(name, gated).rows  # a character LSTM reads n-grams, too
-        return
-    with pytest.raises(ConfigError, match=f"its encoder 'gate' has no {what}; expected one with"):
-        draw(name, gated)
-
-
-def test_character_pictures_of_a_word_model_are_refused(corpus_dir: Path, tmp_path: Path) -> None:
-    small = ["encoder.dim=4", "context.dim=4"]
-    options = {"epochs": 1, "batch_size": 4, "threads": 1, "device": "cpu", "precision": "fp32"}
-    train(data=corpus_dir, out=tmp_path / "w", arch="word-small", overrides=small, **options)
-    subject = Subject(ReportOptions(tmp_path / "w", device="cpu", threads=1))
-    with pytest.raises(ConfigError) as caught:
-        draw("ngrams", subject)
-    assert str(caught.value) == (
-        f"{tmp_path / 'w'}: its encoder 'word' has no character encoder; expected one with "
-        "char-cnn, char-lstm or char-ngram; choose another run"
-    )
-
-
-def test_an_unknown_picture_is_told_with_those_that_there_are(subject: Subject) -> None:
-    with pytest.raises(ConfigError) as caught:
-        draw("ngram", subject)
-    assert str(caught.value) == (
-        "--picture 'ngram': expected one of ngrams, words, filter, transform, gate, curves, "
-        "bands, positions, sentences"
-    )
-
-
 @pytest.mark.parametrize(("path", "ending"), [("a.pdf", ".pdf"), ("a", "nothing")])
 def test_a_picture_of_another_format_is_refused(path: str, ending: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -40,31 +40,25 @@ def hostile_dir(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def char_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from charlm.training.train import train
-
     run = tmp_path_factory.mktemp("runs") / "<b>run&amp;"
-    train(arch="char-small", data=hostile_dir, out=run, overrides=TINY, **QUICK)
+    charlm.train(arch="char-small", data=hostile_dir, out=run, overrides=TINY, **QUICK)
     return run
 
 
 @pytest.fixture(scope="session")
 def word_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from charlm.training.train import train
-
     run = tmp_path_factory.mktemp("runs") / "words"
     small = ["encoder.dim=4", "context.dim=4"]
-    train(data=hostile_dir, out=run, arch="word-small", overrides=small, **QUICK)
+    charlm.train(data=hostile_dir, out=run, arch="word-small", overrides=small, **QUICK)
     return run
 
 
 @pytest.fixture(scope="session")
 def gated_run(hostile_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from charlm.training.train import train
-
     run = tmp_path_factory.mktemp("runs") / "gated"
     small = ["encoder.word.dim=4", "encoder.char.dim=4", "context.dim=4"]
     small += ["encoder.char.letter_dim=3", "encoder.char.hidden_dim=3"]
-    train(data=hostile_dir, out=run, arch="miyamoto-gate", overrides=small, **QUICK)
+    charlm.train(data=hostile_dir, out=run, arch="miyamoto-gate", overrides=small, **QUICK)
     return run
 
 

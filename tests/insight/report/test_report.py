@@ -13,7 +13,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.insight.report.neighbour_table import TABLE_6, TABLE_6_UNKNOWN, chosen_words
 from charlm.insight.report.tables import short
 from charlm.run.folder import CARD, LOG
-from charlm.run.stored_weights import load_run
+from charlm.run.stored_weights import LoadedRun, load_run
 
 TEXT_SECTIONS = (
     "perplexities, perplexity by frequency, perplexity by position, hardest and easiest sentences"
@@ -135,29 +135,29 @@ def test_the_words_asked_for_are_shown_at_every_tap(run: Path, tmp_path: Path) -
     assert taps[2]["columns"][1]["nearest"] == []  # nothing to predict it by
 
 
+def knowing(run: Path, *words: str) -> LoadedRun:
+    """The run as one that knows these words."""
+    loaded = load_run(run)
+    object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", *words))
+    loaded.inventory.__dict__.pop("word_ids", None)
+    return loaded
+
+
 def test_without_words_they_are_the_papers_where_the_model_knows_them(run: Path) -> None:
     loaded = load_run(run)
     assert set(chosen_words(loaded)) <= set(loaded.inventory.words[2:])
-    known = ("</s>", "<unk>", *TABLE_6)
-    object.__setattr__(loaded.inventory, "words", known)
-    loaded.inventory.__dict__.pop("word_ids", None)
-    assert chosen_words(loaded) == [*TABLE_6, *TABLE_6_UNKNOWN]
+    assert chosen_words(knowing(run, *TABLE_6)) == [*TABLE_6, *TABLE_6_UNKNOWN]
 
 
 def test_words_with_vowel_signs_are_chosen_as_others_are(run: Path) -> None:
-    loaded = load_run(run)
-    word = "\u0915\u093f\u0924\u093e\u092c"
-    object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", "abcd", word))
-    loaded.inventory.__dict__.pop("word_ids", None)
-    assert chosen_words(loaded) == ["abcd", word]
+    words = ["abcd", "\u0915\u093f\u0924\u093e\u092c"]
+    assert chosen_words(knowing(run, *words)) == words
 
 
 def test_of_few_words_some_frequent_and_some_rare_are_chosen(run: Path) -> None:
-    loaded = load_run(run)
     words = [f"word{chr(97 + n)}" for n in range(25)]
-    object.__setattr__(loaded.inventory, "words", ("</s>", "<unk>", *words))
-    loaded.inventory.__dict__.pop("word_ids", None)
-    assert [words.index(word) for word in chosen_words(loaded)] == [4, 8, 12, 16, 20, 24]
+    chosen = chosen_words(knowing(run, *words))
+    assert [words.index(word) for word in chosen] == [4, 8, 12, 16, 20, 24]
 
 
 def test_a_word_that_would_fill_a_page_is_cut() -> None:

@@ -4,9 +4,14 @@ A message reads `WHERE: what was found; what was expected; what to do`, lower ca
 Our own mistakes stay ValueError or AssertionError and keep their traceback.
 """
 
+import re
+
 
 class CharlmError(Exception):
     """Something that the user can mend; the message is one line."""
+
+    def __str__(self) -> str:
+        return on_one_line(super().__str__())  # names of files may hold line ends
 
 
 class DataError(CharlmError):
@@ -31,3 +36,8 @@ def broken_model(source: object, *, mend: str = "train it again") -> DataError:
         f"{source}: the model is broken: log probabilities are NaN or infinite; expected numbers; "
         f"{mend}"
     )
+
+
+def on_one_line(message: str) -> str:
+    """A message with a blank for each line end in it."""
+    return re.sub(r"\s*\n\s*", " ", message.strip())

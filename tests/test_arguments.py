@@ -81,6 +81,25 @@ def test_no_argument_of_a_public_function_goes_unseen(name: str) -> None:
             function(**{option: object()})
 
 
+class TwoLines:
+    def __repr__(self) -> str:
+        return "of\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("of\ntwo", "of two: no such folder; expected a run, which `charlm train` writes"),
+        (TwoLines(), "model: found of two; expected a path or None"),
+    ],
+)
+def test_a_message_is_one_line_whatever_it_shows(model: Any, message: str) -> None:
+    with pytest.raises(charlm.CharlmError) as caught:
+        charlm.load(model)
+    assert str(caught.value) == message
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+
+
 def test_a_scorer_of_ones_own_is_a_function() -> None:
     with pytest.raises(ConfigError, match="^function: found 3; expected a function$"):
         charlm.FunctionScorer(3)  # type: ignore[arg-type]

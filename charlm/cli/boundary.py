@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 from charlm.cli import output
 from charlm.cli.signals import EndedBySignal
-from charlm.errors import CharlmError
+from charlm.errors import CharlmError, on_one_line
 
 FAILED = 1
 INTERRUPTED = 130
@@ -75,6 +75,6 @@ def _system_error(error: OSError) -> str:
 def _tell(message: str) -> None:
     if sys.stderr is None:
         return
-    line = output.escape(re.sub(r"\s*\n\s*", " ", message.strip()))
+    line = output.escape(on_one_line(message))
     with suppress(OSError):
         sys.stderr.write(f"charlm: {line}\n")

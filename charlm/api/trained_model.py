@@ -85,7 +85,7 @@ class Model(LoadedModel):
 
     @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
-        """The `k` words of the vocabulary nearest to a word, known or not.
+        """The `k` words of the vocabulary nearest to a word, known or not, at one tap.
 
         >>> hood = charlm.load("exp/first").neighbours("catz", k=3)
         >>> hood.is_known, len(hood.nearest)
@@ -96,7 +96,8 @@ class Model(LoadedModel):
         """
         options = NeighboursOptions(word, k=k, at=at)
         check_ranges(options)
-        return neighbours_in(open_vectors(options, run=self._run), word, k=k)[0]
+        opened = open_vectors(options, run=self._run).at_one_tap()
+        return neighbours_in(opened, word, k=k)[0]
 
     neighbors = neighbours  # as it is spelled in America
 

@@ -175,6 +175,14 @@ def test_neighbours_are_those_of_the_public_function(model: Model, tiny_run: Pat
         model.neighbours("caat", k=0)
 
 
+@pytest.mark.parametrize("at", ["char-cnn,highway", "all"])
+def test_a_models_answer_is_about_one_tap(model: Model, at: str) -> None:
+    message = r"^at: found char-cnn, .*highway.*; expected one of them$"
+    for ask in (model.neighbours, model.vectors):
+        with pytest.raises(ConfigError, match=message):
+            ask("cat", at=at)
+
+
 def test_a_model_tells_its_words_path_and_settings(model: Model, tiny_run: Path) -> None:
     assert model.words[:2] == ("</s>", "<unk>")
     assert "looked" in model.words

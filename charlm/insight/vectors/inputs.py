@@ -35,6 +35,16 @@ class OpenVectors:
     reader: Reader
     tell: Tell | None = None
 
+    def at_one_tap(self) -> "OpenVectors":
+        """These, for an answer about one point.
+
+        Raises:
+            ConfigError: several taps were asked for.
+        """
+        if len(self.taps) > 1:
+            raise ConfigError(f"at: found {', '.join(self.taps)}; expected one of them")
+        return self
+
     def search(self, tap: str) -> Search:
         """The words of the vocabulary at a tap."""
         return Search(self.vectors, tap, tell=self.tell)

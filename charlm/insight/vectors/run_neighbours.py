@@ -46,7 +46,7 @@ def vectors_in(
     Raises:
         ConfigError: as `neighbours`.
     """
-    opened = open_vectors(VectorsOptions(at=at), run=run, directed=False)
+    opened = open_vectors(VectorsOptions(at=at), run=run, directed=False).at_one_tap()
     readings = [opened.reader.read(word) for word in asked_words(words)]
     (tap,) = opened.taps
     return opened.vectors.encoded(readings, taps=[tap])[tap].numpy()

@@ -77,7 +77,10 @@ class State:
         Raises:
             ConfigError: no list of whole numbers, or one outside of 0 … N − 1.
         """
-        picked = np.array(indices)
+        try:
+            picked = np.array(indices)
+        except ValueError:  # lists of several lengths
+            picked = np.array(None)
         if picked.ndim != 1 or (picked.dtype.kind not in "iu" and len(picked)):
             raise ConfigError(f"indices: found {indices!r:.60}; expected a list of whole numbers")
         picked = picked.astype(np.int64)

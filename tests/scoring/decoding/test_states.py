@@ -199,6 +199,7 @@ def test_no_rows_are_rows_too(load: Load) -> None:
         (lambda m, s: s.select([2]), "indices: found 2; expected 0 to 1"),
         (lambda m, s: s.select([-1]), "indices: found -1; expected 0 to 1"),
         (lambda m, s: s.select(0), "indices: found 0; expected a list of whole numbers"),
+        (lambda m, s: s.select([[0], [0, 1]]), "indices: found [[0], [0, 1]]; expected a list of"),
         (lambda m, s: s.select([True]), "indices: found [True]; expected a list of whole numbers"),
         (lambda m, s: m.log_prob_of_unk(None), "state: found None; expected a State"),
         (lambda m, s: m.start(-1), "n: found -1; expected 0 or more"),

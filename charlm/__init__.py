@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from charlm.api.load_model import load
-    from charlm.api.loaded_models import ExportedModel, NgramLanguageModel, SentenceScore
+    from charlm.api.loaded_models import (
+        ExportedModel,
+        LoadedModel,
+        NgramLanguageModel,
+        SentenceScore,
+    )
     from charlm.api.trained_model import Model
     from charlm.errors import CharlmError, ConfigError, DataError, TrainingError
     from charlm.insight.info import info
@@ -40,6 +45,7 @@ __all__ = [
     "DataError",
     "ExportedModel",
     "FunctionScorer",
+    "LoadedModel",
     "Model",
     "NgramLanguageModel",
     "SentenceScore",
@@ -72,6 +78,7 @@ _HOMES = {
     "DataError": "charlm.errors",
     "ExportedModel": "charlm.api.loaded_models",
     "FunctionScorer": "charlm.nbest.scorers",
+    "LoadedModel": "charlm.api.loaded_models",
     "Model": "charlm.api.trained_model",
     "NgramLanguageModel": "charlm.api.loaded_models",
     "SentenceScore": "charlm.api.loaded_models",

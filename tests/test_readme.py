@@ -108,17 +108,28 @@ def test_every_part_is_named(table: dict[str, object]) -> None:
     assert set(table) <= set(NAMES)
 
 
-def test_the_names_used_from_python_exist() -> None:
-    names = {
+def attributes_used_of(name: str) -> set[str]:
+    return {
         node.attr
         for block in PYTHON
         for node in ast.walk(ast.parse(block))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
-        and node.value.id == "charlm"
+        and node.value.id == name
     }
+
+
+def test_the_names_used_from_python_exist() -> None:
+    names = attributes_used_of("charlm")
     assert names
     assert names <= set(charlm.__all__)
+
+
+def test_what_is_asked_of_a_model_is_in_the_type_that_load_says() -> None:
+    assert inspect.signature(charlm.load).return_annotation is charlm.LoadedModel
+    names = attributes_used_of("model")
+    assert "neighbours" in names
+    assert names <= set(dir(charlm.LoadedModel))
 
 
 def test_the_example_encoder_works() -> None:

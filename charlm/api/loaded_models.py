@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from charlm.arguments import checked_call
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.insight.vectors.exported_neighbours import exported_neighbours
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import NeighboursOptions
@@ -62,7 +62,7 @@ class SentenceScore(ShortRepr, ColouredWords):
 
 
 class LoadedModel(StatefulModel):
-    """What runs and n-gram models share: sentences in, scores out, and states."""
+    """What `charlm.load` gives of whatever it reads: sentences in, scores out, and states."""
 
     _normalisation: Normalisation | None = None  # the text rules of the sentences that come in
 
@@ -73,6 +73,18 @@ class LoadedModel(StatefulModel):
         Raises:
             DataError: a model that gives no numbers.
         """
+
+    @abstractmethod
+    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
+        """The `k` words of the vocabulary nearest to a word, known or not, at one tap.
+
+        Raises:
+            ConfigError: as `charlm.neighbours`; of an n-gram model, which has no vectors.
+        """
+
+    def neighbors(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
+        """`neighbours`, as it is spelled in America."""
+        return self.neighbours(word, k=k, at=at)
 
     @checked_call
     def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
@@ -149,6 +161,18 @@ class NgramLanguageModel(LoadedModel):
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
         return NgramScorer(self._model).score(sentences)
 
+    @checked_call
+    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
+        """Refused: an n-gram model has no vectors.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            f"{self._model.source}: is an n-gram model, which has no vectors of words; expected a "
+            "run, or a folder that `charlm export --onnx` wrote"
+        )
+
 
 class ExportedModel(LoadedModel):
     """A model that `charlm export --onnx` wrote; `charlm.load` makes it, without torch."""
@@ -184,14 +208,12 @@ class ExportedModel(LoadedModel):
         ]
 
     @checked_call
-    def neighbours(self, word: str, *, k: int = 10) -> Neighbourhood:
+    def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
         """The `k` words of the vocabulary nearest to a word, known or not.
 
         Raises:
-            ConfigError: as `charlm.neighbours`.
+            ConfigError: as `charlm.neighbours`; any tap, since it has the encoder's last alone.
         """
-        options = NeighboursOptions(word, k=k)
+        options = NeighboursOptions(word, k=k, at=at)
         check_ranges(options)
         return exported_neighbours(self._exported, options)[0]
-
-    neighbors = neighbours  # as it is spelled in America

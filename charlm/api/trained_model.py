@@ -99,8 +99,6 @@ class Model(LoadedModel):
         opened = open_vectors(options, run=self._run).at_one_tap()
         return neighbours_in(opened, word, k=k)[0]
 
-    neighbors = neighbours  # as it is spelled in America
-
     @checked_call
     def vectors(
         self, words: str | Sequence[str], *, at: str | None = None

@@ -214,6 +214,9 @@ def test_an_n_gram_model_runs_on_the_cpu(tmp_path: Path, corpus_dir: Path) -> No
     assert charlm.load(arpa, device="cpu").words == charlm.load(arpa).words
     with pytest.raises(ConfigError, match="is an n-gram model, which runs on the CPU; found 'cuda"):
         charlm.load(arpa, device="cuda:0")
+    for name in ("neighbours", "neighbors"):
+        with pytest.raises(ConfigError, match=r"kn\.arpa: is an n-gram model, which has no v"):
+            getattr(charlm.load(arpa), name)("cat")
 
 
 def test_neighbours_may_be_spelled_as_in_america(model: Model) -> None:

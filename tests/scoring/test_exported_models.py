@@ -144,6 +144,7 @@ for command in (["score", text], ["nn", "cat"], ["surprisal", text]):
         (lambda folder, text: charlm.score(text, model=folder, adapt_rates="rate=1"), "--adapt-ra"),
         (lambda folder, text: charlm.surprisal(text, model=folder, device="cuda"), "--device cuda"),
         (lambda folder, text: charlm.neighbours("cat", model=folder, at="char-cnn"), "--at"),
+        (lambda folder, text: charlm.load(folder).neighbours("cat", at="char-cnn"), "--at"),
     ],
 )
 def test_what_only_a_run_can_do_is_refused(

@@ -128,6 +128,8 @@ class Model(LoadedModel):
     ) -> list[SampledSentence]:
         """`n` sentences drawn from the model, as `charlm.sample` draws them.
 
+        A model that was loaded with a speller spells each `<unk>`.
+
         >>> drawn = charlm.load("exp/first").sample(2, prefix="the cat", seed=3)
         >>> [sentence.words[:2] for sentence in drawn]
         [('the', 'cat'), ('the', 'cat')]
@@ -141,7 +143,7 @@ class Model(LoadedModel):
             shape=Shape(temperature=temperature, top_k=top_k, top_p=top_p, no_unk=no_unk),
             prefix=prefix_words(prefix, run=self._run, max_length=max_length),
             max_length=max_length,
-            spell=None,
+            spell=None if self.speller is None else self.speller.spell,
         )
         drawn = sampled_sentences(
             self._vectors, plan, n=n, batch_size=SampleOptions.batch_size, source=self.path

@@ -150,6 +150,9 @@ def test_an_open_vocabulary_asks_the_runs_speller(
     )
     closed = drawn(tmp_path / "run", n=20)
     opened = drawn(tmp_path / "run", n=20, open_vocabulary=True)
+    model = charlm.load(tmp_path / "run", open_vocabulary=True, device="cpu")
+    assert isinstance(model, charlm.Model)
+    assert texts(model.sample(20, max_length=LIMIT)) == texts(opened)
     known = load_run(tmp_path / "run").inventory.word_ids
     n_spelled = 0
     for before, after in zip(closed, opened, strict=True):

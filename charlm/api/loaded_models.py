@@ -91,7 +91,7 @@ class LoadedModel(StatefulModel):
         """The log10 probabilities of sentences (a string is one), each from the start of its own.
 
         Words stand between blanks; a run's text normalisation is applied. With a speller unknown
-        words are spelled.
+        words are spelled. An open file is a sentence a line.
 
         >>> scores = charlm.load("exp/first").score_many(["the cat sat", "a dog looked"])
         >>> [len(score.words) for score in scores]
@@ -129,6 +129,7 @@ class LoadedModel(StatefulModel):
         Raises:
             DataError: a line end, `<s>` or `</s>` within it.
         """
+        sentence = sentence.removesuffix("\n")  # as an open file gives its lines
         if "\n" in sentence:
             raise DataError(
                 f"sentence {sentence[:40]!r}: found a line end; expected one sentence "

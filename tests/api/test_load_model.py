@@ -106,6 +106,15 @@ def test_evaluating_a_file_gives_the_same_total(model: Model, corpus_dir: Path) 
     assert total == pytest.approx(evaluation.by_state["sentence"].sums.log10_prob, abs=1e-4)
 
 
+def test_the_lines_of_an_open_file_are_sentences(model: Model, corpus_dir: Path) -> None:
+    lines = (corpus_dir / "test.txt").read_text().splitlines()
+    with (corpus_dir / "test.txt").open() as file:
+        assert model.score_many(file) == model.score_many(lines)
+    assert model.tokens("the cat\n") == ["the", "cat"]
+    with pytest.raises(DataError, match="found a line end"):
+        model.tokens("the cat\n\n")
+
+
 def test_marks_at_the_ends_and_further_blanks_are_no_words(model: Model) -> None:
     assert model.score("<s>  the\tdog </s>") == model.score("the dog")
 

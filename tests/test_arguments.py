@@ -100,6 +100,16 @@ def test_a_message_is_one_line_whatever_it_shows(model: Any, message: str) -> No
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_where_several_paths_may_come_one_may_for_type_checkers_too(name: str) -> None:
+    takes_several_alone = {
+        option
+        for option, parameter in inspect.signature(getattr(charlm, name)).parameters.items()
+        if parameter.annotation == Sequence[str | Path]
+    }
+    assert takes_several_alone == ({"streams"} if name == "mix" else set())  # one is no mixture
+
+
 def test_a_scorer_of_ones_own_is_a_function() -> None:
     with pytest.raises(ConfigError, match="^function: found 3; expected a function$"):
         charlm.FunctionScorer(3)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from charlm.cli import output
 from charlm.cli.command import command
 from charlm.errors import ConfigError
-from charlm.options import Opt
+from charlm.options import Opt, several
 from charlm.scoring.evaluation.surprisal.surprisal_options import PairOptions, SurprisalOptions
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
         _judge(options, as_json=as_json)
         return
 
-    if options.layout == "lm-zoo" and len(options.model) + len(options.lm) > 1:
+    if options.layout == "lm-zoo" and len(several(options.model)) + len(several(options.lm)) > 1:
         raise ConfigError("--layout lm-zoo: has one column of surprisals; expected one model")
     table = measure(options)
     for note in table.notes:

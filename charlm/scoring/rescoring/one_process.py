@@ -20,7 +20,7 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
     Raises:
         ConfigError: an exported model in several processes; as `several_processes` says.
     """
-    models = options.model
+    models = options.models
     if _needs_torch(options):
         from charlm.scoring.rescoring import several_processes
 
@@ -39,7 +39,7 @@ def run_with_scorers(options: RescoringOptions, run: Callable[[Scorers], Result]
 
 def _needs_torch(options: RescoringOptions) -> bool:
     """Whether there is a run, a scorer of the caller's, or work to divide among processes."""
-    if options.model:
-        return not all(map(is_exported, options.model))
+    if options.models:
+        return not all(map(is_exported, options.models))
     is_alone = options.gpus is None and options.processes is None and place_of_process().size == 1
     return options.scorer is not None or not is_alone

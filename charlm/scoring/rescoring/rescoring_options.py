@@ -25,6 +25,7 @@ from charlm.options import (
     TextMap,
     Threads,
     as_names,
+    several,
 )
 from charlm.scoring.adaptation.adapt_options import AdaptChoice, AdaptRates
 from charlm.text.corpus.normalisation import Normalisation
@@ -53,14 +54,16 @@ class RescoringOptions:
     """Models, what their scores are weighed by, and what they run on."""
 
     model: Annotated[
-        Sequence[str | Path],
+        str | Path | Sequence[str | Path],
         Opt(
             "Run directory or exported folder; may come again. Without any model a list's own "
             "features rank it.",
             metavar="RUN",
         ),
     ] = ()
-    lm: Annotated[Sequence[str | Path], Opt("n-gram model, ARPA or KenLM; may come again.")] = ()
+    lm: Annotated[
+        str | Path | Sequence[str | Path], Opt("n-gram model, ARPA or KenLM; may come again.")
+    ] = ()
     scorer: Annotated[
         Scorer | None, Opt("A model of the caller's own, beside the others.", is_for_python=True)
     ] = None
@@ -182,6 +185,16 @@ class RescoringOptions:
     def keeps_order(self) -> bool:
         """Whether nothing is asked for that needs a ranking: without weights there is none then."""
         return False
+
+    @property
+    def models(self) -> list[str | Path]:
+        """Runs and exported folders, one or several."""
+        return several(self.model)
+
+    @property
+    def lms(self) -> list[str | Path]:
+        """N-gram models, one or several."""
+        return several(self.lm)
 
     @property
     def has_models(self) -> bool:

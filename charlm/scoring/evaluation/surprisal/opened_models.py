@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
 from charlm.ngram.load import load_ngram
+from charlm.options import several
 from charlm.run.exported_folder import is_exported
 from charlm.run.onnx_model import OnnxModel, require_no_torch
 from charlm.run.which import which_run
@@ -71,17 +72,18 @@ def opened_models(
             device; entropies of KenLM's binary.
         DataError: a run or a file that is not what was expected.
     """
-    paths = [Path(path) for path in options.model]
-    if not paths and not options.lm:
+    paths = [Path(path) for path in several(options.model)]
+    lm_paths = [Path(path) for path in several(options.lm)]
+    if not paths and not lm_paths:
         paths = [which_run(None)]
-    names = _names(paths, [Path(path) for path in options.lm])
+    names = _names(paths, lm_paths)
     runs = [
         _opened(path, name=name, options=options, adapting=adapting)
         for path, name in zip(paths, names, strict=False)
     ]
     lms = [
         _opened_lm(path, name=name, options=options, runs=runs, entropy=entropy)
-        for path, name in zip(options.lm, names[len(runs) :], strict=True)
+        for path, name in zip(lm_paths, names[len(runs) :], strict=True)
     ]
     return OpenedModels((*runs, *lms), options.raw)
 

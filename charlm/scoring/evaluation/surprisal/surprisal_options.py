@@ -17,7 +17,7 @@ class ItemOptions:
     """Which items are read, under which models, and where."""
 
     files: Annotated[
-        Sequence[str | Path],
+        str | Path | Sequence[str | Path],
         Opt(
             "Texts, a sentence a line, or tables (.csv, .tsv, .jsonl), plain or packed; - is "
             "standard input.",
@@ -26,7 +26,7 @@ class ItemOptions:
     ] = ()
     _: KW_ONLY
     model: Annotated[
-        Sequence[str | Path],
+        str | Path | Sequence[str | Path],
         Opt(
             "Run directory or exported folder; may come again. Where there is no --lm either: "
             "$CHARLM_MODEL, else the newest finished in exp/.",
@@ -34,7 +34,7 @@ class ItemOptions:
         ),
     ] = ()
     lm: Annotated[
-        Sequence[str | Path],
+        str | Path | Sequence[str | Path],
         Opt(
             "N-gram model, an ARPA file or KenLM's binary; may come again. It reads the text by "
             "the rules of the first run."

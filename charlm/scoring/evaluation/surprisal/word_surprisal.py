@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 
 from charlm.errors import ConfigError
-from charlm.options import keywords
+from charlm.options import keywords, several
 from charlm.scoring.evaluation.surprisal.opened_models import (
     Adapting,
     OpenedModels,
@@ -47,7 +47,7 @@ def surprisal(options: SurprisalOptions) -> SurprisalTable:
         ConfigError: no files, no such column, no such model; an open vocabulary and no speller.
         DataError: a file, a table or a run that is not what was expected.
     """
-    items = read_items(options.files, format=options.format, encoding=options.encoding)
+    items = read_items(several(options.files), format=options.format, encoding=options.encoding)
     column = items.sentence_column(options.column)
     groups = _groups(items, context=options.context)
     told: list[str] = []

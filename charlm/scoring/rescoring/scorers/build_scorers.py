@@ -107,13 +107,13 @@ def build_scorers(options: RescoringOptions) -> Scorers:
     _check(options)
     models = [
         _opened(path, options, name=name)
-        for path, name in zip(options.model, _names(NEURAL, len(options.model)), strict=True)
+        for path, name in zip(options.models, _names(NEURAL, len(options.models)), strict=True)
     ]
     runs = [each for each in models if not isinstance(each, ExportedScorer)]
     normalisation = _normalisation(models, options)
     ngrams: list[Scorer] = [
         NgramScorer(load_ngram(path, encoding=options.encoding), name=name)
-        for path, name in zip(options.lm, _names(NGRAM, len(options.lm)), strict=True)
+        for path, name in zip(options.lms, _names(NGRAM, len(options.lms)), strict=True)
     ]
     if _is_mixture(options):
         ngrams = _guarded(models, ngrams, options=options)
@@ -167,7 +167,7 @@ def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
     mixture = load_weights(options.weights).mixture
     if not mixture:
         return options
-    names = [*_names(NEURAL, len(options.model)), *_names(NGRAM, len(options.lm))]
+    names = [*_names(NEURAL, len(options.models)), *_names(NGRAM, len(options.lms))]
     names += [] if options.scorer is None else [options.scorer.name]
     if names != list(mixture):
         raise ConfigError(
@@ -185,24 +185,24 @@ def _is_mixture(options: RescoringOptions) -> bool:
 
 
 def _check(options: RescoringOptions) -> None:
-    n_scorers = len(options.model) + len(options.lm) + (options.scorer is not None)
+    n_scorers = len(options.models) + len(options.lms) + (options.scorer is not None)
     if options.mix is not None and options.mix_weights is not None:
         raise ConfigError("found --mix and --mix-weights; expected one of them; drop either")
     if _is_mixture(options) and n_scorers < 2:
         found = "one model" if n_scorers else "no model"
         raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
-    if options.open_vocabulary and not options.model:
+    if options.open_vocabulary and not options.models:
         raise ConfigError("--open-vocabulary: found no --model; expected a run with a speller")
     is_adapted = options.adapt != "none"
-    if (is_adapted or options.adapt_rates) and (not options.model or options.unnormalised):
-        found = "--unnormalised" if options.model else "no --model"
+    if (is_adapted or options.adapt_rates) and (not options.models or options.unnormalised):
+        found = "--unnormalised" if options.models else "no --model"
         raise ConfigError(f"--adapt: found {found}; expected a run's probabilities; drop either")
     if options.recordings and options.context == "none" and not is_adapted:
         raise ConfigError(
             f"--recordings {options.recordings!r:.60}: each list is on its own; expected --context "
             "previous or --adapt beside it; give one, or drop --recordings"
         )
-    if options.unnormalised and (_is_mixture(options) or not options.model):
+    if options.unnormalised and (_is_mixture(options) or not options.models):
         raise ConfigError(
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
             "models have none; expected a --model alone; drop --unnormalised or --mix"
@@ -211,9 +211,9 @@ def _check(options: RescoringOptions) -> None:
 
 def _vocabulary(options: RescoringOptions) -> "OpenVocabulary | None":
     """That of the first run's speller: where it is asked for, or not said and there is one."""
-    if options.open_vocabulary is False or not options.model or is_exported(options.model[0]):
+    if options.open_vocabulary is False or not options.models or is_exported(options.models[0]):
         return None
-    folder = Path(options.model[0])
+    folder = Path(options.models[0])
     if options.open_vocabulary is None and load_info(folder).speller is None:
         return None
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
@@ -274,10 +274,10 @@ def _guarded(
     options: RescoringOptions,
 ) -> list[Scorer]:
     """The n-gram models of a mixture, held to the words of the first model."""
-    for path, model in zip(options.model, models, strict=True):
+    for path, model in zip(options.models, models, strict=True):
         if model.inventory.words != models[0].inventory.words:
             raise ConfigError(
-                f"--mix: {path} has another vocabulary than {options.model[0]}; expected the same "
+                f"--mix: {path} has another vocabulary than {options.models[0]}; expected the same "
                 "words of both; train one with --vocab, or weigh them as features, without --mix"
             )
     first: Scorer = models[0] if models else ngrams[0]
@@ -297,7 +297,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 def _named(parts: Sequence[Scorer], options: RescoringOptions) -> dict[str, str]:
     """What each name stands for: a run, a file, or what the caller brought."""
-    sources = [str(path) for path in (*options.model, *options.lm)]
+    sources = [str(path) for path in (*options.models, *options.lms)]
     sources += ["a scorer of the caller's"] * (options.scorer is not None)
     return {each.name: source for each, source in zip(parts, sources, strict=True)}
 
@@ -307,10 +307,10 @@ def _normalisation(
 ) -> Normalisation | None:
     """The models' rules and those that were asked for; None: words stay as they are."""
     own = None if options.raw or not models else models[0].inventory.normalisation
-    for path, model in zip(options.model, models, strict=True):
+    for path, model in zip(options.models, models, strict=True):
         if own is not None and model.inventory.normalisation != own:
             raise ConfigError(
-                f"{path}: other text rules than {options.model[0]}; expected models that read "
+                f"{path}: other text rules than {options.models[0]}; expected models that read "
                 "the same words; score with one at a time, or --raw"
             )
     asked = options.text_rules

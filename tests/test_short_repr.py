@@ -1,5 +1,6 @@
 """What Python's interpreter shows of results and runs."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,3 +59,9 @@ def test_runs_and_results_are_one_line(tiny_run: Path, corpus_dir: Path) -> None
     ppl = evaluation.by_state["carried"].ppl
     assert f"'carried': Perplexity(ppl={ppl:.2f}, n_tokens=" in repr(evaluation)
     assert "</span>" in words._repr_html_()
+
+
+def test_a_table_of_comparisons_is_one_line(corpus_dir: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tiny.json"
+    file.write_text(json.dumps(charlm.compare_kn(data=corpus_dir, order=2).to_dict()))
+    assert repr(charlm.table(file)) == "Table(state='carried', columns=(Column(...),))"

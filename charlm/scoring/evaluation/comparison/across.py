@@ -13,6 +13,7 @@ from typing import Any
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords, require_one_stdin, several
 from charlm.scoring.evaluation.comparison.table_options import TableOptions
+from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
@@ -45,7 +46,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(ShortRepr):
     """Rows are models, columns data sets."""
 
     state: str
@@ -75,6 +76,12 @@ class _Found:
 @keywords(TableOptions)
 def table(options: TableOptions) -> Table:
     """The table of the files' comparisons, data sets in the order in which they come.
+
+    >>> found = charlm.compare_kn(data="corpus", order=2)
+    >>> with open("corpus.json", "w") as file:
+    ...     json.dump(found.to_dict(), file)
+    >>> charlm.table("corpus.json").systems
+    ('KN-2',)
 
     Raises:
         ConfigError: no file, or standard input twice.

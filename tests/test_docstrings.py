@@ -2,6 +2,8 @@
 
 import doctest
 import inspect
+import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +14,28 @@ import charlm
 from charlm import Model
 
 PARSER = doctest.DocTestParser()
+FUNCTIONS = [
+    name
+    for name in charlm.__all__
+    if inspect.isfunction(getattr(charlm, name))
+    and name not in ("export", "report", "serve")  # they take long, or standard input
+]
+GLOBALS = {"charlm": charlm, "json": json, "math": math}
+FILES = {
+    "lists.tsv": "id\ttext\tam\nu1\tthe cat\t-3\nu1\tthe cats\t-2\nu2\ta dog\t-1\nu2\tdogs\t-2\n",
+    "refs.txt": "u1 the cat\nu2 a dog\n",
+    "pairs.tsv": "sentence_good\tsentence_bad\nthe cat sat\tcat the sat\na dog sat\tdog a sat\n",
+    "raw.txt": "The cat sat on the mat\n" * 10,
+}
 CALLED = {
-    "load": charlm.load,
     "Model": charlm.Model,
     "SentenceScore": charlm.SentenceScore,
-    "neighbours": charlm.neighbours,
-    "sample": charlm.sample,
-    "compare_kn": charlm.compare_kn,
+    "FunctionScorer": charlm.FunctionScorer,
+    **{name: getattr(charlm, name) for name in FUNCTIONS},
     **{
         f"Model.{name}": member
         for name, member in inspect.getmembers(Model, inspect.isfunction)
-        if name in ("score", "score_many", "tokens", "neighbours", "vectors", "sample")
+        if name in ("score", "score_many", "tokens", "neighbours", "vectors", "sample", "step")
     },
 }
 
@@ -33,9 +46,11 @@ def test_the_examples_of_what_users_call_work(
 ) -> None:
     shutil.copytree(tiny_run, tmp_path / "exp" / "first")
     (tmp_path / "corpus").symlink_to(corpus_dir)
+    for file, content in FILES.items():
+        (tmp_path / file).write_text(content)
     monkeypatch.chdir(tmp_path)
     called: Callable[..., object] = CALLED[name]
-    example = PARSER.get_doctest(inspect.getdoc(called) or "", {"charlm": charlm}, name, None, None)
+    example = PARSER.get_doctest(inspect.getdoc(called) or "", GLOBALS, name, None, None)
     assert example.examples, f"{name} has no example"
     told: list[str] = []
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=told.append)

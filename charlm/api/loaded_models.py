@@ -114,7 +114,7 @@ class LoadedModel(StatefulModel):
 
         >>> model = charlm.load("exp/first")
         >>> score = model.score("the cat sat")
-        >>> score.log10_prob == sum(score.log10_probs)
+        >>> math.isclose(score.log10_prob, sum(score.log10_probs))
         True
         """
         return self.score_many([sentence])[0]

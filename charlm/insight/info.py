@@ -105,6 +105,9 @@ def info(options: InfoOptions) -> RunFacts | Choice | Verification:
 
     A run that is verified is held against what it recorded, and nothing else is told of it.
 
+    >>> charlm.info("exp/first").n_words
+    16
+
     Raises:
         ConfigError: no run is said and there is none, or it is to be verified.
         DataError: a run that is not what was expected; of one that is to be verified, run.json.

@@ -131,6 +131,11 @@ class FunctionScorer:
     """A user's own function: sentences to a list of their words' log-probabilities, in nats.
 
     Its lists have one number more than the sentence has words, or the DataError says which has not.
+
+    >>> own = charlm.FunctionScorer(lambda sentences: [[-2.0] * (len(s) + 1) for s in sentences])
+    >>> found = charlm.score("lists.tsv", scorer=own, out="scored.tsv")
+    >>> found.counts.n_lists
+    2
     """
 
     @checked_call

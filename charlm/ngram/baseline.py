@@ -94,6 +94,10 @@ def ngram_baseline(options: NgramOptions) -> Baseline:
     KenLM where it is installed and takes the file. KenLM believes its binaries, so one from a
     stranger may crash the program. A `speller` brings its vocabulary.
 
+    >>> found = charlm.ngram_baseline(data="corpus", order=3, prune="0,0,1", out="kn.arpa")
+    >>> found.texts[0].by_state["sentence"]
+    Perplexity(ppl=..., n_tokens=14)
+
     Raises:
         ConfigError: options that contradict each other, have no effect or make no model; a missing
             program or folder.

@@ -53,6 +53,10 @@ def train(options: TrainOptions) -> TrainResult:
     Of several processes each has its share of a batch. Under torchrun the first process trains as
     asked, and the others beside it, whatever their options are.
 
+    >>> found = charlm.train(arch="char-small", data="corpus", out="exp/second", epochs=1)
+    >>> found.run, found.is_finished
+    ('exp/second', True)
+
     Raises:
         ConfigError: an option that does not exist, does not fit, or disagrees with a resumed run.
         DataError: a corpus, vocabulary or checkpoint that is not what was expected.

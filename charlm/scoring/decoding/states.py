@@ -136,6 +136,11 @@ class StatefulModel:
 
         Words are taken as they stand, without any text rules: `tokens` applies them.
 
+        >>> model = charlm.load("exp/first")
+        >>> step = model.step(model.start(2), ["the", "zebra"])
+        >>> step.log_probs.shape, step.known.tolist(), len(step.state)
+        ((2,), [True, False], 2)
+
         Raises:
             ConfigError: words that are not one for each row, or a mark of the sentence's ends;
                 `<unk>:form` of a known word, where there is a speller; another model's state.

@@ -18,11 +18,17 @@ def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     """The perplexities of each of `files`, or of one split of a corpus directory.
 
     The run's text normalisation is applied to every line unless `raw`. With `open_vocabulary`
-    `on_sentence` hears the probabilities of `<unk>` all the same. A result's `n_oov` counts every
-    word whose target is `<unk>`, those written so included. With `adapt` each text is begun with
-    the trained weights, and its figures depend on the order of its sentences. Several processes
-    divide the sentences among them. Under torchrun the first process evaluates as asked, and the
-    others beside it, whatever their options are; all return the same.
+    `on_sentence` hears the probabilities of `<unk>` all the same. A result's `counts.n_oov`
+    counts every word whose target is `<unk>`, those written so included. With `adapt` each text is
+    begun with the trained weights, and its figures depend on the order of its sentences. Several
+    processes divide the sentences among them. Under torchrun the first process evaluates as asked,
+    and the others beside it, whatever their options are; all return the same.
+
+    >>> (result,) = charlm.evaluate("exp/first", data="corpus", split="test", state="sentence")
+    >>> result.by_state["sentence"]
+    Perplexity(ppl=..., n_tokens=14)
+    >>> result.counts.n_oov, result.by_state["sentence"].log10_prob < 0
+    (1, True)
 
     Raises:
         ConfigError: neither files nor data, or both; a split of files; a device or precision that

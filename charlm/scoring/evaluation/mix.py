@@ -116,6 +116,11 @@ def mix(options: MixOptions) -> Mixture:
     N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
     of them gives to words outside it is lost, and such tokens are counted.
 
+    >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
+    >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
+    >>> [stream.source for stream in found.streams]
+    ['exp/first', 'kn.arpa']
+
     Raises:
         ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
             an option without effect.

@@ -43,6 +43,10 @@ def score(options: ScoreOptions) -> ScoreResult:
     acoustic ones, for a decoder at the result's `lattices.scales`. Lists are written in the
     encoding in which they were read, and other layouts in UTF-8.
 
+    >>> found = charlm.score("lists.tsv", model="exp/first", write="ranked", out="ranked.tsv")
+    >>> found.counts.n_lists, found.scorers
+    (2, {'nn': 'exp/first'})
+
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
         DataError: FILE:LINE of a list that is not what was expected; a broken run or model.

@@ -27,6 +27,10 @@ def tune(options: TuneOptions) -> TuneResult:
     Models give features as for `score`; without any the lists' own features are weighed. The
     weights remember the lists, so that `score` reports no rate on those that they were made for.
 
+    >>> found = charlm.tune("lists.tsv", model="exp/first", refs="refs.txt", out="weights.json")
+    >>> sorted(found.weights.values)
+    ['am', 'nn', 'oov', 'words']
+
     Raises:
         ConfigError: options that contradict each other, or do not fit the lists or models.
         DataError: FILE:LINE of a list that is not what was expected; a list without a reference;

@@ -107,6 +107,10 @@ def prep(options: PrepOptions) -> PrepResult:
     Files for valid and test are treated like the rest; what is not given is cut from the raw text
     by its shares. Words are counted after normalisation. The corpus is in UTF-8.
 
+    >>> found = charlm.prep("raw.txt", out="mine", lower=True, split="80,10,10")
+    >>> found.n_lines_read, sorted(found.counts)
+    (10, ['test', 'train', 'valid'])
+
     Raises:
         ConfigError: options that do not exist or do not go together.
         DataError: unreadable text, nothing left of it, or a corpus in the folder already.

@@ -89,6 +89,11 @@ class Perplexity:
         return f"Perplexity(ppl={ppl if ppl is None else f'{ppl:.2f}'}, n_tokens={self.n_tokens})"
 
     @property
+    def log10_prob(self) -> float:
+        """Of the text, without tokens of probability 0."""
+        return self.sums.log10_prob
+
+    @property
     def n_tokens(self) -> int:
         """What `ppl` divides by: tokens of probability 0 have no part in it."""
         return self.counts.n_tokens - self.sums.n_zeroprobs
@@ -132,7 +137,7 @@ class Perplexity:
 
     def to_dict(self) -> dict[str, float | None]:
         return {
-            "log10_prob": self.sums.log10_prob,
+            "log10_prob": self.log10_prob,
             "n_left_out": self.sums.n_zeroprobs,
             "ppl": self.ppl,
             "ppl1": self.ppl1,

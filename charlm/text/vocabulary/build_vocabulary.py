@@ -149,6 +149,10 @@ def vocab(options: VocabOptions) -> VocabularyResult:
     `<unk>`. Characters seen too seldom are read as one unknown character. Several processes count
     what one would.
 
+    >>> found = charlm.vocab(data="corpus", out="vocab.json")
+    >>> found.n_words, found.splits["test"].n_oov
+    (16, 1)
+
     Raises:
         ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
         DataError: no corpus, or text or a list of words that is not what was expected.

@@ -138,6 +138,10 @@ def minimal_pairs(options: PairOptions) -> PairResult:
 
     With an open vocabulary unknown words are spelled, and no pair is set apart for them.
 
+    >>> found = charlm.minimal_pairs("pairs.tsv", model="exp/first")
+    >>> found.total(0).counts()["n_pairs"]  # of the first model
+    2
+
     Raises:
         ConfigError: no files, no such columns, no such model; an open vocabulary and no speller.
         DataError: a file, a table or a run that is not what was expected.

@@ -40,8 +40,13 @@ GIVEN = "given_"  # before the name of a user's column that is one of ours
 def surprisal(options: SurprisalOptions) -> SurprisalTable:
     """The surprisal of every written word, and what regressions ask beside it.
 
-    `result.header` and `result.rows()` are the table. The surprisals of a sentence's words and of
+    `result.header` and `result.rows()` are the table, for pandas
+    `DataFrame(result.rows(), columns=result.header)`. The surprisals of a sentence's words and of
     its end, which stands in the items, sum to what `charlm eval` gives the sentence.
+
+    >>> found = charlm.surprisal("corpus/test.txt", model="exp/first")
+    >>> found.header[:3], next(iter(found.rows()))[:3]
+    (('item', 'position', 'word'), (1, 1, 'a'))
 
     Raises:
         ConfigError: no files, no such column, no such model; an open vocabulary and no speller.

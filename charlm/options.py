@@ -121,13 +121,19 @@ def keywords(
             check_ranges(chosen)
             return function(chosen)
 
-        listed = "\n".join(f"    {field.name}: {field.opt.help}" for field in fields)
+        listed = "\n".join(f"    {_shown_name(field)}: {field.opt.help}" for field in fields)
         call.__doc__ = f"{inspect.getdoc(function) or ''}\n\nOptions:\n{listed}\n"
         returns = inspect.signature(function).return_annotation
         vars(call)["__signature__"] = signature.replace(return_annotation=returns)
         return cast("Function[P, Options, Result]", call)
 
     return decorate
+
+
+def _shown_name(field: Field) -> str:
+    """`split (A,B,C)`: a text's form, which nothing else tells in Python."""
+    form = field.opt.metavar
+    return f"{field.name} ({form})" if form else field.name
 
 
 def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:

@@ -50,7 +50,7 @@ def test_a_functions_signature_and_help_are_those_of_its_options() -> None:
     assert signature.return_annotation is ToyOptions
     assert inspect.getdoc(toy) == (
         "Give back what was asked.\n\nOptions:\n"
-        "    lists: Lists.\n    beam: Width.\n    n_best: Paths.\n    metric: Rate."
+        "    lists (LIST): Lists.\n    beam: Width.\n    n_best: Paths.\n    metric: Rate."
     )
 
 

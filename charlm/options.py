@@ -239,10 +239,11 @@ ModelSaid = Annotated[
 ]
 Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=9)]
 Prune = Annotated[
-    str,
+    str | Sequence[int],
     Opt(
         "Largest count of the n-grams left out, by order; the last holds for longer ones.",
         metavar="0,0,1",
+        cli_type=str,
     ),
 ]
 Seed = Annotated[int, Opt("Seed of the random numbers.", least=0, most=MAX_SEED)]

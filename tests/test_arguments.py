@@ -100,6 +100,18 @@ def test_a_message_is_one_line_whatever_it_shows(model: Any, message: str) -> No
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
 
 
+@pytest.mark.parametrize(
+    ("prune", "same"), [(1, "1"), ([0, 1], "0,1"), (np.array([0, 1]), "0,1"), ("0 1", "0,1")]
+)
+def test_pruning_may_be_said_in_numbers(corpus_dir: Path, prune: Any, same: str) -> None:
+    found = charlm.ngram_baseline(data=corpus_dir, order=2, prune=prune)
+    asked = charlm.ngram_baseline(data=corpus_dir, order=2, prune=same)
+    assert found.model.n_ngrams == asked.model.n_ngrams
+    assert found.texts == asked.texts
+    with pytest.raises(ConfigError, match=r"^--prune '0,-1': expected counts from unigrams on"):
+        charlm.ngram_baseline(data=corpus_dir, order=2, prune=(0, -1))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_where_several_paths_may_come_one_may_for_type_checkers_too(name: str) -> None:
     takes_several_alone = {

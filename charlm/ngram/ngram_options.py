@@ -1,6 +1,6 @@
 """The options of `charlm ngram`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,12 +87,13 @@ class NgramOptions:
         ),
     ] = None
     prune: Annotated[
-        str | None,
+        str | Sequence[int] | None,
         Opt(
             "Largest count of the n-grams left out, by order; 1,1,1 leaves out words, too; the "
             "last holds for longer ones; none is if not given.",
             "Estimate",
             metavar="0,0,1",
+            cli_type=str | None,
         ),
     ] = None
     entropy_prune: EntropyPrune = 0.0

@@ -69,12 +69,13 @@ class EstimationPlan:
         return {"lm": f"kn{self.order}", "prune": pruned, "train": train_sha256[:HASH_DIGITS]}
 
 
-def parse_pruning(text: str) -> tuple[int, ...]:
-    """`0,0,1` or `0 0 1` as numbers.
+def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
+    """`0,0,1` or `0 0 1` as numbers; in Python they may be such.
 
     Raises:
         ConfigError: anything else.
     """
+    text = said if isinstance(said, str) else ",".join(map(str, said))
     parts = text.replace(",", " ").split()
     if not parts or not all(part.isascii() and part.isdigit() for part in parts):
         raise ConfigError(f"--prune {text!r}: expected counts from unigrams on, as 0,0,1")

@@ -1,6 +1,6 @@
 """The options of `charlm export`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,12 +48,13 @@ class ExportOptions:
     # Words alone have no context, and KenLM refuses them.
     order: Annotated[int, Opt("Length of the longest n-grams.", "N-grams", least=2, most=6)] = 5
     prune: Annotated[
-        str | None,
+        str | Sequence[int] | None,
         Opt(
             "Largest count of the drawn text's n-grams left out, by order; the last holds for "
             "longer ones; 0,0,1 if not given.",
             "N-grams",
             metavar="0,0,1",
+            cli_type=str | None,
         ),
     ] = None
     followers: Annotated[

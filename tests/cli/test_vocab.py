@@ -100,7 +100,8 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
     assert result.exit_code == 0
     assert result.stderr == (
         "note: no word but <unk>: none occurs twice in train.txt; `charlm vocab --min-count 1 "
-        "--out FILE` takes all, for `charlm train --vocab FILE`\n"
+        "--out FILE` takes all, for `charlm train --vocab FILE`; text written without blanks has "
+        "to be cut into words first\n"
     )
     assert run("--data", "corpus", "--min-count", "1").stderr == ""
 

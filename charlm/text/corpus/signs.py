@@ -16,6 +16,8 @@ CLOSERS = "\"'\u201d\u2019)]"
 # More Chinese characters and hiragana, or letters of Thai, Lao, Tibetan, Burmese and Khmer, than a
 # word has.
 UNCUT = re.compile("[\u3041-\u309f\u3400-\u9fff]{12}|[\u0e00-\u109f\u1780-\u17ff]{24}")
+# sed would cut bytes where the locale is C, and marks off their letters where it is not.
+CUT_INTO_CHARACTERS = r"perl -CSD -lpe 's/\X/$& /g' FILE"
 LEAST_SHARE = 0.01  # of all words
 LEAST_REPEATED = 0.05  # of a split's words; 0.01 of the Penn Treebank's
 N_EXAMPLES = 3
@@ -91,5 +93,5 @@ def _on_uncut(share: str, words: list[str]) -> str:
     return (
         f"{share} are whole phrases ({words[0]:.12}\u2026), written without blanks, and words are "
         "what stands between blanks: cut them with a tool of the language (jieba, MeCab, "
-        "PyThaiNLP), or into characters, sed 's/./& /g' FILE"
+        f"PyThaiNLP), or into characters with their marks, {CUT_INTO_CHARACTERS}"
     )

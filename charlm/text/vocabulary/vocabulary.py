@@ -33,7 +33,8 @@ N_MARKERS = 6
 LEAST_SIZE = 3  # a vocabulary of </s>, <unk> and one word
 NO_WORD = (
     "no word but <unk>: none occurs twice in train.txt; `charlm vocab --min-count 1 --out FILE` "
-    "takes all, for `charlm train --vocab FILE`"
+    "takes all, for `charlm train --vocab FILE`; text written without blanks has to be cut into "
+    "words first"
 )
 LEAST_UNK = 0.001  # of a text whose rare words were replaced; 0.05 in the Penn Treebank
 MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
@@ -79,9 +80,10 @@ class Inventory(ShortRepr):
         """That the text should be made ready in another way, in sentences."""
         if self.n_words == UNK + 1:
             return [NO_WORD]
-        found = signs_of_raw_text(zip(self.words, self.counts, strict=True))
+        words, counts = self.words[UNK + 1 :], self.counts[UNK + 1 :]
+        found = signs_of_raw_text(zip(words, counts, strict=True))
         n_unk, n_words = self.counts[UNK], sum(self.counts)
-        if 0 < n_unk < LEAST_UNK * n_words and 1 in self.counts[UNK + 1 :]:
+        if 0 < n_unk < LEAST_UNK * n_words and 1 in counts:
             found.append(
                 f"<unk> is {n_unk} of {n_words} tokens of train.txt, and where it is written "
                 "those that stand once are words: a model learns next to nothing of unknown ones; "

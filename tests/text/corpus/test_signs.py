@@ -1,10 +1,15 @@
 """What tells that a text was not made ready, and what only looks so."""
 
+import os
+import shutil
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from charlm.text.corpus.signs import (
+    CUT_INTO_CHARACTERS,
     signs_of_dotless_i,
     signs_of_raw_text,
     signs_of_repetition,
@@ -56,8 +61,23 @@ def test_a_text_without_blanks_is_told_what_cuts_it(text: str, shown: str) -> No
     assert signs(text) == [
         f"50% of the words are whole phrases ({shown}…), written without blanks, and words are "
         "what stands between blanks: cut them with a tool of the language (jieba, MeCab, "
-        "PyThaiNLP), or into characters, sed 's/./& /g' FILE"
+        "PyThaiNLP), or into characters with their marks, perl -CSD -lpe 's/\\X/$& /g' FILE"
     ]
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="needs perl")
+def test_the_cut_into_characters_is_right_in_any_locale(tmp_path: Path) -> None:
+    (tmp_path / "FILE").write_text("น้ำดี\n我们\n", "utf-8")
+    done = subprocess.run(
+        CUT_INTO_CHARACTERS,
+        shell=True,
+        cwd=tmp_path,
+        env=os.environ | {"LC_ALL": "C"},
+        capture_output=True,
+        check=True,
+    )
+    lines = done.stdout.decode().splitlines()
+    assert [line.split() for line in lines] == [["น้ำ", "ดี"], ["我", "们"]]
 
 
 @pytest.mark.parametrize(

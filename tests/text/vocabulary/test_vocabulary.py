@@ -129,6 +129,13 @@ def test_a_stray_unk_is_told_where_it_makes_rare_words_known(
     assert not inventory_of(text, min_count=2).signs  # which makes an <unk> of it
 
 
+def test_the_share_of_words_that_are_phrases_is_of_words_alone() -> None:
+    phrase = "วันนี้อากาศดีมากเราไปเดินเล่นกันเถอะ"
+    text = [*([[phrase, "ดี"]] * 3), *([[word] for word in "abcdef"])]
+    (sign,) = inventory_of(text).signs  # of nine </s> and six <unk> none is a word
+    assert sign.startswith("50% of the words are whole phrases")
+
+
 def test_without_morphs_hash_and_file_are_those_of_format_1(tmp_path: Path) -> None:
     inventory = inventory_of(PLAIN)
     rules = {"lower": False, "unicode": "NFC", "tokenise": "none", "numbers": False}

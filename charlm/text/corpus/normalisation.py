@@ -46,8 +46,16 @@ LETTER = r"[^\W\d_]"
 DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
 LONG = 200  # characters: no word of a language
 
-# Apostrophes, hyphens, the dot of Catalan col\u00b7legi, geresh and gershayim.
-WITHIN_WORDS = r"'\-\u2019\u2010\u2011\u00b7\u05f3\u05f4"
+# Apostrophes, hyphens, the dot of Catalan col\u00b7legi, geresh and gershayim, and what Armenian
+# writes behind the vowel that is stressed, cried or asked.
+WITHIN_WORDS = r"'\-\u2019\u2010\u2011\u00b7\u05f3\u05f4\u055a-\u055c\u055e"
+# Gershayim as keyboards have it, before the last letter of an acronym; elsewhere a quote may open.
+GERSHAYIM = r'(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea]))'
+# Symbols to Unicode, yet parts of words: IPA's tones and hook of r, and letters like : and =.
+SIGNS_OF_WORDS = "\u02de\u02e5-\u02ed\ua700-\ua716\ua789\ua78a"
+SIGN_OF_WORD = re.compile(f"[{SIGNS_OF_WORDS}]")
+# Of emoji what stands behind the first character: skin tones, and a flag's tags.
+OF_EMOJI = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 
 
 @dataclass(frozen=True)
@@ -217,9 +225,13 @@ def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[s
 def _without_punctuation(word: str) -> Sequence[str]:
     if word.isalnum() or CLITIC.fullmatch(word):
         return (word,)
-    kept = [i for i, each in enumerate(word) if unicodedata.category(each)[0] in "LNM"]
+    kept = [i for i, each in enumerate(word) if _is_of_word(each)]
     bare = word[kept[0] : kept[-1] + 1] if kept else ""
     return tuple(bare.split(".")) if DOTTED.fullmatch(bare) else (bare,) if bare else ()
+
+
+def _is_of_word(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LNM" or bool(SIGN_OF_WORD.match(character))
 
 
 @lru_cache(CACHED_WORDS)
@@ -268,10 +280,10 @@ def simple_tokens(word: str) -> Sequence[str]:
     """A word with its punctuation and symbols split off.
 
     Apostrophes and hyphens within a word stay (don't, well-known), and so do the signs within a
-    number (3.14, 1,000, 10:30), full stops after single letters (U.S., e.g.), and combining marks
-    with their letter. So do 's, 'll and the like where they stand alone, as in text that another
-    tokeniser went over. Blanks of every kind separate. Chinese, Japanese and Thai, which write no
-    blanks, are cut at punctuation alone.
+    number (3.14, 1,000, 10:30), full stops after single letters (U.S., e.g.), the quote within a
+    Hebrew acronym, and combining marks and tone letters with their letter. So do 's, 'll and the
+    like where they stand alone, as in text that another tokeniser went over. Blanks of every kind
+    separate. Chinese, Japanese and Thai, which write no blanks, are cut at punctuation alone.
     """
     if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
         return (word,)
@@ -323,8 +335,8 @@ def tokens_of_long(word: str) -> list[str]:
 def token_pattern(marks: str, *, joiners: str) -> str:
     """A token of `--tokenise simple`; marks and joiners are ranges of a character class."""
     mark = f"[{marks}]*" if marks else ""
-    part = rf"[\w{marks}{joiners}]+"
-    joint = rf"(?:[{WITHIN_WORDS}]|(?<=\d)[.,:/\u066b\u066c](?=\d))"
+    part = rf"[\w{marks}{joiners}{SIGNS_OF_WORDS}]+"
+    joint = rf"(?:[{WITHIN_WORDS}]|{GERSHAYIM}|(?<=\d)[.,:/\u066b\u066c](?=\d))"
     abbreviation = rf"(?:{LETTER}{mark}\.){{2,}}(?!\w)"  # U.S.  e.g.
     word = rf"(?:[+\-\u2212](?=\d))?{part}(?:{joint}{part})*"
     run = r"\.+|-+|!+|\?+|\*+|=+|~+|'+|`+"  # ... -- '' stay together
@@ -335,12 +347,12 @@ def token_pattern(marks: str, *, joiners: str) -> str:
 
 @cache
 def _marks() -> str:
-    r"""Combining marks and skin tones as ranges of a character class: \w holds letters alone."""
-    tones = range(0x1F3FB, 0x1F400)
+    r"""Combining marks and parts of emoji as ranges: \w holds letters alone."""
     marks = [
         code
         for code in range(sys.maxunicode + 1)
-        if unicodedata.category(chr(code)).startswith("M") or code in tones
+        if unicodedata.category(chr(code)).startswith("M")
     ]
     runs = (list(run) for _, run in groupby(enumerate(marks), lambda pair: pair[1] - pair[0]))
-    return "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs)
+    ranges = "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs)
+    return ranges + OF_EMOJI

@@ -59,9 +59,13 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("\u0661\u066b\u0665 المغرب،", "\u0661\u066b\u0665 المغرب ،"),
         ("می\u200cخواهم\u061f", "می\u200cخواهم \u061f"),
         ("שו\u05f4ת", "שו\u05f4ת"),
+        ('צה"ל ב"הארץ"', 'צה"ל ב " הארץ "'),  # of an acronym, and before a name
+        ("ինչո՞ւ ո՛չ, լա՜վ։", "ինչո՞ւ ո՛չ , լա՜վ ։"),
+        ("ma˥˩ ɑ˞ [˧]", "ma˥˩ ɑ˞ [ ˧ ]"),
         ("中文，句子。", "中文 ， 句子 。"),
         ("👩🏽\u200d💻❤\ufe0f!!", "👩🏽\u200d💻 ❤\ufe0f !!"),
         ("🇩🇪🇫🇷!", "🇩🇪 🇫🇷 !"),
+        ("🏴\U000e0067\U000e0062\U000e007f!", "🏴\U000e0067\U000e0062\U000e007f !"),
         ("x²", "x²"),
     ],
 )
@@ -165,6 +169,7 @@ def test_what_nobody_says_goes_and_what_is_left_is_as_it_is_said() -> None:
     spoken = Normalisation(lower=True, punctuation="drop", split_hyphens=True)
     said = "well the u s dogs it 's twenty one at 5.50 \u0915\u093f"
     assert spoken(line) == said
+    assert spoken('(ma\u02e5\u02e9), "צה"ל".') == 'ma\u02e5\u02e9 צה"ל'
 
 
 def test_rules_of_phrases_come_in_the_case_of_the_words_and_before_numbers() -> None:
@@ -203,6 +208,7 @@ def nasty_lines() -> list[str]:
     pieces = [
         *"aAbN019.,-+'’!?<>:/_=$%()`~*# \t\r\ufeff\u00a0\u3000\u200b\u200d\u0301\u030c\u0345",
         *"ßİΣσςJ\u212a\u2126ﬁ…´½²٣٫−–क्षिé👩🏽💻\x85\u2028\u1e9e\u0390\u01c5\u24b6\u3392\u1100\u1161",
+        *'"\u05e6\u05dc\u0578\u055e\u02e5\u02de\U0001f3f4\U000e0067\U000e007f',
         *("<unk>", "<s>", "</s>", "<unk>:", "N", " N ", "1,0", "U.S."),
     ]
     draw = random.Random(1)
@@ -230,7 +236,7 @@ GOOD = Normalisation().to_dict()
 
 
 def test_a_long_word_is_cut_as_a_short_one() -> None:
-    others = ["U.S.", *"ab1.-',\u0301\u200d\u00e9\u5b57\u2026\x1c\x1f"]
+    others = ["U.S.", *"ab1.-',\u0301\u200d\u00e9\u5b57\u2026\x1c\x1f\"\u05e6\u05dc\u02e5"]
     draw = random.Random(0)
     for _ in range(3000):
         word = "".join(draw.choices(others, k=draw.randint(1, 20)))

@@ -13,11 +13,14 @@ from charlm.text.corpus.normalisation import (
     JOINERS,
     LETTER,
     NUMBER,
+    OF_EMOJI,
+    SIGNS_OF_WORDS,
     Normalisation,
     token_pattern,
 )
 
-MARKS = r"\p{M}\u{1f3fb}-\u{1f3ff}"
+MARKS = rf"\p{{M}}{OF_EMOJI}"
+NOT_OF_WORDS = rf"[^\p{{L}}\p{{N}}\p{{M}}{SIGNS_OF_WORDS}]+"
 WRITTEN = (  # in this order: the longer ones hold the shorter
     (LETTER, r"[\p{L}\p{Nl}\p{No}]"),
     (r"(?!\w)", r"(?![\p{L}\p{N}_])"),
@@ -36,6 +39,7 @@ def text_rules(normalisation: Normalisation) -> dict[str, Any]:
         "number": NUMBER.pattern,
     }
     written = {name: _written(pattern) for name, pattern in patterns.items()}
+    written["ends"] = f"^{NOT_OF_WORDS}|{NOT_OF_WORDS}$"
     return normalisation.to_dict() | {"map": normalisation.plain_map, "patterns": written}
 
 

@@ -16,6 +16,7 @@ class TextRules {
     this.number = whole(patterns.number);
     this.token = new RegExp(patterns.token, "gu");
     this.hyphen = new RegExp(patterns.hyphen, "u");
+    this.ends = new RegExp(patterns.ends, "gu");
     const phrases = new PhraseMap(map);
     const named = numbers ? new Set([...this.kept, "N"]) : this.kept;
     this.steps = [
@@ -59,7 +60,7 @@ class TextRules {
 
   bare(word) {
     if (this.clitic.test(word)) return [word];
-    const bare = word.replace(/^[^\p{L}\p{N}\p{M}]+|[^\p{L}\p{N}\p{M}]+$/gu, "");
+    const bare = word.replace(this.ends, "");
     if (this.dotted.test(bare)) return bare.split(".");
     return bare ? [bare] : [];
   }

@@ -98,6 +98,7 @@ def test_perplexities_beyond_measure_leave_room_for_the_curve(
         ("Überraschung č ж", "Überraschung č ж"),
         ("on 日本語", "on \\u65e5\\u672c\\u8a9e"),
         ("on \n\x1b\udc80😾\U0001fabf", "on \\n\\x1b\\udc80😾\\U0001fabf"),
+        ("می\u200cخ \u200e", "می\u200cخ \\u200e"),
         ("x" * 80, "x" * 80),
         ("x" * 81, "x" * 79 + "…"),
     ],
@@ -106,6 +107,13 @@ def test_a_title_holds_only_what_the_font_can_draw_and_no_more_than_fits(
     title: str, drawn: str
 ) -> None:
     assert drawable(title) == drawn
+
+
+def test_a_letter_may_be_of_any_font_that_was_named() -> None:
+    has_it, has_none = "STIXGeneral", "DejaVu Sans Mono"  # matplotlib brings both
+    script = "\U0001d4b6"
+    assert drawable(script, families=[has_none]) == "\\U0001d4b6"
+    assert drawable(script, families=["None Such", has_none, has_it]) == script
 
 
 @pytest.mark.parametrize("name", ["日本語", "日" * 80, "a\nb\udcff"])

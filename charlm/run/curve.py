@@ -2,25 +2,29 @@
 
 import io
 from collections.abc import Sequence
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from charlm.run.fonts import drawable, fonts_for
 from charlm.run.history import best_record, shown_ppl
 from charlm.text.io.files import write_bytes
 
 if TYPE_CHECKING:
-    from matplotlib.ft2font import FT2Font
+    from matplotlib.figure import Figure
 
 WIDE = 1e4  # times the lowest perplexity
-JOINERS = "\u200c\u200d"  # unseen, yet Persian and Hindi are spelled with them
-LONGEST_TITLE = 80  # characters; more runs out of the picture
 VALIDATION, TRAINING, GREY = "#0072b2", "#c04f00", "#666666"  # the report's, on white
 
 
 def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> None:
     """Write the picture of a history (records of log.jsonl) as PNG, atomically."""
+    buffer = io.BytesIO()
+    with fonts_for([title]):
+        _drawn(history, title=title).savefig(buffer, format="png", dpi=120)
+    write_bytes(path, buffer.getvalue())
+
+
+def _drawn(history: Sequence[dict[str, Any]], *, title: str) -> "Figure":
     # Loaded where something is drawn: half a second that no other command should pay.
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, ScalarFormatter
@@ -51,38 +55,4 @@ def save_curve(history: Sequence[dict[str, Any]], path: Path, *, title: str) -> 
     bottom.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
-    write_bytes(path, buffer.getvalue())
-
-
-def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
-    """A title with escapes for what the fonts lack, as \\u65e5, cut where it is too long."""
-    fonts = _fonts(families)
-    shown = "".join(
-        c
-        if (c.isprintable() or c in JOINERS) and any(font.get_char_index(ord(c)) for font in fonts)
-        else c.encode("unicode_escape").decode()
-        for c in title
-    )
-    return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"
-
-
-def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
-    """Those that matplotlib takes letters from."""
-    from matplotlib import rcParams
-    from matplotlib.font_manager import get_font
-
-    return [get_font(path) for path in _font_files(tuple(families or rcParams["font.family"]))]
-
-
-@cache
-def _font_files(families: tuple[str, ...]) -> list[str]:
-    """One a family that is installed, else matplotlib's own."""
-    from matplotlib.font_manager import FontProperties, findfont
-
-    paths = []
-    for family in families:
-        with suppress(ValueError):  # not installed
-            paths.append(findfont(FontProperties(family=family), fallback_to_default=False))
-    return paths or [findfont(FontProperties())]
+    return figure

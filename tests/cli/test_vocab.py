@@ -107,9 +107,9 @@ def test_a_text_of_which_no_word_is_kept_is_warned_of(corpus: Path) -> None:
 
 
 def test_a_text_with_marks_at_its_words_is_told_so_on_stderr(corpus: Path) -> None:
-    Path("corpus/train.txt").write_text("one, two; one, two; three\n")
+    Path("corpus/train.txt").write_text("one, two; one, two; three three\n")
     result = run("--data", "corpus", "--json")
-    assert json.loads(result.stdout)["n_words"] == 4
+    assert json.loads(result.stdout)["n_words"] == 5
     assert result.stderr.startswith("note: 67% of the words end in a mark (one, two;) and are ")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from charlm.run.curve import TRAINING, VALIDATION, drawable, save_curve
+from charlm.run.curve import TRAINING, VALIDATION, save_curve
 
 
 @pytest.mark.parametrize("n_epochs", [1, 3])
@@ -89,31 +89,6 @@ def test_perplexities_beyond_measure_leave_room_for_the_curve(
     ticks = [tick for tick in top.get_yticks() if low <= tick <= high]
     assert 3 <= len(ticks) <= 12
     assert max(ticks) / min(ticks) > 1e100
-
-
-@pytest.mark.parametrize(
-    ("title", "drawn"),
-    [
-        ("char-small on ptb", "char-small on ptb"),
-        ("Überraschung č ж", "Überraschung č ж"),
-        ("on 日本語", "on \\u65e5\\u672c\\u8a9e"),
-        ("on \n\x1b\udc80😾\U0001fabf", "on \\n\\x1b\\udc80😾\\U0001fabf"),
-        ("می\u200cخ \u200e", "می\u200cخ \\u200e"),
-        ("x" * 80, "x" * 80),
-        ("x" * 81, "x" * 79 + "…"),
-    ],
-)
-def test_a_title_holds_only_what_the_font_can_draw_and_no_more_than_fits(
-    title: str, drawn: str
-) -> None:
-    assert drawable(title) == drawn
-
-
-def test_a_letter_may_be_of_any_font_that_was_named() -> None:
-    has_it, has_none = "STIXGeneral", "DejaVu Sans Mono"  # matplotlib brings both
-    script = "\U0001d4b6"
-    assert drawable(script, families=[has_none]) == "\\U0001d4b6"
-    assert drawable(script, families=["None Such", has_none, has_it]) == script
 
 
 @pytest.mark.parametrize("name", ["日本語", "日" * 80, "a\nb\udcff"])

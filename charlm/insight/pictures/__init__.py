@@ -3,7 +3,9 @@
 A picture of one model is of the first run. One that a run cannot give raises ConfigError.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import chain
 
 from charlm.errors import ConfigError
 from charlm.insight.pictures import (
@@ -18,6 +20,7 @@ from charlm.insight.pictures import (
 )
 from charlm.insight.pictures.canvas import Drawn
 from charlm.insight.pictures.subject import Subject
+from charlm.run.fonts import fonts_for
 
 PICTURES: dict[str, Callable[[Subject], Drawn]] = {
     "ngrams": ngrams.draw,
@@ -33,13 +36,25 @@ PICTURES: dict[str, Callable[[Subject], Drawn]] = {
 OF_A_TEXT = ("bands", "positions", "sentences")  # the others look into the run alone
 
 
+# What is written in a picture beside the names of the runs.
+WORDS_OF: dict[str, Callable[[Subject], Iterable[str]]] = {
+    "words": lambda subject: subject.words.words,
+    "filter": lambda subject: subject.filter.substrings,
+    "sentences": lambda subject: chain.from_iterable(subject.reading.sentences),
+}
+
+
 def draw(name: str, subject: Subject) -> Drawn:
     """The picture of that name, one of PICTURES.
 
     Raises:
         ConfigError: not of this run; no text where one is needed.
     """
-    return PICTURES[name](subject)
+    words = WORDS_OF[name](subject) if name in WORDS_OF else ()
+    with fonts_for(chain(subject.names, words)) as lacking:
+        drawn = PICTURES[name](subject)
+    written = {c for row in drawn.rows for cell in row if isinstance(cell, str) for c in cell}
+    return replace(drawn, lacking="".join(c for c in lacking if c in written))
 
 
 def require_picture(name: str) -> None:

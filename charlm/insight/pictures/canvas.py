@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from charlm.errors import ConfigError
-from charlm.run.curve import drawable
+from charlm.run.fonts import drawable
 from charlm.text.io.files import write_bytes
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Drawn:
     header: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
     points: Sequence[tuple["Line2D", Sequence[str]]] = ()  # what is told of each point of a line
+    lacking: str = ""  # letters of its words that no installed font has
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from charlm.insight.pictures.canvas import Drawn, blank
 from charlm.insight.pictures.subject import Subject
-from charlm.run.curve import drawable
+from charlm.run.fonts import drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 N_COLUMNS, N_ROWS = 5, 20
 LIGHT, DARK = (0.93, 0.96, 0.99), (0.03, 0.27, 0.48)
-FAMILIES, SIZE = ("monospace",), 9
+MONOSPACE, SIZE = "monospace", 9
 ROOM = 12  # letters of this size in a cell
 MIDDLE = 0.5  # darker cells have white letters
 
@@ -29,7 +29,7 @@ def draw(subject: Subject) -> Drawn:
     low, high = min(found.responses, default=0.0), max(found.responses, default=0.0)
     for place, (text, value) in enumerate(zip(found.substrings, found.responses, strict=True)):
         strength = (value - low) / (high - low) if high > low else 0.0
-        _draw_cell(axes, place, text=drawable(text, families=FAMILIES), strength=strength)
+        _draw_cell(axes, place, text=text, strength=strength)
     axes.set(xlim=(0, N_COLUMNS), ylim=(N_ROWS, 0), ylabel="rank within the column")
     names = [f"{c * N_ROWS + 1} to {(c + 1) * N_ROWS}" for c in range(N_COLUMNS)]
     axes.set_xticks([c + 0.5 for c in range(N_COLUMNS)], names)
@@ -42,20 +42,23 @@ def draw(subject: Subject) -> Drawn:
 
 
 def _draw_cell(axes: "Axes", place: int, *, text: str, strength: float) -> None:
+    from matplotlib import rcParams
     from matplotlib.patches import Rectangle
 
+    families = (MONOSPACE, *rcParams["font.family"])
+    shown = drawable(text, families=families)
     column, row = divmod(place, N_ROWS)
     red, green, blue = (a + strength * (b - a) for a, b in zip(LIGHT, DARK, strict=True))
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=(red, green, blue), edgecolor="white"))
     axes.text(
         column + 0.5,
         row + 0.5,
-        text,
+        shown,
         parse_math=False,
         ha="center",
         va="center",
-        family=FAMILIES,
-        fontsize=SIZE * min(1.0, ROOM / len(text)),  # escapes are long
+        family=families,
+        fontsize=SIZE * min(1.0, ROOM / len(shown)),  # escapes are long
         color="white" if strength > MIDDLE else "black",
     )
 

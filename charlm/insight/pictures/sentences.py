@@ -15,7 +15,7 @@ from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.text_reading import ScoredLine, extreme_sentences
 from charlm.notebook import MOST_BITS, bits_of
-from charlm.run.curve import drawable
+from charlm.run.fonts import drawable
 from charlm.text.corpus.tokens import END_WORD
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def _write(
 def _width(shown: str) -> float:
     from matplotlib.textpath import TextPath
 
-    return float(TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width)
+    ink = TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width
+    squares = sum(unicodedata.east_asian_width(each) in "WF" for each in shown)
+    return max(float(ink), SIZE * squares)  # a Chinese full stop is as wide as any letter
 
 
 def runs_from_right(words: Sequence[str]) -> bool:

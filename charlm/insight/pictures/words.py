@@ -5,7 +5,7 @@ import numpy as np
 from charlm.insight.pictures.canvas import Drawn, blank, label_plane
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.vectors.projection import Floats
-from charlm.run.curve import drawable
+from charlm.run.fonts import drawable
 
 MOST_NAMED = 80
 LONGEST = 24  # letters of a name, which would run over the axes

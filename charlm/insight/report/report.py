@@ -3,7 +3,7 @@
 The first run is looked at in detail, the others stand beside it where runs can be compared.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from charlm.insight.report.charts import charts_of
 from charlm.insight.report.content import Json, content_of
 from charlm.insight.report_options import ReportOptions
 from charlm.options import keywords
+from charlm.run.fonts import drawable
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import write_bytes
 from charlm.text.io.html_page import html_page, json_block
@@ -31,7 +32,7 @@ class Report(ShortRepr):
     runs: tuple[str, ...]
     files: tuple[Path, ...]
     missing: tuple[str, ...]  # sections of the page, or pictures, each with its reason
-    notes: tuple[str, ...]  # what to mind about the perplexities
+    notes: tuple[str, ...]  # what to mind about the perplexities and the letters
     gate: dict[str, object] | None  # of a run with a gate between words and characters
 
     def to_dict(self) -> dict[str, object]:
@@ -62,17 +63,19 @@ def report(options: ReportOptions) -> Report:
     subject, out = Subject(options), options.out
     files: list[Path] = []
     missing: dict[str, list[str]] = {}  # by reason: what there is not for it
+    lacking: set[str] = set()  # letters that no font has
     if options.picture is not None:
-        files += _write_picture(subject, options.picture)
+        files += _write_picture(subject, options.picture, lacking=lacking)
     if options.pictures is not None:
-        files += _write_pictures(subject, Path(options.pictures), missing=missing)
+        folder = Path(options.pictures)
+        files += _write_pictures(subject, folder, missing=missing, lacking=lacking)
     if options.picture is None and (options.pictures is None or out is not None):
         files.append(_write_page(subject, Path(out or PAGE), missing=missing))
     return Report(
         runs=tuple(map(str, subject.paths)),
         files=tuple(files),
         missing=tuple(f"{', '.join(names)}: {why}" for why, names in missing.items()),
-        notes=subject.notes,
+        notes=(*subject.notes, *_on_fonts(lacking)),
         gate=subject.gate_figures,
     )
 
@@ -113,9 +116,21 @@ def _check_heeded(options: ReportOptions) -> None:
                 raise ConfigError(f"{option}: is for the page, which is not made; leave it out")
 
 
-def _write_picture(subject: Subject, picture: str) -> list[Path]:
+def _on_fonts(lacking: Collection[str]) -> list[str]:
+    if not lacking:
+        return []
+    first = min(lacking)
+    return [
+        f"no installed font has {len(lacking)} letters of the pictures ({first} and others), "
+        f"which are drawn as {drawable(first)}; install one that has them, such as Noto Sans of "
+        "the script"
+    ]
+
+
+def _write_picture(subject: Subject, picture: str, *, lacking: set[str]) -> list[Path]:
     out, data_out = Path(subject.options.out or f"{picture}.png"), subject.options.data_out
     drawn = draw(picture, subject)
+    lacking.update(drawn.lacking)
     canvas.save(drawn, out)
     if data_out is None:
         return [out]
@@ -124,7 +139,7 @@ def _write_picture(subject: Subject, picture: str) -> list[Path]:
 
 
 def _write_pictures(
-    subject: Subject, folder: Path, *, missing: dict[str, list[str]]
+    subject: Subject, folder: Path, *, missing: dict[str, list[str]], lacking: set[str]
 ) -> Iterator[Path]:
     """Every picture that the runs can give; a text that was given and is wrong stops it all."""
     subject.check()
@@ -137,6 +152,7 @@ def _write_pictures(
                 raise
             missing.setdefault(str(error), []).append(f"picture {name}")
             continue
+        lacking.update(drawn.lacking)
         for suffix in canvas.FORMATS:
             canvas.save(drawn, folder / f"{name}{suffix}")
             yield folder / f"{name}{suffix}"

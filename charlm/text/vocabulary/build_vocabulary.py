@@ -215,11 +215,9 @@ def _unread_labels(read: Mapping[str, list[str]], train: CountedText) -> tuple[s
     As words they would cost, wherever they stand in a lattice, what a word costs that is never
     seen, and so would what follows them.
     """
-    return tuple(
-        label
-        for label, words in read.items()
-        if not is_word(label) and not any(word in train.tokens for word in words)
-    )
+    labels = {label: words for label, words in read.items() if not is_word(label)}
+    met = set(chain.from_iterable(labels.values())).intersection(train)
+    return tuple(label for label, words in labels.items() if met.isdisjoint(words))
 
 
 def _require_vocabulary_or_new(path: Path) -> None:

@@ -25,6 +25,7 @@ from charlm.insight.pictures.subject import Subject
 from charlm.insight.pictures.words import named
 from charlm.insight.report_options import ReportOptions
 from charlm.insight.vectors.projection import Plane, WordMap
+from charlm.run import fonts
 from charlm.run.curve import TRAINING, VALIDATION
 from charlm.training.train import train
 
@@ -105,8 +106,14 @@ def test_a_picture_has_a_title_labelled_axes_and_a_legend_or_scale(drawn: Drawn,
     [(r"a$\nothing$", r"a\$\nothing\$"), ("_a", " _a"), ("日", "\\u65e5"), ("a b", "a b")],
 )
 def test_a_run_of_any_name_stands_in_legends_and_on_axes_as_it_is_called(
-    tiny_run: Path, corpus_dir: Path, tmp_path: Path, name: str, shown: str
+    tiny_run: Path,
+    corpus_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    shown: str,
 ) -> None:
+    monkeypatch.setattr(fonts, "_installed", lambda: [])
     runs = [shutil.copytree(tiny_run, tmp_path / each) for each in (name, "other")]
     subject = Subject(ReportOptions(runs, data=corpus_dir, device="cpu"))
     drawn = [draw("curves", subject), draw("bands", subject)]
@@ -364,3 +371,27 @@ def test_signs_between_words_from_the_right_open_to_the_left(subject: Subject) -
         sentences._write(axes, tokens, y=0.0, scale=ScalarMappable())
     drawn = [text.get_text() for text in axes.texts[-6:]]
     assert drawn == ["\u0645\u0627", "\u200f(", "</s>", "word", "(", "</s>"]
+
+
+def test_letters_that_no_font_has_are_told(
+    tiny_run: Path, corpus_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fonts, "_installed", lambda: [])
+    shutil.copytree(corpus_dir, tmp_path / "text")
+    (tmp_path / "text" / "test.txt").write_text("\u0939\u0948 \u0939 a a a\n")
+    options = {"data": tmp_path / "text", "device": "cpu", "threads": 1}
+    one = charlm.report(tiny_run, picture="sentences", out=tmp_path / "one.svg", **options)
+    every = charlm.report(tiny_run, pictures=tmp_path / "all", **options)
+    note = (
+        "no installed font has 2 letters of the pictures (\u0939 and others), which are drawn as "
+        "\\u0939; install one that has them, such as Noto Sans of the script"
+    )
+    assert [each for each in one.notes if "font" in each] == [note]
+    assert [each for each in every.notes if "font" in each] == [note]
+    plain = charlm.report(tiny_run, picture="words", out=tmp_path / "two.svg", **options)
+    assert not [each for each in plain.notes if "font" in each]
+
+
+def test_a_wide_sign_takes_a_square_however_little_of_it_is_drawn() -> None:
+    assert sentences._width("\u26aa") == sentences.SIZE  # half of it is ink
+    assert sentences._width("\u26aa" * 3) >= 3 * sentences.SIZE

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from charlm.errors import ConfigError, DataError
 from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.prepare import prep
+from charlm.text.vocabulary import build_vocabulary
 from charlm.text.vocabulary.build_vocabulary import Coverage, vocab
+from charlm.text.vocabulary.counts import _StoredCounts, count_file
 from charlm.text.vocabulary.vocabulary import inventory_of, load_inventory
 
 # a 3, b 2, the rest once: the vocabulary is a and b. Letters: a 3, b 2, c 2, d 2, e 1, f 1.
@@ -312,3 +315,15 @@ def test_listed_words_are_not_chosen_once_more(option: str, data: Path, tmp_path
     words = listed(tmp_path, "a\n")
     with pytest.raises(ConfigError, match="chooses words, which --words .* lists; leave one out"):
         vocab(data=data, words=words, **{option: 3})
+
+
+def test_listed_noise_is_looked_for_in_a_text_whose_counts_lie_in_a_file(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "train.txt").write_text("a <noise> b\na\n" * 3)
+    whole = count_file(data / "train.txt")
+    stored = replace(whole, tokens=_StoredCounts(whole.tokens.items()))
+    monkeypatch.setattr(build_vocabulary, "count_file", lambda *_, **__: stored)
+    result = vocab(data=data, words=listed(tmp_path, "a\n<noise>\n[laugh]\n"))
+    assert set(result.inventory.words) == {"</s>", "<unk>", "a", "<noise>"}
+    assert result.left_out == ("[laugh]",)

@@ -1,0 +1,103 @@
+"""Letters of any script in pictures, as far as an installed font has them.
+
+matplotlib brings Latin, Greek, Cyrillic, Arabic and Hebrew; of the rest it draws boxes unless it is
+told of a font.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
+
+JOINERS = "\u200c\u200d"  # unseen, yet Persian and Hindi are spelled with them
+LONGEST_TITLE = 80  # characters; more runs out of the picture
+OF_BOXES = ("Last Resort", "LastResort", "Adobe Blank")  # fonts that have any letter, and show none
+BEST = "Noto Sans"  # of those that have a letter; a font for each script
+WEIGHTS = (400, 500)  # regular and medium, which some Chinese fonts have alone
+
+
+def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
+    """A title with escapes for what the fonts lack, as \\u65e5, cut where it is too long."""
+    fonts = _fonts(families)
+    shown = "".join(
+        c
+        if (c.isprintable() or c in JOINERS) and any(font.get_char_index(ord(c)) for font in fonts)
+        else c.encode("unicode_escape").decode()
+        for c in title
+    )
+    return shown if len(shown) <= LONGEST_TITLE else f"{shown[: LONGEST_TITLE - 1]}…"
+
+
+@contextmanager
+def fonts_for(texts: Iterable[str]) -> Iterator[str]:
+    """Draw with what installed fonts have of the texts' letters; gives those that none has."""
+    from matplotlib import rc_context, rcParams
+    from matplotlib.font_manager import get_font
+
+    families = [*rcParams["font.family"]]
+    fonts = _fonts(None)
+    lacking = {
+        c
+        for c in set(chain.from_iterable(texts))
+        if c.isprintable() and not any(font.get_char_index(ord(c)) for font in fonts)
+    }
+    for family, path in _installed() if lacking else ():
+        font = get_font(path)
+        if found := {c for c in lacking if font.get_char_index(ord(c))}:
+            families.append(family)
+            lacking -= found
+    with rc_context({"font.family": families}):
+        yield "".join(sorted(lacking))
+
+
+def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
+    """Those that matplotlib takes letters from."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import get_font
+
+    return [get_font(path) for path in _font_files(tuple(families or rcParams["font.family"]))]
+
+
+@cache
+def _font_files(families: tuple[str, ...]) -> Sequence[str]:
+    """One a family that is installed, else matplotlib's own."""
+    from matplotlib.font_manager import FontProperties, findfont
+
+    paths = []
+    for family in families:
+        with suppress(ValueError):  # not installed
+            only = FontProperties(family=[family])  # a string alone is read as a pattern
+            paths.append(findfont(only, fallback_to_default=False))
+    return paths or [findfont(FontProperties())]
+
+
+@cache
+def _installed() -> list[tuple[str, str]]:
+    """Families with the file of an upright font; those newer than matplotlib's own list, too."""
+    from matplotlib.font_manager import findSystemFonts, fontManager, weight_dict
+
+    logging.getLogger("matplotlib.font_manager").addFilter(_is_not_of_weight)
+    known = {entry.fname for entry in fontManager.ttflist}
+    for path in findSystemFonts():
+        if path not in known:
+            with suppress(Exception):  # damaged, or of a kind that is not read
+                fontManager.addfont(path)
+    named = (name for name, weight in weight_dict.items() if weight in WEIGHTS)
+    weights = {*WEIGHTS, *named}
+    upright = {
+        (entry.name, entry.fname)
+        for entry in fontManager.ttflist
+        if entry.style == "normal" and entry.weight in weights
+    }
+    found = [each for each in upright if not each[0].startswith(OF_BOXES)]
+    return sorted(found, key=lambda each: (not each[0].startswith(BEST), each))
+
+
+def _is_not_of_weight(record: logging.LogRecord) -> bool:
+    """Not told: of every text, that a font is a little bolder than asked, or is not bold."""
+    return "Failed to find font weight" not in record.getMessage()

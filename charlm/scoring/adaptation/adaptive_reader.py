@@ -110,7 +110,9 @@ class AdaptiveReader:
             ConfigError: steps so large that no numbers are left.
         """
         inputs = np.concatenate([np.array([END], np.int32), ids[:-1]])
-        pieces = []
+        # One array: a small tensor a segment, that stays between large ones that come and go, let
+        # memory grow by a megabyte each.
+        nlls = np.empty(len(ids), np.float32)
         for first in range(0, len(ids), self._at_once):
             part = slice(first, first + self._at_once)
             nll_N, state = self._chunk(inputs[part], ids[part], spellings=spellings, state=state)
@@ -120,8 +122,7 @@ class AdaptiveReader:
                     f"--adapt: steps of rate {rates.rate:g} leave no numbers after some text; "
                     "expected a smaller one; give --adapt-rates rate=NUMBER"
                 )
-            pieces.append(nll_N)
-        nlls: Nlls = torch.cat(pieces).float().cpu().numpy()
+            nlls[part] = nll_N.float().cpu().numpy()
         return nlls, state
 
     def _chunk(

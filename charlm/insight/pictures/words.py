@@ -1,6 +1,7 @@
 """Words in the plane, at a tap of the encoder; the names are of frequent words that find room."""
 
 import numpy as np
+from rich.cells import cell_len
 
 from charlm.insight.pictures.canvas import Drawn, blank, label_plane
 from charlm.insight.pictures.subject import Subject
@@ -10,6 +11,7 @@ from charlm.run.fonts import drawable
 MOST_NAMED = 80
 LONGEST = 24  # letters of a name, which would run over the axes
 WIDE, HIGH = 0.0145, 0.03  # of a letter and a line, in shares of the picture
+MARGIN = 0.04  # of the axes beyond the outermost words
 
 
 def draw(subject: Subject) -> Drawn:
@@ -32,8 +34,8 @@ def draw(subject: Subject) -> Drawn:
         rasterized=True,
     )
     shown = tuple(map(_name, found.words))
-    for row in named(shown, points_N2):
-        x, y = points_N2[row].tolist()
+    for row, x in named(shown, points_N2):
+        y = float(points_N2[row, 1])
         name = axes.text(x, y, shown[row], parse_math=False, fontsize=8, ha="center", va="center")
         name.set_path_effects([withStroke(linewidth=2, foreground="white")])
     figure.colorbar(drawn, ax=axes, label="occurrences in the training text, log10", shrink=0.7)
@@ -50,17 +52,21 @@ def _name(word: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
-def named(words: tuple[str, ...], points_N2: Floats) -> list[int]:
-    """Which words, as they are drawn, get a name: frequent ones first, where none stands yet."""
+def named(words: tuple[str, ...], points_N2: Floats) -> list[tuple[int, float]]:
+    """Which words, as they are drawn, get a name, and where its middle is between left and right.
+
+    Frequent ones come first, where none stands yet; none runs over the axes.
+    """
     low, span = points_N2.min(axis=0), np.ptp(points_N2, axis=0)
     places_N2 = (points_N2 - low) / np.where(span > 0, span, 1)
     taken: list[tuple[float, float, float]] = []
     chosen = []
-    for row, (x, y) in enumerate(places_N2.tolist()):
-        half = WIDE * len(words[row]) / 2
+    for row, (middle, y) in enumerate(places_N2.tolist()):
+        half = WIDE * cell_len(words[row]) / 2
+        x = max(half - MARGIN, min(middle, 1 + MARGIN - half))
         if all(abs(x - u) > half + other or abs(y - v) > HIGH for u, v, other in taken):
             taken.append((x, y, half))
-            chosen.append(row)
+            chosen.append((row, float(low[0] + x * span[0])))
             if len(chosen) == MOST_NAMED:
                 break
     return chosen

@@ -248,7 +248,29 @@ def test_bins_of_ranks_are_equally_wide_on_a_logarithmic_axis() -> None:
 
 def test_words_are_named_where_no_name_stands_yet() -> None:
     points = np.array([[0.0, 0.0], [0.01, 0.001], [1.0, 1.0], [1.0, 0.0]])
-    assert named(("first", "too-near", "far", "corner"), points) == [0, 2, 3]
+    rows = [row for row, _ in named(("first", "too-near", "far", "corner"), points)]
+    assert rows == [0, 2, 3]
+
+
+def test_names_of_words_stay_within_the_axes(tmp_path: Path) -> None:
+    points = np.array([[-3.0, 0.0], [5.0, 1.0], [1.0, 0.5], [4.9, 0.2]])
+    shown = (
+        "nalunaarasuartaatilioqa…",
+        "muvaffakiyetsizleştiric…",
+        "cat",
+        "今天天气很好我们去公园",
+    )
+    plane = SimpleNamespace(points_N2=points, shares=(0.5, 0.3))
+    found = SimpleNamespace(plane=plane, tap="encoder", words=shown, counts=(4, 3, 2, 1))
+    drawn = words.draw(SimpleNamespace(words=found, name="run"))  # type: ignore[arg-type]
+    save(drawn, tmp_path / "a.png")
+    drawn.figure.set_dpi(DOTS_PER_INCH)  # letters are as wide as whole dots
+    axes = drawn.figure.axes[0]
+    frame = axes.get_window_extent()
+    assert len(axes.texts) == len(shown)
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
 
 
 def test_letters_that_the_font_lacks_stay_within_their_cell(tmp_path: Path) -> None:

@@ -119,11 +119,11 @@ def _check_heeded(options: ReportOptions) -> None:
 def _on_fonts(lacking: Collection[str]) -> list[str]:
     if not lacking:
         return []
-    first = min(lacking)
+    first, *others = sorted(lacking)
+    more = f" and {len(others)} more" if others else ""
     return [
-        f"no installed font has {len(lacking)} letters of the pictures ({first} and others), "
-        f"which are drawn as {drawable(first)}; install one that has them, such as Noto Sans of "
-        "the script"
+        f"no installed font has {first}{more} of the pictures' letters, drawn as "
+        f"{drawable(first)}; install one that does, such as Noto Sans of the script"
     ]
 
 

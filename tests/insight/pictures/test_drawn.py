@@ -405,8 +405,8 @@ def test_letters_that_no_font_has_are_told(
     one = charlm.report(tiny_run, picture="sentences", out=tmp_path / "one.svg", **options)
     every = charlm.report(tiny_run, pictures=tmp_path / "all", **options)
     note = (
-        "no installed font has 2 letters of the pictures (\u0939 and others), which are drawn as "
-        "\\u0939; install one that has them, such as Noto Sans of the script"
+        "no installed font has \u0939 and 1 more of the pictures' letters, drawn as \\u0939; "
+        "install one that does, such as Noto Sans of the script"
     )
     assert [each for each in one.notes if "font" in each] == [note]
     assert [each for each in every.notes if "font" in each] == [note]

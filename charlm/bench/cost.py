@@ -15,7 +15,7 @@ from charlm.bench.bench_options import CostBenchOptions
 from charlm.bench.machine import description, finished
 from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus
 from charlm.bench.timing import peak_bytes, reset_peak
-from charlm.bench.train import trainer_on
+from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.presets import preset
@@ -23,7 +23,6 @@ from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
-from charlm.training.recipe.recipe import build_recipe
 
 MADE = {"words": N_WORDS, "letters": 1, "tokens": 0}  # of the made text; at least for the steps
 RANGES = {"words": (3, 10_000_000), "letters": (1, 50), "tokens": (1, 1_000_000_000)}
@@ -115,7 +114,7 @@ def _settings(arch: str, overrides: Sequence[str]) -> Settings:
 
 def _needed_tokens(settings: Settings, *, steps: int) -> int:
     """One batch too many, and sentences that are a little longer than they are on average."""
-    recipe, _ = build_recipe(settings.get("recipe"))
+    recipe = recipe_of(settings)
     return (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
 
 

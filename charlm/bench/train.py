@@ -5,7 +5,7 @@ that dropout, clipping and update are part of what is measured. Memory is that o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +27,7 @@ from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, s
 from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.loop.trainer import Trainer
-from charlm.training.recipe.recipe import build_recipe
+from charlm.training.recipe.recipe import MOST, Recipe, build_recipe
 
 OURS, NAIVE = "charlm", "naive"
 MADE_TOKENS = 400_000  # so that steps end before the words that stand at its end
@@ -139,6 +139,12 @@ def _trainer(options: TrainBenchOptions) -> Trainer:
     return trainer
 
 
+def recipe_of(settings: Settings) -> Recipe:
+    """As for a long text, where a preset leaves the number of streams to it."""
+    recipe, _ = build_recipe(settings.get("recipe"))
+    return replace(recipe, batch_size=recipe.batch_size or MOST)
+
+
 def trainer_on(
     folder: Path,
     *,
@@ -153,7 +159,7 @@ def trainer_on(
     inventory = inventory_of(
         read_sentences(path, normalisation=normalisation), normalisation=normalisation
     )
-    recipe, _ = build_recipe(settings.get("recipe"))
+    recipe = recipe_of(settings)
     torch.manual_seed(seed)
     model, _ = build_model(settings, inventory)
     recipe.initialisation.apply(model)

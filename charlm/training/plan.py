@@ -197,6 +197,14 @@ def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
     return merged(settings, {"recipe": {"epochs": epochs}})
 
 
+def with_batch_size_of(settings: Settings, changes: Settings) -> Settings:
+    """The changes with a run's batch size where they leave it to the text, as the run did."""
+    if changes.get("recipe", {}).get("batch_size") != 0:
+        return changes
+    recipe, _ = build_recipe(settings.get("recipe"))
+    return merged(changes, {"recipe": {"batch_size": recipe.batch_size}})
+
+
 def refuse_disagreement(
     options: TrainOptions, stored: RunInfo, *, settings: Settings, changes: Settings
 ) -> None:
@@ -229,7 +237,7 @@ def refuse_disagreement(
                 f"--init {options.init} disagrees with the run, which was begun {found}; "
                 "leave it out"
             )
-    if difference := first_difference(settings, changes):
+    if difference := first_difference(settings, with_batch_size_of(settings, changes)):
         raise ConfigError(_disagreement(*difference))
 
 

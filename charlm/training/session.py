@@ -40,6 +40,7 @@ from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan
 from charlm.training.plan_checks import check_texts, initial_run
 from charlm.training.ranks import ALONE, Ranks
+from charlm.training.recipe.recipe import MOST
 from charlm.training.temperature import set_temperature
 from charlm.training.train_options import Watcher
 from charlm.training.train_speller import Spellings, with_speller
@@ -71,6 +72,7 @@ def run_session(
     if plan.stored:
         check_texts(plan)
     texts = encoded_texts(plan, inventory)
+    plan = _with_batch_size(plan, texts["train"], n_processes=ranks.size, watcher=watcher)
     trainer, model_settings = trainer_of(plan, inventory, texts=texts, ranks=ranks)
     if ranks.size == 1:
         trainer.is_stopped = is_stopped
@@ -84,10 +86,9 @@ def run_session(
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
         info = _with_epochs(plan.stored, plan)
-        if not (plan.folder / VOCABULARY).is_file():
-            inventory.save(plan.folder / VOCABULARY)
-    else:
+    if not (plan.stored and (plan.folder / VOCABULARY).is_file()):
         inventory.save(plan.folder / VOCABULARY)
+    if not plan.stored:
         info.save(plan.folder)
     if to_spell:
         info = with_speller(
@@ -215,6 +216,21 @@ def encoded_texts(plan: Plan, inventory: Inventory) -> dict[str, EncodedText]:
         )
         for split in ("train", "valid")
     }
+
+
+def _with_batch_size(plan: Plan, text: EncodedText, *, n_processes: int, watcher: Watcher) -> Plan:
+    """The plan with the number of streams that its recipe leaves to the text; the run keeps it."""
+    if plan.recipe.batch_size:
+        return plan
+    size = plan.recipe.batch_size_for(text, n_processes=n_processes)
+    if size < MOST:
+        what = "sentences" if plan.recipe.batching.by_sentence else "streams"
+        watcher.note(
+            f"{size} {what} side by side, of a longer text up to {MOST} (--batch-size): many small "
+            "steps learn more of little text than few large ones"
+        )
+    settings = merged(plan.settings, {"recipe": {"batch_size": size}})
+    return replace(plan, recipe=replace(plan.recipe, batch_size=size), settings=settings)
 
 
 def trainer_of(

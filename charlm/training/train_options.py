@@ -94,7 +94,12 @@ class TrainOptions:
         ),
     ] = None
     batch_size: Annotated[
-        int | None, Opt("Streams side by side; else the preset's.", "Recipe", least=1)
+        int | None,
+        Opt(
+            "Streams side by side; 0: 8 to 64, fewer of a shorter text; else the preset's.",
+            "Recipe",
+            least=0,
+        ),
     ] = None
     bptt: Annotated[
         int | None,

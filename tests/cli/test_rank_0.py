@@ -97,7 +97,7 @@ def test_results_are_the_first_ones(
     ("options", "line"),
     [
         (
-            ["--processes", "3"],
+            ["--processes", "3", "--batch-size", "64"],
             "option 'batch_size' of recipe is 64 for 3 processes; expected a multiple, so that all "
             "have the same share; use --batch-size 63 or 66",
         ),

@@ -58,6 +58,24 @@ def test_a_text_of_which_no_word_is_kept_is_told(
     assert notes[0].startswith("no word but <unk>: none occurs twice in train.txt; ")
 
 
+def test_streams_that_are_left_to_a_short_text_are_told_and_kept(
+    train_toy: Callable[..., Any], tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    for resume, batch_size in ((False, 0), (True, 0), (True, None), (True, 8)):
+        train_toy(notes=notes, resume=resume, batch_size=batch_size)
+    train_toy("eight", batch_size=8)
+    assert notes == [
+        "8 streams side by side, of a longer text up to 64 (--batch-size): many small steps learn "
+        "more of little text than few large ones"
+    ]
+    left, said = (
+        json.loads((tmp_path / run / "run.json").read_bytes()) for run in ("run", "eight")
+    )
+    assert left["settings"] == said["settings"]
+    assert (tmp_path / "run" / LOG).exists()
+
+
 @pytest.mark.parametrize(
     ("schedule", "n_epochs", "told"),
     [

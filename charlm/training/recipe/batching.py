@@ -172,6 +172,10 @@ class StreamBatching:
     )
     reset: Annotated[Probability, Meaning("how often the state begins anew after </s>")] = 0.0
 
+    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:
+        """How many steps an epoch of a single stream has."""
+        return len(text.ids) / bptt
+
     def over(self, source: BatchSource) -> "StreamBatches":
         """The batches of a text."""
         return StreamBatches(source, self)
@@ -229,6 +233,10 @@ class SentenceBatching:
 
     max_words: Annotated[Count, Meaning("sentences of as many words are left out; 0: none")] = 0
     pool: Annotated[Count, Meaning("batches' worth of sentences that are sorted by length")] = 50
+
+    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002
+        """How many steps an epoch has of a sentence each; they are read whole."""
+        return text.n_sentences
 
     def over(self, source: BatchSource) -> "SentenceBatches":
         """The batches of a text.

@@ -21,6 +21,7 @@ from charlm.settings import (
     checked,
     options_of,
 )
+from charlm.text.vocabulary.encoding import EncodedText
 from charlm.training.recipe.averaging import AVERAGINGS, Averaging
 from charlm.training.recipe.batching import BATCHINGS, SentenceBatching, StreamBatching
 from charlm.training.recipe.criteria import CRITERIA, Criterion
@@ -32,6 +33,9 @@ Divisor = Annotated[Literal["streams", "tokens"], Meaning("what the summed loss 
 Weight = Annotated[float, Range(0.0, 1e3)]
 OovInput = Annotated[Literal["unk", "spelling"], Meaning("how an unknown word goes in")]
 Temperature = Annotated[Literal["one", "valid"], Meaning("as trained, or the best on valid.txt")]
+
+STEPS = 200  # of an epoch, where recipe.batch_size is 0
+FEWEST, MOST = 8, 64  # streams or sentences side by side there
 
 FAMILIES = {
     "initialisation": Family("initialisation", Initialisation, INITIALISATIONS),
@@ -48,7 +52,11 @@ class Recipe:
     """A recipe with its parts built; its fields are its options."""
 
     epochs: Annotated[int, Range(1, 100_000), Meaning("passes over the text")] = 25
-    batch_size: Annotated[int, Range(1, 65_536), Meaning("streams or sentences side by side")] = 20
+    batch_size: Annotated[
+        int,
+        Range(0, 65_536),
+        Meaning("streams or sentences side by side; 0: 8 to 64, fewer of a shorter text"),
+    ] = 20
     bptt: Annotated[
         int, Range(1, 65_536), Meaning("steps of a chunk, through which gradients flow")
     ] = 35
@@ -71,6 +79,18 @@ class Recipe:
     schedule: Schedule
     averaging: Averaging
     batching: StreamBatching | SentenceBatching
+
+    def batch_size_for(self, text: EncodedText, *, n_processes: int = 1) -> int:
+        """The one said, or that which lets an epoch of a text have `STEPS` steps, as near as eights
+        come to it: few large steps learn less than many small ones, which take longer.
+
+        Processes get equal shares.
+        """
+        if self.batch_size:
+            return self.batch_size
+        eights = round(self.batching.steps_of_one(text, bptt=self.bptt) / STEPS / FEWEST)
+        size = min(max(eights * FEWEST, FEWEST), MOST)
+        return max(size // n_processes, 1) * n_processes
 
     def check(self, output: Output) -> None:
         """Raises ConfigError if an output cannot be trained, or not kept, as this recipe says."""

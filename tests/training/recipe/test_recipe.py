@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from charlm.errors import ConfigError
 from charlm.presets import PRESETS
+from charlm.text.vocabulary.encoding import EncodedText
 from charlm.training.recipe.recipe import build_recipe
 
 PLAIN_SGD = {"type": "sgd", "lr": 1.0, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0}
@@ -79,3 +81,26 @@ def test_an_option_of_the_part_that_a_recipe_leaves_out_is_that_of_its_default()
     recipe, resolved = build_recipe({"batching": {"reset": 0.25}, "optimiser": {"lr": 0.5}})
     assert resolved["batching"] == {"type": "streams", "shuffle": "none", "reset": 0.25}
     assert recipe.optimiser.lr == 0.5
+
+
+@pytest.mark.parametrize(
+    ("recipe", "n_tokens", "n_processes", "size"),
+    [
+        ({}, 930_000, 1, 64),  # 133, of which 64 are the most
+        ({}, 300_000, 1, 40),  # 42.9
+        ({}, 100_000, 1, 16),  # 14.3
+        ({}, 100_000, 3, 15),
+        ({}, 50, 1, 8),
+        ({}, 50, 3, 6),
+        ({}, 50, 12, 12),
+        ({"bptt": 70}, 300_000, 1, 24),  # 21.4
+        ({"batching": {"type": "sentences"}}, 100_000, 1, 24),  # 5,000 sentences: 25
+        ({"batch_size": 20}, 50, 1, 20),
+    ],
+)
+def test_the_streams_that_are_left_to_the_text_give_an_epoch_200_steps(
+    recipe: dict[str, Any], n_tokens: int, n_processes: int, size: int
+) -> None:
+    text = EncodedText(np.zeros(n_tokens, np.int32), (), n_sentences=n_tokens // 20, sha256="")
+    built, _ = build_recipe({"batch_size": 0, **recipe})
+    assert built.batch_size_for(text, n_processes=n_processes) == size

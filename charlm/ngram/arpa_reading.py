@@ -18,8 +18,8 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import BackoffModel, Grams, Log10s, rows_of_contexts
-from charlm.ngram.word_ids import CAPITAL_UNK, MARKS, Ids
-from charlm.text.corpus.tokens import UNK_WORD
+from charlm.ngram.word_ids import MARKS, Ids
+from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 from charlm.text.io.files import Digest, display_name, open_bytes
 from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, raw_lines
 

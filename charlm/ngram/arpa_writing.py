@@ -13,7 +13,8 @@ import numpy.typing as npt
 from charlm.errors import DataError
 from charlm.ngram.backoff import BackoffModel, Log10s
 from charlm.ngram.ngram_options import Start
-from charlm.ngram.word_ids import CAPITAL_UNK, START
+from charlm.ngram.word_ids import START
+from charlm.text.corpus.tokens import CAPITAL_UNK
 from charlm.text.io.files import packed_write
 
 STARTS: dict[str, float] = {"lmplz": 0.0, "srilm": -np.inf}  # how they write the log10 of p(<s>)

@@ -22,8 +22,7 @@ from typing import BinaryIO, cast
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_writing import capital_unk
 from charlm.ngram.ngram_options import Start
-from charlm.ngram.word_ids import CAPITAL_UNK
-from charlm.text.corpus.tokens import UNK_WORD, is_literal_unk
+from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD, is_literal_unk
 from charlm.text.io.files import packed_write, scratch_file
 from charlm.text.io.paths import working_folder_of
 

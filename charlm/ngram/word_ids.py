@@ -21,7 +21,6 @@ from charlm.text.vocabulary.word_lists import read_word_list
 
 UNK, START, END = 0, 1, 2
 MARKS = (UNK_WORD, START_WORD, END_WORD)
-CAPITAL_UNK = "<UNK>"  # KenLM takes it for `<unk>`; here it is one only where an ARPA file lists it
 
 Ids = npt.NDArray[np.int32]
 

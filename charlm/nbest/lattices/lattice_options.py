@@ -10,7 +10,7 @@ from pathlib import Path
 
 from charlm.errors import ConfigError
 from charlm.nbest.lattices.lattice import Lattice
-from charlm.text.corpus.labels import is_silent, is_word
+from charlm.text.corpus.labels import is_silent, is_word, label_read
 
 OLD = "old_lm"  # the model that the lattice was made with, where it stands apart
 GRAPH, REST = "graph", "graph_nolm"  # Kaldi's sum, and what is left of it without the old model
@@ -46,7 +46,9 @@ class LatticeOptions:
 
     def read(self, label: str) -> tuple[str, ...]:
         """What models read for a label."""
-        return tuple(self.tokens(label)) if self.is_read(label) else ()
+        if not self.is_read(label):
+            return ()
+        return tuple(self.tokens(label_read(label, self.is_known) if self.is_known else label))
 
     def steps(self, label: str) -> tuple[str, ...]:
         """What a label adds to a history."""

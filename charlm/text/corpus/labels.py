@@ -5,6 +5,9 @@ seen it in a text.
 """
 
 import re
+from collections.abc import Callable
+
+from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 
 SILENT = frozenset(("<eps>", "!NULL", "<s>", "</s>", "!SENT_START", "!SENT_END", ""))
 # [laugh]  <noise>, but not <unk> nor <unk>:form  {breath}  -pau- of SRILM  !SIL of Kaldi
@@ -19,3 +22,8 @@ def is_silent(label: str) -> bool:
 def is_word(label: str) -> bool:
     """Whether a label is a word, and neither noise nor nothing."""
     return label not in SILENT and not NOISE.fullmatch(label)
+
+
+def label_read(label: str, is_known: Callable[[str], bool]) -> str:
+    """A word as models read it: `<UNK>` is `<unk>`, unless it is a word of theirs."""
+    return UNK_WORD if label == CAPITAL_UNK and not is_known(label) else label

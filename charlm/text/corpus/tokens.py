@@ -8,6 +8,7 @@ from collections import Counter
 from charlm.errors import DataError
 
 END_WORD, UNK_WORD = "</s>", "<unk>"
+CAPITAL_UNK = "<UNK>"  # Kaldi's `<unk>`, and for KenLM; in a text it is a word like any other
 START_WORD = "<s>"  # no word of a model's: nothing predicts it
 END, UNK = 0, 1  # word ids
 N_SHOWN = 10  # of the most frequent words

@@ -246,6 +246,22 @@ def test_words_are_read_as_the_model_reads_them_and_stay_as_they_are(read: Read)
     assert found.totals == (-14.0,)
 
 
+def test_kaldis_unknown_word_is_the_models_unless_it_has_such_a_word(read: Read) -> None:
+    heard = []
+
+    def answer(sentences: object) -> list[list[float]]:
+        heard.extend(sentences)  # type: ignore[arg-type]
+        return [[-1.0] * (len(s) + 1) for s in sentences]  # type: ignore[attr-defined]
+
+    models = {"nn": ScorerHistories(FunctionScorer(answer))}
+    lattice = read("u\n0 1 a\n1 2 <UNK>\n2\n\n")
+    for known, read_as in (({"a"}, "<unk>"), ({"a", "<UNK>"}, "<UNK>")):
+        options = LatticeOptions(is_known=known.__contains__, weights={"nn": 1.0}, recombine=0)
+        found = next(rescore_with(lattice, models, options=options))
+        assert found.nbest.hypotheses[0].words == ("a", "<UNK>")
+        assert heard[-1] == ["a", read_as]
+
+
 def test_a_mixture_is_one_word_by_word(read: Read, texts: dict[str, str]) -> None:
     def always(number: float) -> ScorerHistories:
         return ScorerHistories(FunctionScorer(lambda s: [[number] * (len(w) + 1) for w in s]))

@@ -28,6 +28,13 @@ def test_noise_is_not_read_unless_it_is_known(noise: str) -> None:
     assert known.read(("a", noise)) == ["a", noise]
 
 
+def test_kaldis_unknown_word_is_read_as_one_unless_it_is_known() -> None:
+    unknown = HypothesisText(Normalisation(), is_known={"a"}.__contains__)
+    assert unknown.read(("a", "<UNK>")) == ["a", "<unk>"]
+    known = HypothesisText(Normalisation(), is_known={"a", "<UNK>"}.__contains__)
+    assert known.read(("a", "<UNK>")) == ["a", "<UNK>"]
+
+
 def test_unknown_words_are_counted_and_the_most_frequent_named() -> None:
     text = HypothesisText(None)
     assert text.count_unknown(["a", "B", "C"], [True, False, False]) == ["B", "C"]

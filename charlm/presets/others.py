@@ -73,7 +73,7 @@ WORD_CHAR_MODERN: Settings = {
     "recipe": {
         "epochs": 50,
         "patience": 5,
-        "batch_size": 64,
+        "batch_size": 0,
         "bptt": 35,
         "divisor": "tokens",
         "clip": 0.14,
@@ -105,7 +105,7 @@ MODERN: dict[str, Settings] = {
                 "char": {"type": "char-ngram", "dim": 268, "buckets": 20_000, "divisor": "root"}
             },
             "output": {"side": "both"},
-            "recipe": {"epochs": 18, "batch_size": 0, "schedule": {"warm_up": 0.0278}},
+            "recipe": {"epochs": 18, "schedule": {"warm_up": 0.0278}},
         },
     ),
 }

@@ -66,7 +66,9 @@ def test_a_file_that_cannot_grow_stops_a_real_training_with_one_line(world: Path
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    done = charlm("train", "--data", "corpus", "--out", "new", preexec_fn=limit)
+    done = charlm(
+        "train", "--arch", "char-small", "--data", "corpus", "--out", "new", preexec_fn=limit
+    )
     assert (done.returncode, done.stdout) == (1, None)
     assert re.fullmatch(r"charlm: new/\S+: file too large\n", done.stderr)
 

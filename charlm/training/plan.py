@@ -191,15 +191,21 @@ def existing_run(folder: Path, *, resume: bool) -> RunInfo | None:
 def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
     """A run's settings, with the epochs asked for if they are more and leave the first as is."""
     recipe, _ = build_recipe(settings.get("recipe"))
-    epochs = changes.get("recipe", {}).get("epochs", 0)
+    epochs = _recipe_option(changes, "epochs")
     if recipe.schedule.divides_all_steps or type(epochs) is not int or epochs <= recipe.epochs:
         return settings
     return merged(settings, {"recipe": {"epochs": epochs}})
 
 
+def _recipe_option(changes: Settings, name: str) -> Any:
+    """What is asked for; None: nothing, or a recipe that is none and is refused elsewhere."""
+    recipe = changes.get("recipe")
+    return recipe.get(name) if isinstance(recipe, dict) else None
+
+
 def with_batch_size_of(settings: Settings, changes: Settings) -> Settings:
     """The changes with a run's batch size where they leave it to the text, as the run did."""
-    if changes.get("recipe", {}).get("batch_size") != 0:
+    if _recipe_option(changes, "batch_size") != 0:
         return changes
     recipe, _ = build_recipe(settings.get("recipe"))
     return merged(changes, {"recipe": {"batch_size": recipe.batch_size}})

@@ -96,7 +96,7 @@ class TrainOptions:
     batch_size: Annotated[
         int | None,
         Opt(
-            "Streams side by side; 0: 8 to 64, fewer of a shorter text; else the preset's.",
+            "Streams side by side; 0: fewer of a shorter text; else the preset's.",
             "Recipe",
             least=0,
         ),

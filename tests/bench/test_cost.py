@@ -5,7 +5,7 @@ import torch
 
 from charlm.bench.cost import PARTS, bench_cost, part_seconds
 from charlm.bench.text import corpus
-from charlm.bench.train import trainer_on
+from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.presets import preset
 from charlm.settings import Settings, merged, parse_override
@@ -133,3 +133,8 @@ def test_an_option_said_before_the_type_of_its_part_holds(
     (cost,) = bench_cost(over, arch="word-small", overrides=said, steps=1).costs
     # words of 200 numbers in, three gates over input, state and a bias, words out
     assert cost.n_parameters == n_words * 200 + 3 * 4 * (200 + 4 + 1) + n_words * (4 + 1)
+
+
+def test_streams_that_are_left_to_the_text_are_those_of_a_long_one() -> None:
+    assert recipe_of({"recipe": {"batch_size": 0}}).batch_size == 64
+    assert recipe_of({"recipe": {"batch_size": 3}}).batch_size == 3

@@ -73,7 +73,6 @@ def test_streams_that_are_left_to_a_short_text_are_told_and_kept(
         json.loads((tmp_path / run / "run.json").read_bytes()) for run in ("run", "eight")
     )
     assert left["settings"] == said["settings"]
-    assert (tmp_path / "run" / LOG).exists()
 
 
 @pytest.mark.parametrize(

@@ -253,3 +253,10 @@ def test_a_pre_training_that_never_reads_both_sides_is_refused(
         "both; raise --epochs, or lower recipe.schedule.epochs"
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_a_recipe_that_is_none_is_a_disagreement_with_the_run(train_toy: TrainToy) -> None:
+    train_toy(epochs=1)
+    asked = {"overrides": ["recipe=3"], "epochs": None, "batch_size": None, "bptt": None}
+    with pytest.raises(ConfigError, match="^recipe=3 disagrees with the run, which has {"):
+        train_toy(resume=True, **asked)

@@ -234,7 +234,7 @@ class SentenceBatching:
     max_words: Annotated[Count, Meaning("sentences of as many words are left out; 0: none")] = 0
     pool: Annotated[Count, Meaning("batches' worth of sentences that are sorted by length")] = 50
 
-    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002
+    def steps_of_one(self, text: EncodedText, *, bptt: int) -> float:  # noqa: ARG002 -- streams'
         """How many steps an epoch has of a sentence each; they are read whole."""
         return text.n_sentences
 

@@ -55,7 +55,9 @@ class Recipe:
     batch_size: Annotated[
         int,
         Range(0, 65_536),
-        Meaning("streams or sentences side by side; 0: 8 to 64, fewer of a shorter text"),
+        Meaning(
+            f"streams or sentences side by side; 0: {FEWEST} to {MOST}, fewer of a shorter text"
+        ),
     ] = 20
     bptt: Annotated[
         int, Range(1, 65_536), Meaning("steps of a chunk, through which gradients flow")
@@ -81,13 +83,11 @@ class Recipe:
     batching: StreamBatching | SentenceBatching
 
     def batch_size_for(self, text: EncodedText, *, n_processes: int = 1) -> int:
-        """The one said, or that which lets an epoch of a text have `STEPS` steps, as near as eights
-        come to it: few large steps learn less than many small ones, which take longer.
+        """What 0 stands for: that which lets an epoch of a text have `STEPS` steps, as near as
+        eights come to it. Few large steps learn less than many small ones, which take longer.
 
         Processes get equal shares.
         """
-        if self.batch_size:
-            return self.batch_size
         eights = round(self.batching.steps_of_one(text, bptt=self.bptt) / STEPS / FEWEST)
         size = min(max(eights * FEWEST, FEWEST), MOST)
         return max(size // n_processes, 1) * n_processes

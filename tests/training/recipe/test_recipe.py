@@ -95,7 +95,6 @@ def test_an_option_of_the_part_that_a_recipe_leaves_out_is_that_of_its_default()
         ({}, 50, 12, 12),
         ({"bptt": 70}, 300_000, 1, 24),  # 21.4
         ({"batching": {"type": "sentences"}}, 100_000, 1, 24),  # 5,000 sentences: 25
-        ({"batch_size": 20}, 50, 1, 20),
     ],
 )
 def test_the_streams_that_are_left_to_the_text_give_an_epoch_200_steps(

@@ -31,6 +31,7 @@ SPIN_COUNT = "10000"
 DEVICE = re.compile(r"cpu|cuda(:[0-9]{1,2})?")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of glibc's mallopt, from malloc.h
 LOST = 69  # exit status of a process that ends since another did; EX_UNAVAILABLE of sysexits.h
+GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: steps are launched kernel by kernel, where a recording fails
 
 
 def prepare_torch() -> None:
@@ -178,6 +179,11 @@ def autocast(device: "torch.device", precision: str) -> AbstractContextManager[o
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def are_graphs_wanted() -> bool:
+    """Whether steps on a GPU may be recorded: unless the environment says no."""
+    return os.environ.get(GRAPHS) != "0"
 
 
 def versions() -> dict[str, str]:

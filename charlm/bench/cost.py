@@ -21,6 +21,7 @@ from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
 from charlm.settings import Settings, merged, parse_override
+from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
 
@@ -196,7 +197,7 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     clock.stop("context")
     x_TBE.backward(fed_TBE.grad)
     clock.stop("encoder")
-    trainer.stepping.descend()
+    EagerStep(objective, trainer.optimiser, progress=trainer.progress).descend()
     clock.stop("update")
     return clock.seconds
 

@@ -5,7 +5,7 @@ its length says nothing: a form's vector is the same whatever else is in the bat
 set: their order says nothing, either.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,9 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.vocabulary import Inventory
+
+LEAST_ROWS = 64  # of padded forms
+WIDTH_STEP = 8
 
 
 class Forms(NamedTuple):
@@ -26,8 +30,40 @@ class Forms(NamedTuple):
     morphs_NM: Tensor | None = None  # ids of distinct morphs, int64; None: words are not segmented
 
     def to(self, device: torch.device) -> "Forms":
-        morphs_NM = None if self.morphs_NM is None else self.morphs_NM.to(device)
-        return Forms(self.words_N.to(device), self.letters_NL.to(device), morphs_NM)
+        return self.map(lambda tensor: tensor.to(device))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Forms":
+        """`change` applied to every tensor."""
+        morphs_NM = None if self.morphs_NM is None else change(self.morphs_NM)
+        return Forms(change(self.words_N), change(self.letters_NL), morphs_NM)
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors, in a fixed order."""
+        return [tensor for tensor in self if tensor is not None]
+
+    def padded(self) -> "Forms":
+        """With further rows, `<unk>` of no letters, and wider ones: one of a few shapes.
+
+        A chunk of 20 × 35 tokens of PTB has 250 to 400 forms of 10 to 21 letters.
+        """
+        n_more = _roomy(len(self.words_N)) - len(self.words_N)
+
+        def filled(ids_NL: Tensor) -> Tensor:
+            return functional.pad(ids_NL, (0, -ids_NL.shape[1] % WIDTH_STEP, 0, n_more))
+
+        return Forms(
+            functional.pad(self.words_N, (0, n_more), value=UNK),
+            filled(self.letters_NL),
+            None if self.morphs_NM is None else filled(self.morphs_NM),
+        )
+
+
+def _roomy(number: int) -> int:
+    """The next of sizes that grow by a quarter."""
+    size = LEAST_ROWS
+    while size < number:
+        size += -(-size // (4 * WIDTH_STEP)) * WIDTH_STEP
+    return size
 
 
 class FormTable:

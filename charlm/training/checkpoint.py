@@ -72,6 +72,7 @@ def _numbered(name: str, rank: int) -> str:
 
 
 def _refuse_broken(trainer: Trainer) -> None:
+    trainer.stepping.settle()
     for name, tensor in trainer.objective.modules.state_dict().items():
         if not bool(tensor.isfinite().all()):
             position, what = trainer.position, name.removeprefix("model.")

@@ -108,3 +108,31 @@ def test_rows_without_any_morph_are_padding(segmented: Inventory) -> None:
 
 def test_where_words_are_not_segmented_forms_have_no_morphs(small: Inventory) -> None:
     assert FormTable(small, small.words).forms(np.arange(2)).morphs_NM is None
+
+
+def test_morphs_move_with_their_forms(segmented: Inventory) -> None:
+    forms = FormTable(segmented, segmented.words).forms(np.arange(2)).to(torch.device("meta"))
+    assert forms.morphs_NM is not None
+    assert forms.morphs_NM.is_meta
+
+
+def test_padded_forms_are_the_same_ones_and_unks_without_letters(segmented: Inventory) -> None:
+    forms = FormTable(segmented, segmented.words).forms(np.arange(3))
+    padded = forms.padded()
+    assert padded.morphs_NM is not None and forms.morphs_NM is not None
+    assert [tuple(tensor.shape) for tensor in padded.tensors()] == [(64,), (64, 8), (64, 8)]
+    assert torch.equal(padded.words_N[:3], forms.words_N)
+    assert torch.equal(padded.letters_NL[:3, :5], forms.letters_NL)
+    assert torch.equal(padded.morphs_NM[:3, : forms.morphs_NM.shape[1]], forms.morphs_NM)
+    assert set(padded.words_N[3:].tolist()) == {UNK}
+    assert not padded.letters_NL[3:].any() and not padded.letters_NL[:, 5:].any()
+    assert all(torch.equal(*pair) for pair in zip(padded, padded.padded(), strict=True))
+
+
+def test_padded_forms_have_few_sizes(small: Inventory) -> None:
+    table = FormTable(small, small.words)
+    sizes = [len(table.forms(np.zeros(n, np.int64)).padded().words_N) for n in range(1, 1000)]
+    assert sizes == sorted(sizes)
+    assert all(n <= size <= max(64, 1.25 * n + 8) for n, size in enumerate(sizes, 1))
+    assert sorted(set(sizes))[:5] == [64, 80, 104, 136, 176]
+    assert {size % 8 for size in sizes} == {0}

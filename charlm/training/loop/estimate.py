@@ -10,7 +10,6 @@ import sys
 import time
 from copy import copy
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from torch import nn
@@ -54,9 +53,9 @@ def _step_seconds(trainer: Trainer) -> float:
     progress.position = copy(position)
     trainer.begin_epoch()
     times = []
-    for batch in islice(trainer.batches.from_step(0), PROBES):
+    for probe in trainer.stepping.probes(trainer.batches.from_step(0), n=PROBES):
         clock = time.perf_counter()
-        trainer.stepping.gradients(batch)
+        probe()
         times.append(time.perf_counter() - clock)
     trainer.optimiser.zero_grad()
     trainer.set_generator_states(generators)

@@ -107,11 +107,11 @@ class Progress:
             epoch=position.epoch + 1, rate=rate, history=history, n_averaged=position.n_averaged
         )
 
-    def stop(self, what: str, value: float) -> NoReturn:
+    def stop(self, what: str, value: float, *, at: str = "") -> NoReturn:
         """Raises TrainingError: this became infinite, or no number, at the coming step."""
-        epoch, step = self.position.epoch + 1, min(self.position.step + 1, self.n_steps)
+        epoch = self.position.epoch + 1
+        at = at or f"at step {min(self.position.step + 1, self.n_steps)}"
         clip = "a smaller --set recipe.clip" if self.recipe.clip else "--set recipe.clip=5"
         raise TrainingError(
-            f"{what} became {value} in epoch {epoch} at step {step}; {self.kept}; try a lower --lr "
-            f"or {clip}"
+            f"{what} became {value} in epoch {epoch} {at}; {self.kept}; try a lower --lr or {clip}"
         )

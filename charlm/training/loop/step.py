@@ -1,14 +1,21 @@
-"""One update of the parameters: any device, any parts, any number of ranks."""
+"""One update of the parameters, computed eagerly: any device, any parts, any number of ranks.
+
+What a trainer asks of a step is a contract here, so that one for a GPU can take its place.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from itertools import islice
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from charlm.model.contract import detached
+from charlm.model.language_model import LanguageModel
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Progress
 from charlm.training.ranks import ALONE, Ranks
@@ -17,10 +24,34 @@ from charlm.training.recipe.batching import Batch
 CLIP_MARGIN = 1e-6  # torch divides by the norm plus this: below, its factor is exactly 1
 
 
+class Step(Protocol):
+    """Moves parameters and progress by a batch."""
+
+    runs_ahead: bool  # whether the host need not wait for what is computed
+
+    def take(self, batch: Batch) -> None:
+        """One update of the parameters.
+
+        Raises:
+            TrainingError: the loss or the gradient is NaN or infinite.
+        """
+
+    def settle(self) -> None:
+        """Take all steps so far into the position, before it is read or weights are written.
+
+        Raises:
+            TrainingError: a loss or a gradient of them is NaN or infinite.
+        """
+
+    def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
+        """Functions to be timed, some of them to warm up: they move gradients and progress."""
+
+
 @dataclass
-class TrainingStep:
+class EagerStep:
     """Loss, gradients and update one after the other, each looked at before the next."""
 
+    runs_ahead = False
     objective: Objective
     optimiser: Optimizer
     _: KW_ONLY
@@ -28,14 +59,16 @@ class TrainingStep:
     ranks: Ranks = ALONE
 
     def take(self, batch: Batch) -> None:
-        """Move parameters and progress by a batch.
-
-        Raises:
-            TrainingError: the loss or the gradient is NaN or infinite.
-        """
         self.gradients(batch)
         self.descend()
         self.progress.position.step += 1
+
+    def settle(self) -> None:
+        """Every step is in the position at once."""
+
+    def probes(self, batches: Iterator[Batch], *, n: int) -> Iterator[Callable[[], object]]:
+        """The gradients of the first n batches."""
+        return (partial(self.gradients, batch) for batch in islice(batches, n))
 
     def gradients(self, batch: Batch) -> None:
         """Set the parameters' gradients, and carry state, sums and counts on.
@@ -82,10 +115,15 @@ class TrainingStep:
                 shorten(gradients, longest=longest, norm=norm)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        self.optimiser.step()
-        self.objective.model.encoder.after_step()
-        self.objective.model.output.after_step()
+        update(self.objective.model, self.optimiser)
         progress.position.n_clipped += int(0 < longest < length)
+
+
+def update(model: LanguageModel, optimiser: Optimizer) -> None:
+    """One step of the optimiser, and what the parts make good after it."""
+    optimiser.step()
+    model.encoder.after_step()
+    model.output.after_step()
 
 
 def gradient_values(parameters: Sequence[nn.Parameter], *, is_sparse: bool) -> list[Tensor]:

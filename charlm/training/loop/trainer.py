@@ -7,19 +7,23 @@ parameters, the optimiser, the averages and torch's generator: that is what a ch
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 from charlm.model.contract import State
 from charlm.model.language_model import LanguageModel
-from charlm.runtime import keep_freed_memory, return_freed_memory
+from charlm.runtime import are_graphs_wanted, keep_freed_memory, return_freed_memory
 from charlm.scoring.likelihood.nll import Nlls, nll_sums, perplexity_of
 from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
+from charlm.training.loop.graph_step import GraphStep, Recorded, is_capturable
 from charlm.training.loop.objective import Objective
 from charlm.training.loop.progress import Position, Progress
-from charlm.training.loop.step import TrainingStep
+from charlm.training.loop.step import EagerStep, Step
 from charlm.training.loop.validation import validation_chunks
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.averaging import Averages
@@ -81,9 +85,7 @@ class Trainer:
         self.progress = Progress(recipe, n_steps=len(self.batches), state=self.start_state())
         self.batches.begin_epoch(0)
         self.is_stopped: Callable[[], bool] = lambda: False  # asked within a validation
-        self.stepping = TrainingStep(
-            self.objective, self.optimiser, progress=self.progress, ranks=ranks
-        )
+        self.stepping = step_of(self.objective, self.optimiser, progress=self.progress, ranks=ranks)
 
     @property
     def position(self) -> Position:
@@ -104,7 +106,8 @@ class Trainer:
         """
         self.begin_epoch()
         clock = time.perf_counter()
-        for batch in self.batches.from_step(self.position.step):
+        batches = self.batches.from_step(self.position.step)
+        for batch in made_ahead(batches) if self.stepping.runs_ahead else batches:
             self.step(batch)
             self.position.seconds += time.perf_counter() - clock
             clock = time.perf_counter()
@@ -180,3 +183,26 @@ class Trainer:
         torch.set_rng_state(states["cpu"])
         if self.device.type == "cuda" and "cuda" in states:
             torch.cuda.set_rng_state(states["cuda"], self.device)
+
+
+def step_of(
+    objective: Objective, optimiser: Optimizer, *, progress: Progress, ranks: Ranks
+) -> Step:
+    """How steps are made: recorded where that can be, on one GPU alone."""
+    is_wanted = objective.device.type == "cuda" and are_graphs_wanted() and ranks.size == 1
+    if is_wanted and is_capturable(objective, optimiser):
+        record = partial(Recorded, pool=torch.cuda.graph_pool_handle())
+        return GraphStep(objective, optimiser, progress=progress, record=record)
+    return EagerStep(objective, optimiser, progress=progress, ranks=ranks)
+
+
+def made_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, the next one being made by a thread while a step is computed.
+
+    It counts and pads on the host alone: calls of CUDA from two threads get in a recording's way.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="batches") as maker:
+        coming = maker.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = maker.submit(next, batches, None)
+            yield batch

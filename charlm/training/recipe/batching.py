@@ -10,7 +10,7 @@ sentence on its own worse: resets at sentence ends, or sentences, are for models
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -71,11 +71,23 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device) -> "Batch":
         """On a device; the resets stay on the CPU, where the loop over them reads them."""
+        return self.map(lambda tensor: tensor.to(device))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """`change` applied to every tensor but the resets."""
         return self._replace(
-            forms=self.forms.to(device),
-            where_TB=self.where_TB.to(device),
-            words_TB=self.words_TB.to(device),
+            forms=self.forms.map(change),
+            where_TB=change(self.where_TB),
+            words_TB=change(self.words_TB),
         )
+
+    def tensors(self) -> list[Tensor]:
+        """Every tensor but the resets, in a fixed order."""
+        return [*self.forms.tensors(), self.where_TB, self.words_TB]
+
+    def padded(self) -> "Batch":
+        """With forms that occur nowhere, so that batches have few shapes."""
+        return self._replace(forms=self.forms.padded())
 
 
 @dataclass(frozen=True)

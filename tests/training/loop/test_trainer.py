@@ -1,9 +1,10 @@
 """What an epoch leaves behind, what stops it, and batches that are made ahead."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from charlm.text.vocabulary.encoding import EncodedText
 from charlm.text.vocabulary.vocabulary import inventory_of
 from charlm.training.checkpoint import save_epoch, save_position
 from charlm.training.loop import trainer as loop
-from charlm.training.loop.trainer import Position, Trainer
+from charlm.training.loop.trainer import Position, Trainer, made_ahead
 
 IDS = [2, 3, 0, 4, 2, 3, 1, 0, 2, 2, 0]
 ADVICE = "there was no checkpoint yet; try a lower --lr"
@@ -193,3 +194,38 @@ def test_the_weights_of_an_epoch_that_is_not_the_best_are_not_kept_as_the_model(
     trainer.position.history[1]["valid_ppl"] = trainer.position.history[0]["valid_ppl"]
     save_epoch(trainer, begun)
     assert (begun / MODEL).read_bytes() == kept
+
+
+class Maker:
+    """Makes numbers, and says how many it has made."""
+
+    def __init__(self, n: int, *, broken: int = -1) -> None:
+        self.n, self.broken, self.n_made = n, broken, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for number in range(self.n):
+            if number == self.broken:
+                raise ValueError("broken")
+            self.n_made += 1
+            yield number
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_batches_made_ahead_are_the_same_ones_in_order(n: int) -> None:
+    assert list(made_ahead(iter(Maker(n)))) == list(range(n))
+
+
+def test_one_is_made_ahead_and_no_more() -> None:
+    maker = Maker(5)
+    batches = made_ahead(iter(maker))
+    assert next(batches) == 0
+    assert next(batches) == 1
+    batches.close()  # waits for the thread
+    assert maker.n_made == 3
+
+
+def test_what_a_maker_raises_arrives_in_its_turn() -> None:
+    batches = made_ahead(iter(Maker(5, broken=2)))
+    assert [next(batches), next(batches)] == [0, 1]
+    with pytest.raises(ValueError, match="broken"):
+        next(batches)

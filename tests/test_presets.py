@@ -130,6 +130,11 @@ COUNTS = {
         lstm(268, 1152, 1),
         1152 * 268 + 10_000,
     ),
+    "mixture-modern": (
+        words(268) + 20_000 * 268,
+        lstm(268, 1152, 1),
+        6 * 1152 + linear(1152, 6 * 268) + 10_000,
+    ),
 }
 # As the papers give them, in millions.
 PUBLISHED = {

@@ -6,6 +6,7 @@ would do nothing or crash: the dropped matrix is handed to the call, and is draw
 while what falls on the candidate or the state is drawn afresh at each step.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -31,6 +32,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
 }
 NORM_EPSILON = 1e-3  # Straka's slides; torch's own default is 1e-5
+
+# cuDNN says so of every matrix that is handed to its call, which weight drop cannot do without; the
+# copy is of the weights alone.
+warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous")
 
 
 class Noise(NamedTuple):

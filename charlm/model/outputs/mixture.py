@@ -92,6 +92,8 @@ class MixtureOfSoftmaxes(Output):
         latent_NKD = torch.tanh(self.latent(h_NH)).unflatten(-1, (self.components, -1))
         latent_NKD = functional.dropout(latent_NKD, self.dropout, self.training)
         log_prior_NK = functional.log_softmax(self.prior(h_NH).float(), dim=-1)
+        if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
+            return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_scores = self.components * len(table.vectors_VH)
         if torch.is_grad_enabled() and len(h_NH) * n_scores <= SCORES_KEPT:
             return [of_block(table, latent_NKD, log_prior_NK, *more)]

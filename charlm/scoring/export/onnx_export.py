@@ -49,7 +49,6 @@ STEPS_TRIED = 3
 REFUSED = {
     "output 'hierarchical'": "its clusters are looked up by what they hold",
     "output 'class'": "its classes are looked up by what they hold",
-    "output 'mixture'": "it works in blocks whose number depends on the batch",
 }
 # An LSTM over letters and their n-grams are exported for one length, that of the longest spelling.
 FIXED_LENGTH = {"char-lstm", "char-ngram"}

@@ -95,6 +95,7 @@ MODELS = {
     **{name: parts(name) for name in ("nnlm-5gram", "rnn", "gru", "deep-rnn", "deep-transition")},
     "mlbl": parts("mlbl"),
     "ngrams": parts("word-ngram-modern"),
+    "mixture": parts("mixture-modern"),
 }
 
 
@@ -269,7 +270,6 @@ def test_what_is_for_arpa_alone_is_not_dropped_in_silence(
     [
         ("output", {"type": "hierarchical"}),
         ("output", {"type": "class"}),
-        ("output", {"type": "mixture", "components": 2}),
     ],
 )
 def test_a_part_that_cannot_be_exported_is_named(

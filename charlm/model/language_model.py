@@ -7,6 +7,7 @@ position. Whoever has many batches of the same forms encodes them once and calls
 import torch
 from torch import Tensor, nn
 
+from charlm.model.contexts.lstm import LSTM
 from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
 from charlm.model.kernels.sparse_rows import spread
@@ -52,6 +53,18 @@ class LanguageModel(nn.Module):
             h_TBH, state = self.context(x_TBE[first:last], state)
             pieces.append(h_TBH)
         return torch.cat(pieces), state
+
+    def read_masked(
+        self, forms: Forms, where_TB: Tensor, *, state: State, keep_TB: Tensor
+    ) -> tuple[Tensor, State]:
+        """As `read`, the state being the initial one before each position where `keep_TB` is 0.
+
+        `read` would cut the batch there, into pieces whose number and length differ from batch to
+        batch; dropout masks that hold for a piece hold for the batch here.
+        """
+        assert isinstance(self.context, LSTM)
+        x_TBE = spread(self.encoder(forms), where_TB)
+        return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
 
     def n_parameters_by_part(self) -> dict[str, int]:
         """Trainable numbers of encoder, context and output; a shared one counts once."""

@@ -1,5 +1,6 @@
 """A model that reads with resets reads as one that is given each piece from the initial state."""
 
+import pytest
 import torch
 
 from charlm.model.build import build_model
@@ -10,10 +11,11 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 SETTINGS = {
     "encoder": {"type": "word", "dim": 3},
-    "context": {"type": "lstm", "dim": 4, "layers": 2},
+    "context": {"type": "lstm", "dim": 4, "layers": 2, "dropout": 0.0},
     "output": {"type": "softmax"},
 }
 STEPS, STREAMS = 6, 2
+GPU = torch.cuda.is_available()
 RESETS = [(2, 0), (2, 1), (4, 1)]  # step and stream
 
 
@@ -49,6 +51,37 @@ def test_reading_with_resets_is_reading_each_piece_from_the_initial_state(
         torch.testing.assert_close(
             [leaf[[stream]] for leaf in state_leaves(after)], state_leaves(state)
         )
+
+
+@pytest.mark.parametrize(
+    "device", ["cpu", pytest.param("cuda", marks=[pytest.mark.skipif(not GPU, reason="no GPU")])]
+)
+def test_a_mask_reads_as_pieces_do_and_has_their_gradients(
+    inventory: Inventory, device: str
+) -> None:
+    model = model_of(inventory).to(device)
+    forms = FormTable(inventory, inventory.words).forms(torch.arange(inventory.n_words).numpy())
+    forms = forms.to(torch.device(device))
+    where = torch.arange(STEPS * STREAMS, device=device).view(STEPS, STREAMS) % inventory.n_words
+    resets = torch.zeros(STEPS, STREAMS, dtype=torch.bool)
+    for step, stream in RESETS:
+        resets[step, stream] = True
+    before = model.read(forms, where, state=model.context.initial_state(STREAMS))[1]
+    before = tuple(tuple(leaf.detach() for leaf in layer) for layer in before)
+    found = []
+    model.train()
+    for is_masked in (False, True):
+        model.zero_grad()
+        if is_masked:
+            keep_TB = (~resets).float().to(device)
+            h, after = model.read_masked(forms, where, state=before, keep_TB=keep_TB)
+        else:
+            h, after = model.read(forms, where, state=before, resets_TB=resets)
+        (h.square().sum() + sum(leaf.sum() for leaf in state_leaves(after))).backward()
+        gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+        found.append((h, state_leaves(after), gradients))
+    assert "context.layers.1.weight_hh_l0" in found[0][2]
+    torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-5)
 
 
 def test_a_reset_at_the_first_step_forgets_the_state(inventory: Inventory) -> None:

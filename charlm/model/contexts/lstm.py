@@ -13,7 +13,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.errors import ConfigError
-from charlm.model.contexts.recurrence import Cell, Drop, LayerNorm, Leaves, Normalised, Times, drawn
+from charlm.model.contexts.recurrence import (
+    Cell,
+    Drop,
+    LayerNorm,
+    Leaves,
+    Normalised,
+    Times,
+    drawn,
+    run_masked,
+)
 from charlm.model.contexts.stacked_context import StackedContext
 from charlm.model.contract import State
 from charlm.settings import Meaning
@@ -152,6 +161,33 @@ class LSTM(StackedContext):
             forget_bias=forget_bias,
             peepholes=peepholes,
             layer_norm=layer_norm,
+        )
+
+    @property
+    def takes_masks(self) -> bool:
+        """Whether `forward_masked` may be called: no layer has a loop of its own, or a start."""
+        return all(isinstance(layer, nn.LSTM) for layer in self.layers) and not self.start.leaves
+
+    def forward_masked(
+        self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
+    ) -> tuple[Tensor, State]:
+        """As `forward`, with a stream's state begun anew before each step where `keep_TB` is 0.
+
+        Nothing depends on the mask but numbers, so that a step can be recorded.
+        """
+        return self.through_layers(x_TBE, state, run=partial(self._run_masked, keep_TB=keep_TB))
+
+    def _run_masked(
+        self, layer: nn.Module, x_TBE: Tensor, *, state: Leaves, keep_TB: Tensor
+    ) -> tuple[Tensor, Leaves]:
+        assert isinstance(layer, nn.LSTM)
+        return run_masked(
+            layer,
+            x_TBE,
+            state=state,
+            keep_TB=keep_TB,
+            weight_drop=self.noise.weight_drop,
+            bias_shift_G=self.bias_shift(layer),
         )
 
     def bias_shift(self, layer: nn.RNNBase) -> Tensor | None:

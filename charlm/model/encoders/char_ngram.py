@@ -21,6 +21,7 @@ Divisor = Literal["none", "root", "count"]
 FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits
 BITS_32 = 2**32 - 1
 NO_BYTE = -1
+ROWS_OF_ZEROS = 4096
 
 
 class CharNgrams(Encoder):
@@ -74,6 +75,8 @@ class CharNgrams(Encoder):
         counts_N = is_ngram_NK.sum(dim=1)
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on what the letters are
             sums_NE: Tensor = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
+        elif rows_NK.is_cuda:
+            sums_NE = self._masked_sums(rows_NK, is_ngram_NK)
         else:
             sums_NE = functional.embedding_bag(
                 rows_NK[is_ngram_NK], self.table.weight, counts_N.cumsum(0) - counts_N, mode="sum"
@@ -82,6 +85,19 @@ class CharNgrams(Encoder):
             return sums_NE
         counts_N1 = counts_N.clamp(min=1).to(sums_NE.dtype).unsqueeze(1)  # 0 stays 0
         return sums_NE / (counts_N1.sqrt() if self.divisor == "root" else counts_N1)
+
+    def _masked_sums(self, rows_NK: Tensor, is_ngram_NK: Tensor) -> Tensor:
+        """The same without a size that depends on letters, for which a host would wait.
+
+        What is no n-gram reads one of the rows of zeros behind the table: many, since the gradients
+        of a row are summed one after the other, for a single one in half of a step's time.
+        """
+        table_RE = functional.pad(self.table.weight, (0, 0, 0, ROWS_OF_ZEROS))
+        places_NK = torch.arange(rows_NK.numel(), device=rows_NK.device).view_as(rows_NK)
+        zeros_NK = self.table.num_embeddings + places_NK % ROWS_OF_ZEROS
+        return functional.embedding_bag(
+            torch.where(is_ngram_NK, rows_NK, zeros_NK), table_RE, mode="sum"
+        )
 
     def _rows(self, letters_NL: Tensor) -> tuple[Tensor, Tensor]:
         """The table's row of each window of each order, and whether it is an n-gram; (N, K)."""

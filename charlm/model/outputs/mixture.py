@@ -21,7 +21,9 @@ from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
-SCORES_KEPT = 1 << 27  # for the gradients, instead of a third more time; 256 MB in bf16
+# For the gradients, instead of a third more time; 256 MB in bf16 on a CPU, 4 GB on a GPU, which has
+# other copies beside them.
+SCORES_KEPT = {"cpu": 1 << 27, "cuda": 1 << 28}
 
 
 class MixtureOfSoftmaxes(Output):
@@ -95,7 +97,8 @@ class MixtureOfSoftmaxes(Output):
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_scores = self.components * len(table.vectors_VH)
-        if torch.is_grad_enabled() and len(h_NH) * n_scores <= SCORES_KEPT:
+        most = SCORES_KEPT.get(h_NH.device.type, 0)
+        if torch.is_grad_enabled() and len(h_NH) * n_scores <= most:
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_rows = max(1, SCORES_AT_ONCE // n_scores)
         blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)

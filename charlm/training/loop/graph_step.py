@@ -22,6 +22,7 @@ from torch.optim import Optimizer
 
 from charlm.errors import TrainingError
 from charlm.model.contexts import CONTEXTS
+from charlm.model.contexts.lstm import LSTM
 from charlm.model.contract import Context, Encoder, Output, State, map_state, state_leaves
 from charlm.model.encoders import ENCODERS
 from charlm.model.outputs import OUTPUTS
@@ -39,10 +40,12 @@ if TYPE_CHECKING:
 # numbers back (lengths of forms, clusters of words, places without a word), or was never tried: its
 # steps are made as on the CPU.
 PARTS: set[type] = {
-    *(ENCODERS[name] for name in ("word", "char-cnn", "highway")),
+    *(ENCODERS[name] for name in ("word", "char-cnn", "char-ngram", "highway", "project")),
+    *(ENCODERS[name] for name in ("add", "type-dropout")),
     CONTEXTS["lstm"],
-    OUTPUTS["softmax"],
+    *(OUTPUTS[name] for name in ("softmax", "composed", "mixture")),
 }
+OPTIMISERS = (optim.SGD, optim.Adam)  # and AdamW, whose kernels are Adam's
 WARM_UPS = 3  # calls before the recording; libraries choose their kernels and take memory then
 MAX_SHAPES = 32  # that are kept; what comes after them is computed without a recording
 SETTLE_EVERY = 50  # steps, between looks at what the device has summed up
@@ -59,9 +62,9 @@ def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
     starts = state_leaves(model.context.initial_state(1))
     return (
         isinstance(batching, StreamBatching)
-        and not batching.reset
+        and (not batching.reset or (isinstance(model.context, LSTM) and model.context.takes_masks))
         and type(objective.recipe.criterion) is CrossEntropy
-        and isinstance(optimiser, optim.SGD)
+        and isinstance(optimiser, OPTIMISERS)
         and all(type(part) in PARTS for part in parts)
         and not any(leaf.requires_grad for leaf in starts)
     )

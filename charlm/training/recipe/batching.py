@@ -57,6 +57,7 @@ class Batch(NamedTuple):
     n_pairs: int  # of neighbours that are both to be predicted
     whole: BatchCounts
     resets_TB: Tensor | None = None  # where the state begins anew before reading; None: nowhere
+    keep_TB: Tensor | None = None  # the same for `padded` batches: 0 there, and 1 elsewhere
     is_fresh: bool = False  # whether no state is carried into it
 
     @property
@@ -79,15 +80,18 @@ class Batch(NamedTuple):
             forms=self.forms.map(change),
             where_TB=change(self.where_TB),
             words_TB=change(self.words_TB),
+            keep_TB=None if self.keep_TB is None else change(self.keep_TB),
         )
 
     def tensors(self) -> list[Tensor]:
         """Every tensor but the resets, in a fixed order."""
-        return [*self.forms.tensors(), self.where_TB, self.words_TB]
+        kept = [] if self.keep_TB is None else [self.keep_TB]
+        return [*self.forms.tensors(), self.where_TB, self.words_TB, *kept]
 
     def padded(self) -> "Batch":
-        """With forms that occur nowhere, so that batches have few shapes."""
-        return self._replace(forms=self.forms.padded())
+        """One of few shapes: forms that occur nowhere come along, and resets become a mask."""
+        keep_TB = None if self.resets_TB is None else (~self.resets_TB).float()
+        return self._replace(forms=self.forms.padded(), resets_TB=None, keep_TB=keep_TB)
 
 
 @dataclass(frozen=True)
@@ -173,8 +177,8 @@ class StreamBatching:
 
     `shuffle=partial` rotates each stream by a random offset of its own each epoch (Press, 2019).
     After a sentence end the state begins anew with probability `reset`; dropout masks that hold for
-    a chunk are drawn anew there, too, for all streams. A learned initial state has a gradient only
-    where states begin: with resets, or with sentences.
+    a chunk are drawn anew there, too, for all streams, but in a GPU's recordings. A learned initial
+    state has a gradient only where states begin: with resets, or with sentences.
     """
 
     by_sentence = False

@@ -72,6 +72,33 @@ def test_a_vector_is_the_sum_over_the_ngrams_of_the_string(
     torch.testing.assert_close(encoder(forms_of(letters, forms)), expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param(
+            "cuda", marks=[pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+        ),
+    ],
+)
+def test_sums_of_one_size_are_those_of_the_ngrams_alone(
+    build: Build, letters: Inventory, device: str
+) -> None:
+    """As on a GPU: what is no n-gram has a row of zeros there, and no gradient."""
+    encoder = build(ENCODER, {**SETTINGS, "buckets": 211}, leading=[letters])
+    forms = forms_of(letters, ["foobar", "f", "baää日😀o", "fo" * 30, ""])
+    expected = encoder(forms)
+    (expected * torch.arange(5.0)[:, None]).sum().backward()
+    expected_gradient, encoder.table.weight.grad = encoder.table.weight.grad, None
+    encoder = encoder.to(device)
+    found = encoder._masked_sums(*encoder._rows(forms.to(torch.device(device)).letters_NL))
+    (found * torch.arange(5.0, device=device)[:, None]).sum().backward()
+    torch.testing.assert_close(found.cpu(), expected)
+    gradient = encoder.table.weight.grad
+    assert gradient is not None
+    torch.testing.assert_close(gradient.cpu(), expected_gradient)
+
+
 @pytest.mark.parametrize(("divisor", "power"), [("root", 0.5), ("count", 1.0)])
 def test_the_sum_is_divided_by_the_number_of_ngrams_or_its_root(
     build: Build, letters: Inventory, divisor: str, power: float

@@ -47,6 +47,27 @@ MODERN = (
     "recipe.schedule.type=linear",
     "recipe.oov_input=spelling",
 )
+# Letters and words go in, and come out by a mixture of softmaxes; states begin anew.
+NGRAMS = (
+    *MODERN,
+    "encoder.type=add",
+    "encoder.word.type=word",
+    "encoder.word.dim=6",
+    "encoder.char.type=char-ngram",
+    "encoder.char.dim=6",
+    "context.dim=7",
+    "context.forget_bias=1",
+    "output.type=mixture",
+    "output.components=3",
+    "output.tied=true",
+    "recipe.past_decode_penalty=0",
+    "recipe.batching.reset=0.5",
+)
+
+
+def _beside(overrides: tuple[str, ...], tiny: tuple[str, ...]) -> tuple[str, ...]:
+    """`tiny` where the encoder is the one that it sizes."""
+    return () if "encoder.type" in str(overrides) else tiny
 
 
 class Kept(Silence):
@@ -93,10 +114,11 @@ def tensors_of(folder: Path) -> dict[str, Tensor]:
         ("context.dropout=0", "recipe.clip=0.3"),
         ("context.dropout=0", "recipe.clip=0", "recipe.optimiser.momentum=0.9"),
         MODERN,
+        NGRAMS,
         ("context.dropout=0", "output.type=composed", "output.project=true"),
         ("context.dropout=0", "context.type=gru", "recipe.criterion.type=self-normalised"),
     ],
-    ids=["clipped", "momentum", "modern", "tied", "gru"],
+    ids=["clipped", "momentum", "modern", "ngrams", "tied", "gru"],
 )
 def test_thirty_graph_steps_are_the_ordinary_ones_in_float64(
     train_toy: TrainToy,
@@ -107,7 +129,7 @@ def test_thirty_graph_steps_are_the_ordinary_ones_in_float64(
     tmp_path: Path,
 ) -> None:
     """Two epochs of fifteen chunks, the last of which lacks words; forms are padded to 64."""
-    options = {"overrides": (*tiny, *overrides), "bptt": 3}
+    options = {"overrides": (*_beside(overrides, tiny), *overrides), "bptt": 3}
     train_toy("ordinary", **options)
     recorded()
     train_toy("graph", **options)
@@ -220,20 +242,21 @@ def wide(trainer: Trainer) -> Any:
     [
         ((), True),
         (("recipe.optimiser.momentum=0.9",), True),
-        (("recipe.optimiser.type=adam",), False),
+        (NGRAMS, True),
+        (("recipe.optimiser.type=radam",), False),
         (("recipe.criterion.type=nce",), False),
         (("recipe.batching.type=sentences",), False),
-        (("recipe.batching.reset=0.5",), False),
+        (("recipe.batching.reset=0.5",), True),
+        (("recipe.batching.reset=0.5", "context.layer_norm=true"), False),
         (("context.initial_state=learned",), False),
-        (("output.type=composed", "output.project=true"), False),
+        (("output.type=composed", "output.project=true"), True),
         (("encoder.type=char-lstm",), False),
     ],
 )
 def test_what_reads_numbers_back_is_not_recorded(
     train_toy: TrainToy, tiny: tuple[str, ...], overrides: tuple[str, ...], expected: bool
 ) -> None:
-    given = () if "encoder.type" in str(overrides) else tiny
-    trainer = trainer_of(train_toy, (*given, *overrides))
+    trainer = trainer_of(train_toy, (*_beside(overrides, tiny), *overrides))
     assert is_capturable(trainer.objective, trainer.optimiser) == expected
 
 
@@ -334,7 +357,7 @@ def test_a_variable_turns_recordings_off(
 def on_gpu(train_toy: TrainToy, *more: str, tiny: tuple[str, ...]) -> Trainer:
     kept = Kept()
     train_toy(
-        overrides=(*tiny, *more),
+        overrides=(*_beside(more, tiny), *more),
         watcher=kept,
         max_time="0.000001s",
         bptt=3,
@@ -358,10 +381,14 @@ def test_masks_differ_at_every_replay(train_toy: TrainToy, tiny: tuple[str, ...]
 
 
 @needs_gpu
+@pytest.mark.parametrize("more", [("context.dropout=0",), NGRAMS], ids=["plain", "ngrams"])
 def test_replayed_steps_are_plain_ones(
-    train_toy: TrainToy, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    train_toy: TrainToy,
+    tiny: tuple[str, ...],
+    more: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    overrides = (*tiny, "context.dropout=0")
+    overrides = (*_beside(more, tiny), *more)
     common = {"overrides": overrides, "bptt": 3, "epochs": 4, "device": "cuda"}
     replayed = train_toy("replayed", **common)
     monkeypatch.setenv(GRAPHS, "0")
@@ -370,10 +397,11 @@ def test_replayed_steps_are_plain_ones(
 
 
 @needs_gpu
+@pytest.mark.parametrize("more", [(), NGRAMS], ids=["plain", "ngrams"])
 def test_nothing_waits_for_the_gpu_within_a_step(
-    train_toy: TrainToy, tiny: tuple[str, ...]
+    train_toy: TrainToy, tiny: tuple[str, ...], more: tuple[str, ...]
 ) -> None:
-    trainer = on_gpu(train_toy, tiny=tiny)
+    trainer = on_gpu(train_toy, *more, tiny=tiny)
     for _ in range(2):
         trainer.run_epoch(lambda: False)  # all shapes are recorded
     trainer.begin_epoch()

@@ -64,13 +64,16 @@ class CharLSTM(Encoder):
         letters_NL, lengths_N = self._spelled(forms)
         places_L = torch.arange(letters_NL.shape[1], device=lengths_N.device)
         turned_NL = letters_NL.gather(1, (lengths_N[:, None] - 1 - places_L).clamp(min=0))
-        if torch.compiler.is_exporting():  # to ONNX: lengths are no numbers yet
-            return self._last_states(letters_NL, turned_NL, lengths_N)
+        # Exported to ONNX, lengths are no numbers yet; for a GPU's the host would have to wait.
+        if torch.compiler.is_exporting() or lengths_N.is_cuda:
+            return self._last_states(letters_NL, turned_NL, lengths_N, letters_NL.shape[1])
         order_N = torch.argsort(lengths_N, stable=True)
-        states = [
-            self._last_states(letters_NL[rows], turned_NL[rows], lengths_N[rows])
-            for rows in order_N.tensor_split(min(N_BUCKETS, len(order_N)))
-        ]
+        states = []
+        for rows in order_N.tensor_split(min(N_BUCKETS, len(order_N))):
+            longest = int(lengths_N[rows[-1]])
+            states.append(
+                self._last_states(letters_NL[rows], turned_NL[rows], lengths_N[rows], longest)
+            )
         return torch.cat(states)[torch.argsort(order_N)]
 
     def _spelled(self, forms: Forms) -> tuple[Tensor, Tensor]:
@@ -80,10 +83,10 @@ class CharLSTM(Encoder):
             return forms.letters_NL, lengths_N.clamp(min=1)
         return forms.letters_NL[:, 1:], (lengths_N - 2).clamp(min=1)
 
-    def _last_states(self, letters_NL: Tensor, turned_NL: Tensor, lengths_N: Tensor) -> Tensor:
-        """Both directions' states after a form's last letter, (N, 2H); the last form is longest."""
-        is_exported = torch.compiler.is_exporting()
-        longest = letters_NL.shape[1] if is_exported else int(lengths_N[-1])
+    def _last_states(
+        self, letters_NL: Tensor, turned_NL: Tensor, lengths_N: Tensor, longest: int
+    ) -> Tensor:
+        """Both directions' states after a form's last letter, (N, 2H)."""
         places_N = torch.arange(lengths_N.shape[0], device=lengths_N.device)
         states = []
         for direction, read_NL in enumerate((letters_NL, turned_NL)):

@@ -47,7 +47,8 @@ PARTS: set[type] = {
 }
 OPTIMISERS = (optim.SGD, optim.Adam)  # and AdamW, whose kernels are Adam's
 WARM_UPS = 3  # calls before the recording; libraries choose their kernels and take memory then
-MAX_SHAPES = 32  # that are kept; what comes after them is computed without a recording
+BATCHINGS = (StreamBatching,)  # sentences can be recorded as well, but no GPU has done it yet
+MAX_SHAPES = 96  # that are kept; what comes after them is computed without a recording
 SETTLE_EVERY = 50  # steps, between looks at what the device has summed up
 
 Function = Callable[[], None]
@@ -56,14 +57,22 @@ Key = tuple[object, ...]
 
 def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
     """Whether all steps but those of rare shapes may be recorded."""
-    model, batching = objective.model, objective.recipe.batching
+    model, recipe = objective.model, objective.recipe
+    batching = recipe.batching
     parts = (p for p in model.modules() if isinstance(p, Encoder | Context | Output))
     # A learned start has a gradient, which no carried state has.
     starts = state_leaves(model.context.initial_state(1))
+    if isinstance(batching, StreamBatching):
+        is_steady = not batching.reset or (
+            isinstance(model.context, LSTM) and model.context.takes_masks
+        )
+    else:  # how many words there are differs from batch to batch, and must be asked by nobody
+        penalties = (recipe.activation_penalty, recipe.temporal_penalty, recipe.past_decode_penalty)
+        is_steady = recipe.divisor == "streams" and not any(penalties)
     return (
-        isinstance(batching, StreamBatching)
-        and (not batching.reset or (isinstance(model.context, LSTM) and model.context.takes_masks))
-        and type(objective.recipe.criterion) is CrossEntropy
+        isinstance(batching, BATCHINGS)
+        and is_steady
+        and type(recipe.criterion) is CrossEntropy
         and isinstance(optimiser, OPTIMISERS)
         and all(type(part) in PARTS for part in parts)
         and not any(leaf.requires_grad for leaf in starts)
@@ -153,10 +162,8 @@ class GraphStep:
     def take(self, batch: Batch) -> None:
         """Move parameters and state by a batch; its sums wait for `settle`."""
         progress, batch = self.progress, batch.padded()
-        for own, given in zip(state_leaves(self.state), state_leaves(progress.state), strict=True):
-            if own is not given:  # an epoch begins, or a checkpoint was read
-                own.copy_(given)
-        progress.state = self.state
+        if not batch.is_fresh:
+            self._take_state()
         self.rate.fill_(progress.rate)
         step, run = self._of_shape(batch)
         step.load(batch)
@@ -168,14 +175,22 @@ class GraphStep:
         if position.step % SETTLE_EVERY == 0 or position.step == progress.n_steps:
             self.settle()
 
+    def _take_state(self) -> None:
+        progress = self.progress
+        for own, given in zip(state_leaves(self.state), state_leaves(progress.state), strict=True):
+            if own is not given:  # an epoch begins, or a checkpoint was read
+                own.copy_(given)
+        progress.state = self.state
+
     def _of_shape(self, batch: Batch) -> tuple["_StepOfShape", Function]:
         key = (self.progress.side, *(tensor.shape for tensor in batch.tensors()))
-        # A chunk at the end of the streams is rare, and what has no word there is counted out.
-        is_kept = batch.is_full and (key in self.shapes or len(self.shapes) < self.max_shapes)
-        if is_kept and key in self.shapes:
+        # A chunk at the end of the streams is rare, and what has no word there is counted out; of
+        # sentences it is counted out where they are few.
+        may_be_kept = batch.is_dense if batch.is_fresh else batch.is_full
+        if may_be_kept and key in self.shapes:
             return self.shapes[key]
         step = _StepOfShape(self, batch, state=self.state, sums=self.sums)
-        if not is_kept:
+        if not may_be_kept or len(self.shapes) >= self.max_shapes:
             return step, step.run
         self.shapes[key] = step, self.record(step.run)
         return self.shapes[key]
@@ -242,7 +257,9 @@ class _StepOfShape:
         """Set the parameters' gradients, no longer than is allowed, and change state and sums."""
         objective, recipe = self.objective, self.objective.recipe
         self.optimiser.zero_grad()
-        total, nll, after = objective.loss(self.batch, self.state, step=0)
+        is_fresh, n_streams = self.batch.is_fresh, self.batch.words_TB.shape[1]
+        state = objective.model.context.initial_state(n_streams) if is_fresh else self.state
+        total, nll, after = objective.loss(self.batch, state, step=0)
         assert nll is not None  # of the criterion that `is_capturable` lets through
         (total / objective.divisor(self.batch)).backward()
         gradients = gradient_values(objective.parameters, is_sparse=recipe.optimiser.is_sparse)
@@ -252,6 +269,8 @@ class _StepOfShape:
         is_clipped = norm > recipe.clip if recipe.clip else torch.zeros_like(norm)
         told = (total.detach(), norm, nll, is_clipped)
         self.sums.add_(torch.stack([number.double() for number in told]))
+        if is_fresh:
+            return
         for own, new in zip(state_leaves(self.state), state_leaves(after), strict=True):
             own.copy_(new.detach())
 

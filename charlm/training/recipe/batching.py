@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from charlm.errors import DataError
 from charlm.model.forms import Forms, FormTable
@@ -28,6 +29,8 @@ from charlm.text.vocabulary.encoding import EncodedText, Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.ranks import ALONE, Ranks
 from charlm.training.recipe.noise import KneserNeyNoise
+
+LENGTH_STEP = 4  # words, of sentences in padded batches
 
 Bools = npt.NDArray[np.bool_]
 
@@ -88,10 +91,23 @@ class Batch(NamedTuple):
         kept = [] if self.keep_TB is None else [self.keep_TB]
         return [*self.forms.tensors(), self.where_TB, self.words_TB, *kept]
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether half of the places or more have a word to predict."""
+        return 2 * self.n_tokens >= self.words_TB.numel()
+
     def padded(self) -> "Batch":
-        """One of few shapes: forms that occur nowhere come along, and resets become a mask."""
+        """One of few shapes: forms that occur nowhere come along, and resets become a mask.
+
+        Sentences become longer by places without a word, to a multiple.
+        """
         keep_TB = None if self.resets_TB is None else (~self.resets_TB).float()
-        return self._replace(forms=self.forms.padded(), resets_TB=None, keep_TB=keep_TB)
+        batch = self._replace(forms=self.forms.padded(), resets_TB=None, keep_TB=keep_TB)
+        n_more = -len(self.words_TB) % LENGTH_STEP if self.is_fresh else 0
+        return batch._replace(
+            where_TB=functional.pad(self.where_TB, (0, 0, 0, n_more)),
+            words_TB=functional.pad(self.words_TB, (0, 0, 0, n_more), value=-1),
+        )
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,24 @@ NGRAMS = (
     "recipe.batching.reset=0.5",
 )
 
+# A gate between words and letters, sentence by sentence.
+GATED = (
+    "encoder.type=gate",
+    "encoder.word.type=word",
+    "encoder.word.dim=6",
+    "encoder.char.type=char-lstm",
+    "encoder.char.dim=6",
+    "encoder.char.letter_dim=4",
+    "encoder.char.hidden_dim=5",
+    "context.dim=7",
+    "context.dropout=0",
+    "recipe.divisor=streams",
+    "recipe.clip=0.5",
+    "recipe.oov_input=spelling",
+    "recipe.batching.type=sentences",
+)
+PRETRAINED = (*GATED, "recipe.schedule.type=pretraining", "recipe.schedule.epochs=1")
+
 
 def _beside(overrides: tuple[str, ...], tiny: tuple[str, ...]) -> tuple[str, ...]:
     """`tiny` where the encoder is the one that it sizes."""
@@ -115,10 +133,12 @@ def tensors_of(folder: Path) -> dict[str, Tensor]:
         ("context.dropout=0", "recipe.clip=0", "recipe.optimiser.momentum=0.9"),
         MODERN,
         NGRAMS,
+        GATED,
+        PRETRAINED,
         ("context.dropout=0", "output.type=composed", "output.project=true"),
         ("context.dropout=0", "context.type=gru", "recipe.criterion.type=self-normalised"),
     ],
-    ids=["clipped", "momentum", "modern", "ngrams", "tied", "gru"],
+    ids=["clipped", "momentum", "modern", "ngrams", "gated", "pretrained", "tied", "gru"],
 )
 def test_thirty_graph_steps_are_the_ordinary_ones_in_float64(
     train_toy: TrainToy,
@@ -130,6 +150,8 @@ def test_thirty_graph_steps_are_the_ordinary_ones_in_float64(
 ) -> None:
     """Two epochs of fifteen chunks, the last of which lacks words; forms are padded to 64."""
     options = {"overrides": (*_beside(overrides, tiny), *overrides), "bptt": 3}
+    if overrides == PRETRAINED:
+        options["epochs"] = 3  # of words, of letters, of both
     train_toy("ordinary", **options)
     recorded()
     train_toy("graph", **options)

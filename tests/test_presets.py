@@ -123,6 +123,11 @@ COUNTS = {
     "zaremba-medium": (words(650), lstm(650, 650, 2), SOFTMAX[650]),
     "zaremba-large": (words(1500), lstm(1500, 1500, 2), SOFTMAX[1500]),
     "mlbl": (morphs(200), 4 * 200, morphs(200) + 10_000),
+    "char-modern": (
+        MODERN,
+        lstm(268, 1152, 1),
+        6 * 1152 + linear(1152, 6 * 268) + linear(268, 10_000),
+    ),
     # The output has the input's vectors, a map to their width and a bias.
     "word-char-modern": (words(268) + MODERN, lstm(268, 1152, 1), 1152 * 268 + 10_000),
     "word-ngram-modern": (

@@ -69,6 +69,7 @@ run charlm eval --model "$out" --data "$data" --split test --state both
 case "$arch" in
   char-*-highway0) taps=char-cnn ;;
   char-*-mlp) taps="char-cnn mlp" ;;
+  char-modern) taps="char-cnn highway project" ;;
   char-*) taps="char-cnn highway" ;;
   *) taps= ;;
 esac

@@ -86,8 +86,10 @@ def test_the_words_are_looked_at_where_a_preset_has_a_place(
     tree: Tree, ptb: Path, arch: str
 ) -> None:
     shown = commands(tree.run("ptb/run.sh", str(ptb), ARCH=arch))
-    encoder = preset(arch)["encoder"]
-    places = [each["type"] for each in (encoder.get("encoder"), encoder) if each]
+    places, encoder = [], preset(arch)["encoder"]
+    while encoder:
+        places.insert(0, encoder["type"])
+        encoder = encoder.get("encoder")
     assert [command.split()[-1] for command in shown[2:]] == places
 
 

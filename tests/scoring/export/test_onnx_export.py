@@ -96,6 +96,7 @@ MODELS = {
     "mlbl": parts("mlbl"),
     "ngrams": parts("word-ngram-modern"),
     "mixture": parts("mixture-modern"),
+    "mixture-untied": parts("char-modern"),
 }
 
 

@@ -75,6 +75,20 @@ class Context(nn.Module, ABC):
     def forward(self, x_TBE: Tensor, state: State) -> tuple[Tensor, State]:
         """h_TBH, and the state after the last position."""
 
+    @property
+    def takes_masks(self) -> bool:
+        """Whether `forward_masked` may be called."""
+        return False
+
+    def forward_masked(
+        self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
+    ) -> tuple[Tensor, State]:
+        """As `forward`, with a stream's state begun anew before each step where `keep_TB` is 0.
+
+        Nothing depends on the mask but numbers, so that a step can be recorded.
+        """
+        raise NotImplementedError
+
     def project(self, x_NE: Tensor) -> Tensor:
         """What the first layer makes of its input alone, (N, G), so that it can be kept a word.
 

@@ -7,7 +7,6 @@ position. Whoever has many batches of the same forms encodes them once and calls
 import torch
 from torch import Tensor, nn
 
-from charlm.model.contexts.lstm import LSTM
 from charlm.model.contract import Context, Encoder, Output, State, merge_states
 from charlm.model.forms import Forms
 from charlm.model.kernels.sparse_rows import spread
@@ -62,7 +61,6 @@ class LanguageModel(nn.Module):
         `read` would cut the batch there, into pieces whose number and length differ from batch to
         batch; dropout masks that hold for a piece hold for the batch here.
         """
-        assert isinstance(self.context, LSTM)
         x_TBE = spread(self.encoder(forms), where_TB)
         return self.context.forward_masked(x_TBE, state, keep_TB=keep_TB)
 

@@ -165,16 +165,12 @@ class LSTM(StackedContext):
 
     @property
     def takes_masks(self) -> bool:
-        """Whether `forward_masked` may be called: no layer has a loop of its own, or a start."""
+        """Where no layer has a loop of its own, and states begin with zeros."""
         return all(isinstance(layer, nn.LSTM) for layer in self.layers) and not self.start.leaves
 
     def forward_masked(
         self, x_TBE: Tensor, state: State, *, keep_TB: Tensor
     ) -> tuple[Tensor, State]:
-        """As `forward`, with a stream's state begun anew before each step where `keep_TB` is 0.
-
-        Nothing depends on the mask but numbers, so that a step can be recorded.
-        """
         return self.through_layers(x_TBE, state, run=partial(self._run_masked, keep_TB=keep_TB))
 
     def _run_masked(

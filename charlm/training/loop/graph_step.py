@@ -22,7 +22,6 @@ from torch.optim import Optimizer
 
 from charlm.errors import TrainingError
 from charlm.model.contexts import CONTEXTS
-from charlm.model.contexts.lstm import LSTM
 from charlm.model.contract import Context, Encoder, Output, State, map_state, state_leaves
 from charlm.model.encoders import ENCODERS
 from charlm.model.outputs import OUTPUTS
@@ -63,9 +62,7 @@ def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
     # A learned start has a gradient, which no carried state has.
     starts = state_leaves(model.context.initial_state(1))
     if isinstance(batching, StreamBatching):
-        is_steady = not batching.reset or (
-            isinstance(model.context, LSTM) and model.context.takes_masks
-        )
+        is_steady = not batching.reset or model.context.takes_masks
     else:  # how many words there are differs from batch to batch, and must be asked by nobody
         penalties = (recipe.activation_penalty, recipe.temporal_penalty, recipe.past_decode_penalty)
         is_steady = recipe.divisor == "streams" and not any(penalties)

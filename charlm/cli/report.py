@@ -68,5 +68,5 @@ def _gate(figures: dict[str, Any]) -> str:
     return (
         f"gate: Spearman's rho with the frequency rank {rho} over {figures['n_words']} words, "
         f"{frequent} over the 1,000 most frequent; mean {figures['gate_mean']:.3g}; <unk> "
-        f"{figures['unk_gate']:.3g}, above {figures['unk_percentile']:.0f} % of the words"
+        f"{figures['unk_gate']:.3g}, above {figures['unk_percentile']:.4g} % of the words"
     )

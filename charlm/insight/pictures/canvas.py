@@ -139,7 +139,7 @@ def labelled(name: str) -> str:
 
 
 def plain_numbers(axes: "Axes") -> None:
-    """A logarithmic perplexity axis with 200 in the place of 2 × 10²."""
+    """A logarithmic axis with 200 in the place of 2 × 10²."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")

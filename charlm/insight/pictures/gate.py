@@ -19,6 +19,7 @@ from charlm.insight.pictures.canvas import (
     VERMILION,
     Drawn,
     legend_below,
+    plain_numbers,
     set_title,
 )
 from charlm.insight.pictures.subject import Subject
@@ -35,7 +36,7 @@ Summary = Callable[[npt.NDArray[np.float64]], np.floating]
 def draw(subject: Subject) -> Drawn:
     """Of the first run."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter
 
     found = subject.gate
     figure = Figure(figsize=(7.0, 6.4), layout="constrained")
@@ -43,13 +44,10 @@ def draw(subject: Subject) -> Drawn:
     _draw_gates(top, found)
     _draw_norms(bottom, found)
     set_title(top, f"{subject.name}: share of the spelling in a word's vector")
-    top.set(yscale="log", ylabel="gate g (1: spelling alone)")
+    top.set(ylabel="gate g (1: spelling alone)")
+    plain_numbers(top)
     bottom.set(xscale="log", xlabel="frequency rank of the word", ylabel="mean norm of the vectors")
-    plain = FuncFormatter(lambda value, _: f"{value:,.10f}".rstrip("0").rstrip("."))
-    top.yaxis.set_major_formatter(plain)
-    few = found.gates_N.max() / max(found.gates_N.min(), 1e-30) < 100
-    top.yaxis.set_minor_formatter(plain if few else NullFormatter())
-    bottom.xaxis.set_major_formatter(plain)
+    bottom.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     for axes in (top, bottom):
         axes.grid(alpha=0.25)
     legend_below(figure)
@@ -83,7 +81,7 @@ def _draw_gates(axes: "Axes", found: GateProfile) -> None:
         found.unk_gate,
         color=VERMILION,
         linestyle="--",
-        label=f"<unk>: {found.unk_gate:.3g}, above {found.unk_percentile:.0f} % of the words",
+        label=f"<unk>: {found.unk_gate:.3g}, above {found.unk_percentile:.4g} % of the words",
     )
 
 

@@ -87,7 +87,7 @@ class Context(nn.Module, ABC):
 
         Nothing depends on the mask but numbers, so that a step can be recorded.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # asked only of contexts that take masks
 
     def project(self, x_NE: Tensor) -> Tensor:
         """What the first layer makes of its input alone, (N, G), so that it can be kept a word.

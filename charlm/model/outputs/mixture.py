@@ -21,8 +21,8 @@ from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
-# For the gradients, instead of a third more time; 256 MB in bf16 on a CPU, 4 GB on a GPU, which has
-# other copies beside them.
+# For the gradients, instead of a third more time; 256 MB in bf16 on a CPU, 512 MB on a GPU,
+# which has copies of them in fp32 as well.
 SCORES_KEPT = {"cpu": 1 << 27, "cuda": 1 << 28}
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torch.cuda import _POOL_HANDLE
 
 # Parts whose kernels depend on no number, and which a GPU has run so. What is not listed may read
-# numbers back (lengths of forms, clusters of words, places without a word), or was never tried: its
+# numbers back (clusters of words, places without a word), or was never tried: its
 # steps are made as on the CPU.
 PARTS: set[type] = {
     *(ENCODERS[name] for name in ("word", "char-cnn", "char-ngram", "highway", "project")),

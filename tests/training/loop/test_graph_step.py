@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ from charlm.training.loop.graph_step import (
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer, step_of
 from charlm.training.ranks import ALONE, Ranks
+from charlm.training.recipe.batching import SentenceBatching
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]
@@ -282,6 +284,16 @@ def test_what_reads_numbers_back_is_not_recorded(
     assert is_capturable(trainer.objective, trainer.optimiser) == expected
 
 
+def test_sentences_could_be_recorded_where_nothing_is_divided_by_their_words(
+    train_toy: TrainToy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{GraphStep.__module__}.BATCHINGS", (SentenceBatching,))
+    trainer = trainer_of(train_toy, ("recipe.batching.type=sentences", "recipe.divisor=streams"))
+    assert is_capturable(trainer.objective, trainer.optimiser)
+    trainer.objective.recipe = replace(trainer.recipe, divisor="tokens")
+    assert not is_capturable(trainer.objective, trainer.optimiser)
+
+
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
 
@@ -410,8 +422,7 @@ def test_replayed_steps_are_plain_ones(
     more: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    overrides = (*_beside(more, tiny), *more)
-    common = {"overrides": overrides, "bptt": 3, "epochs": 4, "device": "cuda"}
+    common = {"overrides": (*_beside(more, tiny), *more), "bptt": 3, "epochs": 4, "device": "cuda"}
     replayed = train_toy("replayed", **common)
     monkeypatch.setenv(GRAPHS, "0")
     plain = train_toy("plain", **common)

@@ -7,6 +7,7 @@ What lies on no path from the start to an end is in the lattice but in no hypoth
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from charlm.errors import DataError
@@ -56,24 +57,15 @@ class Lattice:
                 f"{self.place}: utterance {self.id!r:.80}: no final state can be reached from the "
                 "start; expected at least one whole path; decode it again or take it out"
             )
-        waiting = {node: sum(each in useful for each in back[node]) for node in sorted(useful)}
-        ready = [node for node, n_before in waiting.items() if not n_before]
-        ordered = []
-        while ready:
-            node = ready.pop()
-            ordered.append(node)
-            for target in onward[node]:
-                if target in useful:
-                    waiting[target] -= 1
-                    if not waiting[target]:
-                        ready.append(target)
-        if len(ordered) < len(useful):
-            culprit = self.nodes[_on_cycle(back, useful - set(ordered))]
+        before = {node: useful.intersection(back[node]) for node in sorted(useful)}
+        try:
+            return tuple(TopologicalSorter(before).static_order())
+        except CycleError as error:
+            culprit = self.nodes[error.args[1][0]]
             raise DataError(
                 f"{self.place}: utterance {self.id!r:.80}: a cycle through node {culprit}; "
                 "expected a lattice without cycles"
-            )
-        return tuple(ordered)
+            ) from None
 
     @property
     def n_useless(self) -> int:
@@ -96,12 +88,3 @@ def _reached(onward: Sequence[Sequence[int]], begins: Iterable[int]) -> set[int]
         seen.update(fresh)
         stack.extend(fresh)
     return seen
-
-
-def _on_cycle(back: Sequence[Sequence[int]], left: set[int]) -> int:
-    """A node on a cycle: every node that is left over has another one before it."""
-    node, seen = min(left), set[int]()
-    while node not in seen:
-        seen.add(node)
-        node = next(each for each in back[node] if each in left)
-    return node

@@ -6,7 +6,6 @@ answers after other histories. Nodes are in topological order; the first is the 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from charlm.nbest.hypotheses import NbestList
@@ -39,8 +38,10 @@ class ExpandedLattice:
 
     lattice: Lattice
     models: tuple[str, ...]
-    options: LatticeOptions
     weighing: Weighing
+    statics: tuple[float, ...]  # what each arc of the lattice counts, whatever models say
+    beam: float  # of the search, as its options have it
+    recombine: int
     nodes: tuple[int, ...]  # the lattice's node of each
     arcs: tuple[ExpandedArc, ...]
     ends: Mapping[int, Answers]  # final nodes here: the end of the sentence
@@ -59,11 +60,6 @@ class ExpandedLattice:
         return sorted(self.nodes) != list(range(len(self.lattice.nodes))) or len(self.arcs) != len(
             self.lattice.arcs
         )
-
-    @cached_property
-    def statics(self) -> tuple[float, ...]:
-        """What each arc of the lattice counts, whatever models say."""
-        return static_scores(self.lattice, self.weighing, options=self.options)
 
     def arc_total(self, arc: ExpandedArc) -> float:
         """What an arc counts."""

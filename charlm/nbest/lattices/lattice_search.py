@@ -244,8 +244,10 @@ class _Search:
         return ExpandedLattice(
             lattice=self.lattice,
             models=self.models,
-            options=self.options,
             weighing=self.weighing,
+            statics=self.statics,
+            beam=self.options.beam,
+            recombine=self.options.recombine,
             nodes=tuple(self.kept[number].node for number in renamed),
             arcs=tuple(
                 ExpandedArc(renamed[arc.source], renamed[arc.target], arc.arc, arc.answers)

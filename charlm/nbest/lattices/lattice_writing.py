@@ -35,10 +35,9 @@ def decoder_scales(rescored: RescoredLattice) -> dict[str, float]:
 def how_it_was_made(rescored: RescoredLattice) -> str:
     """Models, recombination, beam and weights, in a line."""
     expanded = rescored.expanded
-    options = expanded.options
     weights = " ".join(f"{name}={value:.6g}" for name, value in expanded.weighing.weights.items())
     return (
-        f"charlm: {' '.join(expanded.models)} recombine={options.recombine} "
-        f"beam={options.beam:g} merged={expanded.n_merged} "
+        f"charlm: {' '.join(expanded.models)} recombine={expanded.recombine} "
+        f"beam={expanded.beam:g} merged={expanded.n_merged} "
         f"pruned={expanded.n_pruned + expanded.n_refused} weights: {weights}"
     )

@@ -122,7 +122,8 @@ def _job(
     expanded = yield from expand(lattice, models, options=options, root=root)
     paths = best_paths(expanded, options.n_best)
     if expanded.n_merged and paths:
-        paths = yield from _asked_again(expanded, paths, root)
+        read = [list(_tokens(expanded, path, options=options)) for path in paths]
+        paths = yield from _asked_again(expanded, paths, read=read, root=root)
     hypotheses = [
         Hypothesis(path.words, expanded.features(path.own, path.answers), lattice.place)
         for path in paths
@@ -135,10 +136,10 @@ def _job(
 
 
 def _asked_again(
-    expanded: ExpandedLattice, paths: list[BestPath], root: History
+    expanded: ExpandedLattice, paths: list[BestPath], *, read: list[list[str]], root: History
 ) -> Generator[RequestBatch, LogProbs, list[BestPath]]:
     """The paths with the models' answers along their own histories, best first again."""
-    sentences = [[*_tokens(expanded, path), END_WORD] for path in paths]
+    sentences = [[*tokens, END_WORD] for tokens in read]
     sums = np.zeros((len(paths), len(expanded.models)))
     histories = [root] * len(paths)
     for position in range(max(map(len, sentences))):
@@ -155,7 +156,7 @@ def _asked_again(
     return sorted(fresh, key=lambda path: -path.total)
 
 
-def _tokens(expanded: ExpandedLattice, path: BestPath) -> Iterator[str]:
+def _tokens(expanded: ExpandedLattice, path: BestPath, *, options: LatticeOptions) -> Iterator[str]:
     """The history at the end of a path."""
     for number in path.arcs:
-        yield from expanded.options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)
+        yield from options.steps(expanded.lattice.arcs[expanded.arcs[number].arc].word)

@@ -120,7 +120,7 @@ class LatticeLists(Format):
     ) -> Iterator[NbestList]:
         for found in rescore_with(lattices, models, options=self.options, at_once=self.at_once):
             self.counts.count(found)
-            yield replace(_with_first(found, models), original=found)
+            yield replace(_with_first(found, models, options=self.options), original=found)
 
     def write(self, lists: Iterable[Rescored], *, reranked: bool) -> Iterator[Piece]:
         """The expanded lattices with their new scores.
@@ -181,7 +181,9 @@ def _is_misjudged(found: RescoredLattice, item: Rescored) -> bool:
     return first.words != item.best.words
 
 
-def _with_first(found: RescoredLattice, models: Mapping[str, Histories]) -> NbestList:
+def _with_first(
+    found: RescoredLattice, models: Mapping[str, Histories], *, options: LatticeOptions
+) -> NbestList:
     """The paths of a rescored lattice, what was best before it in front of them, for reports.
 
     The search hands paths on in the order of the new scores. HTK's lattices name the scales that
@@ -189,15 +191,15 @@ def _with_first(found: RescoredLattice, models: Mapping[str, Histories]) -> Nbes
     scales that the lattice is written for, with the weight of all language models that speak for a
     path.
     """
-    options = replace(OWN, weights=_own_weights(found))
-    (own,) = rescore_with([found.lattice], {}, options=options)
+    own_options = replace(OWN, weights=_own_weights(found))
+    (own,) = rescore_with([found.lattice], {}, options=own_options)
     others = found.nbest.hypotheses
     if not own.nbest.hypotheses:
         return found.nbest
     first = own.nbest.hypotheses[0]
     same = [each for each in others if each.words == first.words]
     if not same:
-        same = [_asked(first, models, options=found.expanded.options)]
+        same = [_asked(first, models, options=options)]
     rest = [each for each in others if each.words != first.words]
     return replace(found.nbest, hypotheses=(*same, *rest))
 

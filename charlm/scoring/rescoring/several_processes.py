@@ -21,12 +21,7 @@ from charlm.nbest.lattices.lattice_options import LatticeOptions, one_token
 from charlm.nbest.scorer import WordLogProbs, Words
 from charlm.processes.command import First, Machine, run_command
 from charlm.processes.group import SCORING, Group, WorkerPool, shared_out
-from charlm.scoring.rescoring.lattices import (
-    LatticeCounts,
-    LatticeLists,
-    lattice_lists,
-    lattice_of,
-)
+from charlm.scoring.rescoring.lattices import LatticeCounts, LatticeLists, lattice_lists
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers, spells
 
@@ -156,15 +151,7 @@ class Worker:
     def _searched(self, task: Search) -> Searched:
         scorers = self.scorers if task.spells else self.scorers.closed
         searched = lattice_lists(task.form, scorers, options=task.options)
-        lists = [_with_options(each, LatticeOptions()) for each in searched.search(task.lattices)]
-        return Searched(lists, searched.counts)
-
-
-def _with_options(nbest: NbestList, options: LatticeOptions) -> NbestList:
-    """A lattice's list; its options hold functions, which cannot be sent."""
-    found = lattice_of(nbest)
-    expanded = replace(found.expanded, options=options)
-    return replace(nbest, original=replace(found, expanded=expanded))
+        return Searched(list(searched.search(task.lattices)), searched.counts)
 
 
 class DividedScorer:
@@ -236,8 +223,7 @@ def _searched_by(
     pool: WorkerPool[Task, Any], form: LatticeLists, lattices: Iterable[Lattice]
 ) -> Iterator[NbestList]:
     """The lists of lattices in their order, so many of them at once that each process has some."""
-    options = form.options
-    sent = replace(options, tokens=one_token, is_known=None)
+    sent = replace(form.options, tokens=one_token, is_known=None)
     rest = iter(lattices)
     n_at_once = form.at_once * pool.size if form.at_once > 1 else 1  # 1: each is to come at once
     while some := list(islice(rest, n_at_once)):
@@ -253,4 +239,4 @@ def _searched_by(
         order = [i for part in owned for i in part]
         lists = [each for answer in answers for each in answer.lists]
         for k in np.argsort(order):
-            yield _with_options(lists[k], options)
+            yield lists[k]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.nbest.format import OnNan
+from charlm.nbest.format import SAME_FORMAT, OnNan
 from charlm.nbest.hypotheses import Dedup
 from charlm.nbest.metrics.metric_names import MetricName
 from charlm.nbest.scorer import Scorer
@@ -32,21 +32,9 @@ from charlm.text.corpus.normalisation import Normalisation
 from charlm.text.corpus.phrase_map import rules_of
 from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
+LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
+
 Refs = Annotated[str | Path | None, Opt("References of the lists; own: as the lists have them.")]
-WeightsFile = Annotated[str | Path | None, Opt("Weights of features, as tune writes them.")]
-Sort = Annotated[
-    bool, Opt("Best hypotheses first, as --write ranked; else as the list has them.", "Output")
-]
-Deduplication = Annotated[
-    Dedup,
-    Opt(
-        "Hypotheses with the same words: each for itself; or ranked together by log Σ exp of their "
-        "totals (sum), or the largest (max). The best of them stands for them with its own "
-        "features; the others' lines stay, behind it where ranked, and nbest leaves them out. tune "
-        "goes by the largest.",
-        "Output",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,6 +302,45 @@ class ListOptions(RescoringOptions):
                 raise ConfigError(f"--features {text!r:.80}: expected NAME=FILE, each name once")
             files[name] = Path(path)
         return files
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(RescoringOptions):
+    """And how lists that come out are weighed and laid out."""
+
+    weights: Annotated[str | Path | None, Opt("Weights of features, as tune writes them.")] = None
+    sort: Annotated[
+        bool, Opt("Best hypotheses first, as --write ranked; else as the list has them.", "Output")
+    ] = False
+    dedup: Annotated[
+        Dedup,
+        Opt(
+            "Hypotheses with the same words: each for itself; or ranked together by log Σ exp of "
+            "their totals (sum), or the largest (max). The best of them stands for them with its "
+            "own features; the others' lines stay, behind it where ranked, and nbest leaves them "
+            "out. tune goes by the largest.",
+            "Output",
+        ),
+    ] = "none"
+    write: str
+
+    @property
+    def layout(self) -> str:
+        """How lists are written."""
+        return "ranked" if self.sort and self.write == "scored" else self.write
+
+    @property
+    def written_encoding(self) -> str:
+        """That of the lists in their own format."""
+        return self.encoding if self.layout in SAME_FORMAT else UTF8
+
+    def require_list_to_sort(self) -> None:
+        """Raises ConfigError where the best hypotheses alone are to be sorted."""
+        if self.sort and self.write not in LISTS:
+            raise ConfigError(
+                f"--sort: --write {self.write} has no list to sort; expected one of "
+                f"{', '.join(LISTS)}; drop one of them"
+            )
 
 
 def require_file_of_references(refs: str | Path | None) -> None:

@@ -9,24 +9,20 @@ from charlm.errors import ConfigError
 from charlm.nbest.format import SAME_FORMAT
 from charlm.options import Opt
 from charlm.scoring.rescoring.rescoring_options import (
-    Deduplication,
     ListOptions,
+    OutputOptions,
     Refs,
-    Sort,
-    WeightsFile,
     require_file_of_references,
 )
-from charlm.text.io.lines import UTF8
 from charlm.text.io.paths import require_place
 
 Write = Literal[
     "scored", "ranked", "nbest", "word-scores", "kaldi", "trn", "text", "tsv", "jsonl", "none"
 ]
-LISTS = (*SAME_FORMAT, "nbest")  # all hypotheses of each list
 
 
 @dataclass(frozen=True)
-class ScoreOptions(ListOptions):
+class ScoreOptions(OutputOptions, ListOptions):
     """Which lists are scored, by what weights, and what is written of them."""
 
     lists: Annotated[
@@ -56,7 +52,6 @@ class ScoreOptions(ListOptions):
             "best hypotheses alone in a layout; none: no lists."
         ),
     ] = "scored"
-    weights: WeightsFile = None
     refs: Refs = None
     explain: Annotated[
         str | None,
@@ -65,19 +60,12 @@ class ScoreOptions(ListOptions):
             metavar="UTT[:A,B]",
         ),
     ] = None
-    sort: Sort = False
-    dedup: Deduplication = "none"
     line_buffered: Annotated[
         bool, Opt("Each list as soon as it has come, for pipes in use.", "Output")
     ] = False
     allow_test_tuning: Annotated[
         bool, Opt("Report a rate on the lists of the tuning, too.", "Output")
     ] = False
-
-    @property
-    def layout(self) -> Write:
-        """How lists are written."""
-        return "ranked" if self.sort and self.write == "scored" else self.write
 
     @property
     def keeps_order(self) -> bool:
@@ -93,11 +81,6 @@ class ScoreOptions(ListOptions):
         lists = "-" if self.lists is None else self.lists
         is_one = self.layout in SAME_FORMAT and str(lists) != "-" and Path(lists).is_dir()
         return is_one or str(self.out).endswith("/")
-
-    @property
-    def written_encoding(self) -> str:
-        """That of the lists in their own format."""
-        return self.encoding if self.layout in SAME_FORMAT else UTF8
 
     def check(self) -> None:
         """Raises ConfigError for options that contradict each other, before any work."""
@@ -127,11 +110,7 @@ class ScoreOptions(ListOptions):
                 "--explain --dedup sum: two hypotheses are explained, and sums are of more; "
                 "expected --dedup max or none"
             )
-        if self.sort and self.write not in LISTS:
-            raise ConfigError(
-                f"--sort: --write {self.write} has no list to sort; expected one of "
-                f"{', '.join(LISTS)}; drop one of them"
-            )
+        self.require_list_to_sort()
         self._check_place(self.lists)
 
     def _check_place(self, lists: str | Path) -> None:

@@ -5,19 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from charlm.errors import ConfigError
-from charlm.nbest.format import SAME_FORMAT
 from charlm.options import Opt
-from charlm.scoring.rescoring.rescoring_options import (
-    Deduplication,
-    RescoringOptions,
-    Sort,
-    WeightsFile,
-)
-from charlm.text.io.lines import UTF8
+from charlm.scoring.rescoring.rescoring_options import OutputOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeOptions(RescoringOptions):
+class ServeOptions(OutputOptions):
     """How lines are weighed and answered."""
 
     out: Annotated[
@@ -31,23 +24,10 @@ class ServeOptions(RescoringOptions):
             "and totals (nbest), or the best hypothesis alone (jsonl)."
         ),
     ] = "scored"
-    weights: WeightsFile = None
-    sort: Sort = False
-    dedup: Deduplication = "none"
-
-    @property
-    def layout(self) -> str:
-        """How a line is answered."""
-        return "ranked" if self.sort and self.write == "scored" else self.write
 
     @property
     def keeps_order(self) -> bool:
         return self.layout == "scored"
-
-    @property
-    def written_encoding(self) -> str:
-        """That of the lines, where they come back."""
-        return self.encoding if self.layout in SAME_FORMAT else UTF8
 
     def check(self) -> None:
         """Raises ConfigError for answers that go nowhere, or cannot be sorted."""
@@ -58,8 +38,4 @@ class ServeOptions(RescoringOptions):
                 "found neither --model nor --lm, and no weights; expected a model that scores the "
                 "lines, or weights of their own features; name one"
             )
-        if self.sort and self.write == "jsonl":
-            raise ConfigError(
-                "--sort: --write jsonl has no list to sort; expected one of scored, ranked, nbest; "
-                "drop one of them"
-            )
+        self.require_list_to_sort()

@@ -82,13 +82,8 @@ class JsonlFormat(JsonFormat, TemplateFormat):
 
     def block(self, record: Record, source: Source) -> RecordContent:
         value, place = record.value, record.place
-        hyps = value.get("hyps")
-        if not isinstance(hyps, list) or not hyps or not all(isinstance(h, dict) for h in hyps):
-            raise DataError(
-                f"{place}: found no hypotheses in 'hyps'; expected a list of objects, at least one"
-            )
-        candidates = []
-        for i, (each, where) in enumerate(record.objects("hyps", member="text", what="some")):
+        candidates, expected = [], "one of hypotheses"
+        for i, (each, where) in enumerate(record.objects("hyps", member="text", what=expected)):
             words, rank = words_in(each.get("text"), f"{where}: 'text'"), _rank(each, where)
             candidates.append(Candidate(("hyps", i), words, _features(each, where), rank))
         reference = optional_words(value, "ref", place=place)

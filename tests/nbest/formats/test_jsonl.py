@@ -123,8 +123,8 @@ def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
     ("text", "message"),
     [
         ("[1]\n", "a.list:1: found no object; expected one a line, as {...}"),
-        ('{"id":"u","hyps":[]}\n', "a.list:1: found no hypotheses in 'hyps'; expected a list of"),
-        ('{"id":"u","hyps":["a"]}\n', "a.list:1: found no hypotheses in 'hyps'; expected a list"),
+        ('{"id":"u","hyps":[]}\n', "a.list:1: found no hypothesis of 'u'; expected at least one"),
+        ('{"id":"u","hyps":["a"]}\n', "a.list:1: hypothesis 1: found no object; expected one wi"),
         ('{"id":"u","hyps":[{"text":1}]}\n', "a.list:1: hypothesis 1: 'text': found 1; expected"),
         ('{"id":"u","nbest":[]}\n', "a.list:1: found neither 'hyps' nor 'text'; expected "),
         ('{"hyps":[{"text":"a"}]}\n', "a.list:1: 'id': found null; expected a string"),
@@ -144,7 +144,7 @@ def test_null_and_nan_are_refused_or_the_worst_of_the_list(read) -> None:
         ('{"id":' + "[" * 100000 + "\n", "a.list:1: JSON nested too deep; expected a list of"),
         (f"{NESTED}{NESTED}", "a.list:2: found the id 'u' again after others; expected its hyp"),
         (f'{FLAT}{{"id":"v","hyps":[]}}\n', "a.list:4: found a whole list among single hypoth"),
-        (f"{NESTED}{FLAT}", "a.list:2: found no hypotheses in 'hyps'; expected a list of object"),
+        (f"{NESTED}{FLAT}", "a.list:2: found no array 'hyps'; expected one of hypotheses"),
     ],
 )
 def test_what_is_no_such_object_is_said_with_its_line(text, message, read) -> None:
@@ -152,6 +152,11 @@ def test_what_is_no_such_object_is_said_with_its_line(text, message, read) -> No
         read(JsonlFormat(), text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_list_without_a_hypothesis_is_passed_over_where_some_may_be_missing(read) -> None:
+    (found,) = read(JsonlFormat(), '{"id":"v","hyps":[]}\n' + NESTED, allow_missing=True)
+    assert found.id == "u"
 
 
 def test_it_has_no_use_for_columns(read) -> None:

@@ -52,7 +52,7 @@ def test_an_answer_is_the_list_with_its_scores(ask: Ask, run: Path, tmp_path: Pa
     [
         (b'{"id": "u"', "standard input:2: not valid JSON"),
         (b"[1]", "standard input:2: found no object; expected one a line"),
-        (b'{"id": "u", "hyps": []}', "standard input:2: found no hypotheses in 'hyps'"),
+        (b'{"id": "u", "hyps": []}', "standard input:2: found no hypothesis of 'u'"),
         (b'{"id": "u", "hyps": [{"text": "\xff"}]}', "standard input:2: "),
         (b'{"id": "u", "hyps": [{"text": "a <s> b"}]}', "standard input:2: hypothesis 1"),
         (b'{"id": "u", "hyps": [{"text": "a", "nn": 1}]}', "standard input:2: hypothesis 1: the l"),

@@ -26,11 +26,12 @@ from charlm.notebook import ColouredWords, table_html
 from charlm.options import check_ranges
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.decoding.states import StatefulModel
-from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
+from charlm.scoring.likelihood.onnx_steps import OnnxSteps
+from charlm.scoring.rescoring.scorers.exported import ExportedScorer
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.corpus.normalisation import Normalisation
-from charlm.text.corpus.tokens import UNK, without_marks
+from charlm.text.corpus.tokens import without_marks
 from charlm.text.io.lines import split_words
 
 if TYPE_CHECKING:
@@ -179,9 +180,8 @@ class ExportedModel(LoadedModel):
     """A model that `charlm export --onnx` wrote; `charlm.load` makes it, without torch."""
 
     def __init__(self, model: OnnxModel, *, speller: "OpenVocabulary | None" = None) -> None:
-        steps = OnnxSteps(model)
-        super().__init__(steps, speller=speller)
-        self._exported, self._onnx_steps = model, steps
+        super().__init__(OnnxSteps(model), speller=speller)
+        self._exported = model
         self._normalisation = model.inventory.normalisation
 
     def __repr__(self) -> str:
@@ -202,11 +202,7 @@ class ExportedModel(LoadedModel):
         return self._exported.info.settings
 
     def _word_scores(self, sentences: Sequence[list[str]]) -> list[WordLogProbs]:
-        found = sentence_log_probs(self._onnx_steps, sentences)
-        return [
-            WordLogProbs(log_probs, self._onnx_steps.ids(words) != UNK)
-            for log_probs, words in zip(found, sentences, strict=True)
-        ]
+        return ExportedScorer(self._exported).score(sentences)
 
     @checked_call
     def neighbours(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:

@@ -4,7 +4,6 @@ A mixture of probabilities is one again: Σ_k weight_k · P_k(word | words befor
 the same words: `<unk>` where another predicts a word is an easier task, not a better probability.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from charlm.arguments import checked_call
 from charlm.errors import ConfigError
 from charlm.scoring.decoding.states import Floats, Rows, StatefulModel, Steps
+from charlm.scoring.evaluation.mix_options import parsed_weights
 
-SUM_ROUNDING = 1e-6
 Positions = tuple[Any, ...]
 
 
@@ -25,15 +24,12 @@ class MixedModel(StatefulModel):
     def __init__(self, models: Sequence[StatefulModel], weights: Sequence[float]) -> None:
         """
         Raises:
-            ConfigError: weights that are not one a model, positive and of sum 1; models of other
+            ConfigError: weights that are not one a model, 0 or above and of sum 1; models of other
                 words, or of another speller.
         """
-        if len(models) != len(weights) or not models:
-            raise ConfigError(
-                f"weights: found {len(weights)} for {len(models)} models; expected one each"
-            )
-        if not (min(weights) > 0 and abs(math.fsum(weights) - 1) <= SUM_ROUNDING):
-            raise ConfigError(f"weights: found {list(weights)}; expected positive ones of sum 1")
+        if not models:
+            raise ConfigError("models: found none; expected one or more")
+        shares = parsed_weights(weights, n_streams=len(models), option="weights")
         first = models[0]
         for number, other in enumerate(models[1:], 2):
             lacking = set(first.words) ^ set(other.words)
@@ -48,7 +44,7 @@ class MixedModel(StatefulModel):
                     f"models: the first and number {number} have not the same speller; expected "
                     "the same of all, or none"
                 )
-        steps = _MixedSteps([each._steps for each in models], weights)
+        steps = _MixedSteps([each._steps for each in models], shares)
         super().__init__(steps, speller=first.speller)
 
 
@@ -62,7 +58,8 @@ class _MixedSteps:
     def __init__(self, members: Sequence[Steps], weights: Sequence[float]) -> None:
         self.members = members
         self.words = members[0].words
-        self._log_weights_K = np.log(np.array(weights))
+        with np.errstate(divide="ignore"):  # a weight of 0
+            self._log_weights_K = np.log(np.array(weights))
         # Where the first's words stand among those of each.
         self._places = [_places(self.words, each.words) for each in members]
 

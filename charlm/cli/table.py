@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from charlm.cli import output
 from charlm.cli.command import command
 from charlm.errors import ConfigError
 from charlm.options import Opt
-from charlm.scoring.evaluation.comparison.table_options import TableOptions
-
-if TYPE_CHECKING:
-    from charlm.scoring.evaluation.comparison.across import Cell, Table
+from charlm.scoring.evaluation.comparison.across import Cell, Table, TableOptions
+from charlm.scoring.evaluation.comparison.across import table as across
 
 NOTHING = "-"
 
@@ -39,8 +37,6 @@ def table(options: TableCommand, *, as_json: bool) -> None:
     charlm compare-kn --data cs --model exp/cs --json > cs.json
     charlm table cs.json de.json --format markdown
     """
-    from charlm.scoring.evaluation.comparison.across import table as across
-
     if as_json and options.format != "text":
         raise ConfigError(f"--json and --format {options.format}: expected one; drop either")
     result = across(options)
@@ -53,7 +49,7 @@ def table(options: TableCommand, *, as_json: bool) -> None:
         output.write("\n".join(layout(result)))
 
 
-def _print_text(found: "Table") -> None:
+def _print_text(found: Table) -> None:
     header = ["", *(column.name for column in found.columns)]
     rows = [[name, *cells] for name, cells in _sizes(found)]
     rows += [[name, *(_ppl(cell) for cell in cells)] for name, cells in _rows(found)]
@@ -73,7 +69,7 @@ def _print_text(found: "Table") -> None:
                 output.write(f"signature of {name} on {column.name}: {cell.signature}")
 
 
-def _sizes(found: "Table") -> Iterator[tuple[str, list[str]]]:
+def _sizes(found: Table) -> Iterator[tuple[str, list[str]]]:
     """The rows above the models'."""
     columns = found.columns
     yield "V", [str(column.n_words) for column in columns]
@@ -83,18 +79,18 @@ def _sizes(found: "Table") -> Iterator[tuple[str, list[str]]]:
     yield "tokens", [str(column.n_tokens) for column in columns]
 
 
-def _rows(found: "Table") -> Iterator[tuple[str, list["Cell | None"]]]:
+def _rows(found: Table) -> Iterator[tuple[str, list[Cell | None]]]:
     for name in found.systems:
         yield name, [column.cells.get(name) for column in found.columns]
 
 
-def _ppl(cell: "Cell | None") -> str:
+def _ppl(cell: Cell | None) -> str:
     from charlm.run.history import shown_ppl
 
     return NOTHING if cell is None else shown_ppl(cell.ppl)
 
 
-def _percent(cell: "Cell | None") -> str:
+def _percent(cell: Cell | None) -> str:
     """`-23.6[-26.4,-20.7]`: one field for awk."""
     if cell is None or cell.percent is None:
         return NOTHING
@@ -106,11 +102,11 @@ def _number(value: int | None) -> str:
     return NOTHING if value is None else str(value)
 
 
-def _baselines(found: "Table") -> str:
+def _baselines(found: Table) -> str:
     return ", ".join(dict.fromkeys(column.baseline for column in found.columns))
 
 
-def _tsv_lines(found: "Table") -> Iterator[str]:
+def _tsv_lines(found: Table) -> Iterator[str]:
     kinds = ("", ":percent", ":from", ":to")
     yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
     for name, sizes in _sizes(found):
@@ -123,12 +119,12 @@ def _tabbed(cells: Sequence[str]) -> str:
     return "\t".join(output.escape(cell) for cell in cells)
 
 
-def _tsv_cells(cell: "Cell | None") -> list[str]:
+def _tsv_cells(cell: Cell | None) -> list[str]:
     numbers = [None] * 4 if cell is None else [cell.ppl, cell.percent, cell.low, cell.high]
     return ["" if number is None else f"{number:.6g}" for number in numbers]
 
 
-def _markdown_lines(found: "Table") -> Iterator[str]:
+def _markdown_lines(found: Table) -> Iterator[str]:
     names = [column.name for column in found.columns]
     yield _barred(["", *names])
     yield "|---" * (len(names) + 1) + "|"
@@ -147,7 +143,7 @@ def _barred(cells: Sequence[str]) -> str:
     return f"| {' | '.join(output.escape(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _markdown_cell(cell: "Cell | None") -> str:
+def _markdown_cell(cell: Cell | None) -> str:
     if cell is None or cell.percent is None:
         return _ppl(cell)
     ends = "" if cell.low is None else f"; {cell.low:+z.1f} to {cell.high:+z.1f}"

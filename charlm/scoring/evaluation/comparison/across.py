@@ -5,19 +5,35 @@ A column is a training text and a measured one in one vocabulary: what was compa
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from charlm.errors import ConfigError, DataError
-from charlm.options import keywords, require_one_stdin, several
-from charlm.scoring.evaluation.comparison.table_options import TableOptions
+from charlm.options import Opt, keywords, require_one_stdin, several
+from charlm.scoring.evaluation.evaluate_options import State
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import display_name, open_bytes, parse_json
 
 TEXTS = re.compile(r"\|(train|data):([0-9a-f]+)(?=\|)")
 BASELINE = re.compile(r"KN-(\d+)")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which comparisons stand in one table, and in which state."""
+
+    files: Annotated[
+        str | Path | Sequence[str | Path],
+        Opt(
+            "What `charlm compare-kn --json` printed, one or several a data set, or - for stdin.",
+            is_argument=True,
+        ),
+    ]
+    state: Annotated[
+        State, Opt("Text read as one stream (carried), or every sentence on its own.")
+    ] = "carried"
 
 
 @dataclass(frozen=True)

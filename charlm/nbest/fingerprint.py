@@ -62,15 +62,12 @@ def check_not_reported(
     *,
     references: References,
     where: str,
-    allow: bool = False,
 ) -> None:
     """Refuse a report on lists that the weights were tuned on; `where` names the weights.
 
     Raises:
         ConfigError: the lists are the same, or hold some of them.
     """
-    if allow:
-        return
     here = set(_hashes(lists, references, has_ids=tuned.has_ids))
     found = sum(each in here for each in tuned.smallest)
     if found > CHANCE * len(tuned.smallest):

@@ -13,12 +13,10 @@ import numpy as np
 from charlm.run.onnx_model import OnnxModel, State, Vectors, require_no_torch
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions
 from charlm.scoring.evaluation.evaluated_text import Nlls, evaluated_text, text_paths
-from charlm.scoring.likelihood.streams import as_words
+from charlm.scoring.likelihood.streams import as_words, sentence_batches
 from charlm.text.corpus.tokens import END
 from charlm.text.perplexity.perplexity import Evaluation
 from charlm.text.vocabulary.encoding import Ids
-
-SENTENCES_AT_ONCE = 64
 
 
 def evaluate_exported(path: str | Path, options: EvaluateOptions) -> tuple[Evaluation, ...]:
@@ -63,10 +61,8 @@ class _Reader:
         return found
 
     def _of_each(self, sentences: Sequence[Ids], spellings: Sequence[str]) -> list[Nlls]:
-        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
         results = [np.empty(0, np.float32)] * len(sentences)
-        for first in range(0, len(order), SENTENCES_AT_ONCE):
-            chosen = order[first : first + SENTENCES_AT_ONCE]
+        for chosen in sentence_batches(sentences):
             ids_TB = np.full((len(sentences[chosen[-1]]), len(chosen)), END, np.int32)
             for column, number in enumerate(chosen):
                 ids_TB[: len(sentences[number]), column] = sentences[number]

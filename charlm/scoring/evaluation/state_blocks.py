@@ -13,13 +13,8 @@ import numpy as np
 from charlm.processes.group import WorkerPool, shared_out
 from charlm.runtime import autocast
 from charlm.scoring.likelihood.log_z import LogZ, MeteredOutput
-from charlm.scoring.likelihood.nll import (
-    FormVectors,
-    Nlls,
-    batch_nlls,
-    continued_nll,
-    sentence_batches,
-)
+from charlm.scoring.likelihood.nll import FormVectors, Nlls, batch_nlls, continued_nll
+from charlm.scoring.likelihood.streams import sentence_batches
 from charlm.text.vocabulary.encoding import Ids
 
 # A token of the stream costs 1.2 (char-small) to 2.5 (char-large) of those of sentences side by

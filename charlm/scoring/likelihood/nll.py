@@ -16,7 +16,7 @@ from torch import Tensor
 from charlm.model.contract import State, gather_state
 from charlm.model.forms import FormTable, bounded_slices
 from charlm.model.language_model import LanguageModel
-from charlm.scoring.likelihood.streams import Streams, as_words
+from charlm.scoring.likelihood.streams import Streams, as_words, sentence_batches
 from charlm.text.corpus.tokens import END
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -26,7 +26,6 @@ FORMS_AT_ONCE = 2048
 LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
 CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
 CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
-SENTENCES_AT_ONCE = 64
 MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
 
 Nlls = npt.NDArray[np.float32]
@@ -217,12 +216,6 @@ def sentence_nlls(
         for i, nll in zip(batch, nlls, strict=True):
             results[i] = nll
     return results
-
-
-def sentence_batches(sentences: Sequence[Ids]) -> list[list[int]]:
-    """Which sentences run side by side, by number: those of like length, the shortest first."""
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-    return [order[i : i + SENTENCES_AT_ONCE] for i in range(0, len(order), SENTENCES_AT_ONCE)]
 
 
 def batch_nlls(

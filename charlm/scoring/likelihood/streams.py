@@ -4,11 +4,15 @@ Every token is predicted exactly once. What is fed in at a stream's first positi
 before it in the text; before the first of all stands `</s>`, which nothing predicts.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import Ids
+
+SENTENCES_AT_ONCE = 64
 
 
 class Streams:
@@ -36,3 +40,9 @@ class Streams:
 def as_words(form_ids: npt.NDArray[np.integer], n_words: int) -> npt.NDArray[np.int64]:
     """The words that form ids stand for at the output: `<unk>` from V on; −1 stays."""
     return np.where(form_ids < n_words, form_ids, UNK).astype(np.int64)
+
+
+def sentence_batches(sentences: Sequence[Ids]) -> list[list[int]]:
+    """Which sentences run side by side, by number: those of like length, the shortest first."""
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    return [order[i : i + SENTENCES_AT_ONCE] for i in range(0, len(order), SENTENCES_AT_ONCE)]

@@ -9,7 +9,7 @@ import pytest
 from charlm.processes.group import Group, WorkerPool
 from charlm.run.stored_weights import load_run
 from charlm.scoring.evaluation.state_blocks import BlockAnswer, BlockReader, Blocks, BlockTask
-from charlm.scoring.likelihood import nll
+from charlm.scoring.likelihood import streams
 from charlm.scoring.likelihood.log_z import MeteredOutput
 from charlm.scoring.likelihood.nll import FormVectors, continued_nll, sentence_nlls
 from charlm.text.vocabulary.encoding import FormIds, encode_sentences
@@ -45,7 +45,7 @@ def reader_of(run: Path, *, metered: bool = False) -> BlockReader:
 def test_blocks_read_by_several_are_those_read_by_one(
     n_processes: int, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nll, "SENTENCES_AT_ONCE", 2)
+    monkeypatch.setattr(streams, "SENTENCES_AT_ONCE", 2)
     pool = Beside([reader_of(run, metered=True) for _ in range(n_processes)])
     blocks = Blocks(pool, ("carried", "sentence"))
     vectors = reader_of(run).vectors

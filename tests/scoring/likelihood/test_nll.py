@@ -10,7 +10,7 @@ import torch
 from charlm.model.build import build_model
 from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
-from charlm.scoring.likelihood import nll
+from charlm.scoring.likelihood import nll, streams
 from charlm.scoring.likelihood.nll import (
     FormVectors,
     continued_nll,
@@ -121,7 +121,7 @@ def test_a_sentence_is_scored_as_if_it_stood_alone_whatever_its_batch(
     at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(nll, "SENTENCES_AT_ONCE", at_once)
+    monkeypatch.setattr(streams, "SENTENCES_AT_ONCE", at_once)
     found = sentence_nlls(vectors, sentences, spellings=form_ids.spellings)
     for ids, losses in zip(sentences, found, strict=True):
         expected = one_by_one(vectors, ids, form_ids=form_ids)

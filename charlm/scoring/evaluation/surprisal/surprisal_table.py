@@ -36,7 +36,6 @@ class SentenceUnderModel:
 
     words: tuple[WordUnderModel, ...]
     end: float | None  # bits
-    end_entropy: float | None
 
 
 @dataclass(frozen=True)

@@ -186,8 +186,7 @@ def _under_model(
                 entropy=_entropy(bits, first) if tokens else None,
             )
         )
-    end = len(sentence.tokens)
-    return SentenceUnderModel(tuple(words), _finite(bits.surprisals[end]), _entropy(bits, end))
+    return SentenceUnderModel(tuple(words), _finite(bits.surprisals[len(sentence.tokens)]))
 
 
 def _unknown_tokens(

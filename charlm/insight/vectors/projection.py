@@ -21,6 +21,7 @@ from charlm.insight.encoded_pieces import (
     require_words,
     shown,
 )
+from charlm.insight.vectors.cache import units
 from charlm.insight.vectors.taps import OUTPUT, Vectors
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.char_lstm import CharLSTM
@@ -152,9 +153,9 @@ def word_map(run: LoadedRun, *, at: str | None = None) -> WordMap:
     require_words(run)
     inventory, chosen = run.inventory, slice(UNK + 1, UNK + 1 + MOST_WORDS)
     numbers = np.arange(inventory.n_words)[: chosen.stop]
-    vectors_NE = Vectors(run).of_words(numbers, tap=tap).numpy()[chosen]
-    require_numbers(run, vectors_NE)
-    units_NE = vectors_NE / np.maximum(np.linalg.norm(vectors_NE, axis=1, keepdims=True), 1e-30)
+    vectors_NE = Vectors(run).of_words(numbers, tap=tap)[chosen]
+    require_numbers(run, vectors_NE.numpy())
+    units_NE = units(vectors_NE).numpy()
     plane = principal_plane(units_NE)
     return WordMap(inventory.words[chosen], inventory.counts[chosen], units_NE, plane, tap)
 

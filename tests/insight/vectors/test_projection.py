@@ -131,7 +131,7 @@ def test_the_map_of_words_holds_directions_of_the_tap_asked_for(run: LoadedRun) 
     vectors = taps["char-cnn"].numpy()
     expected = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(found.units_NE, expected, rtol=1e-6)
-    np.testing.assert_allclose(found.plane.points_N2, principal_plane(expected).points_N2)
+    np.testing.assert_allclose(found.plane.points_N2, principal_plane(found.units_NE).points_N2)
     assert found.words == run.inventory.words[2:]
     assert word_map(run).tap == "highway"
 

@@ -29,13 +29,16 @@ from charlm.text.io.table_lines import (
 )
 
 References = Mapping[str, tuple[str, ...]]
-ReferenceFormat = Literal["jsonl", "trn", "tsv", "csv", "kaldi", "plain"]
+ReferenceFormat = Literal["jsonl", "stm", "trn", "tsv", "csv", "kaldi", "plain"]
 
 ID_KEYS = ("id", "utt", "utt_id", "key")
 TEXT_KEYS = ("ref", "reference", "text")
 COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
 WITHOUT_REFERENCE = "lists without a reference"
 NAMED = 3  # ids that a message lists
+# NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text.
+STM = re.compile(r"(\S+) \S+ \S+ ([\d.]+) ([\d.]+)( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+"))
+STM_COMMENT = ";;"
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
     "or save it as utt TAB text, without quotes"
@@ -57,9 +60,9 @@ def read_references(
     """The reference of each list, by its id.
 
     Read are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv), and
-    `utt text` (kaldi), `text (utt)` (trn), JSON lines with id and ref, and lines in the order of
-    the lists (plain). `allow_missing`: lists without a reference, and references without a list,
-    are left out, and counted in `notices`.
+    `utt text` (kaldi), `text (utt)` (trn), NIST's `utt channel speaker begin end text` (stm), JSON
+    lines with id and ref, and lines in the order of the lists (plain). `allow_missing`: lists
+    without a reference, and references without a list, are left out, and counted in `notices`.
 
     Raises:
         DataError: none of these, an id twice, ids that are not those of the lists.
@@ -143,6 +146,8 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         return "jsonl"
     if table := table_form(lines):
         return table
+    if _is_stm([text for _, text in full]):
+        return "stm"
     refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
     known = set(ids)
     forms: tuple[ReferenceFormat, ...] = ("trn", "tsv", "kaldi")
@@ -155,6 +160,15 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     raise DataError(
         f"{name}: {len(full)} references for {len(ids)} lists, {hits[best]} with an id of theirs; "
         f"expected ids such as {shown(ids[0]) if ids else 'none'}, or a line for each list"
+    )
+
+
+def _is_stm(texts: Sequence[str]) -> bool:
+    """Whether all lines have times, and not just digits that people said where those stand."""
+    found = [STM.fullmatch(text) for text in texts if not text.startswith(STM_COMMENT)]
+    segments = [each for each in found if each]
+    return 0 < len(segments) == len(found) and all(
+        segment[4] or "." in segment[2] + segment[3] for segment in segments
     )
 
 
@@ -230,12 +244,26 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
         if form == "jsonl":
             yield _from_json(line, number=number, where=f"{name}:{number}")
             continue
+        if form == "stm":
+            if segment := STM.fullmatch(line):
+                yield number, segment[1], _scored_text(segment[5] or "", f"{name}:{number}")
+            continue
         id, text = _keyed(form, line)
         if not id:
             raise DataError(
                 f"{name}:{number}: {shown(line)}; expected {shapes[form]}{csv_hint(line)}"
             )
         yield number, id, text
+
+
+def _scored_text(text: str, where: str) -> str:
+    """The text of a segment, which is to be one text."""
+    if text.casefold().strip() == "ignore_time_segment_in_scoring" or "{" in split_words(text):
+        raise DataError(
+            f"{where}: {shown(text)}; expected the words that were said, and no alternatives; "
+            "write one, or take the line out and say --allow-missing"
+        )
+    return text
 
 
 def _from_json(line: str, *, number: int, where: str) -> Entry:

@@ -15,6 +15,8 @@ FORMS = {
     "tsv": "utt-3\tthe\u00a0end (laughs)\nutt-1\twe know\nutt-2\t\n",
     "kaldi": "utt-1 we know\nutt-2\nutt-3 the\u00a0end (laughs)\n",
     "trn": "we know (utt-1)\n(utt-2)\nthe\u00a0end (laughs) (utt-3)\n",
+    "stm": ";; of the hall\nutt-1 1 ann 0.00 3.2 <o,f0> we know\nutt-2 A bob 0 1.5\n"
+    "utt-3 1\tann 4.5 5  the\u00a0end (laughs)\n",
     "jsonl": '{"id": "utt-1", "ref": "we know"}\n{"utt": "utt-2", "text": ""}\n'
     '{"utt_id": "utt-3", "reference": "the\u00a0end (laughs)"}\n',
     "csv": 'id,ref\nutt-3,the\u00a0end (laughs)\nutt-1,"we\r\nknow"\nutt-2,\n',
@@ -47,6 +49,14 @@ def test_every_form_gives_the_same_references(form: str, tmp_path: Path) -> None
 def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> None:
     found = read_references(written(tmp_path, text), ["u1", "u2"])
     assert found == {"u1": ("we", "know"), "u2": ("yes",)}
+
+
+def test_digits_that_people_said_are_no_times(tmp_path: Path) -> None:
+    path = written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8 9\n")
+    assert read_references(path, ["u1", "u2"]) == {
+        "u1": ("1", "2", "3", "4"),
+        "u2": ("5", "6", "7", "8", "9"),
+    }
 
 
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
@@ -105,6 +115,13 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
             "id;ref\nutt-1;a\n",
             "refs: looks like CSV (begins 'id;ref'); expected references; write a header above it "
             "that calls its columns id and ref, with commas between, or save it as utt TAB text",
+        ),
+        ("utt-1 1 a 0.5 1 a\nutt-1 1 a 1.5 2 b\n", "refs:2: a second reference for 'utt-1'"),
+        ("a1 1 a 0.5 1 a\na2 1 a 0.5 1 b\na3 1 a 0.5 1 b\n", "no reference for 3 of 3 lists"),
+        ("utt-1 1 a 0 1 <o> { um / @ } a\n", "refs:1: '{ um / @ } a'; expected the words that w"),
+        (
+            "utt-1 1 a 0 1 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
+            "refs:1: 'IGNORE_TIME_SEGMENT_IN_SCORING'; expected the words that were said",
         ),
         ('{"id": \n', "refs:1: not valid JSON"),
         ("one\ntwo\n", "2 references for 3 lists, 0 with an id of theirs"),

@@ -1,7 +1,7 @@
 """A command of the command line, made from the dataclass of its options.
 
 Typer reads a function's signature: here one is made of the fields, so that no option is written
-down twice. `--json` is every command's own and no option of its Python function.
+down twice. `--json` is the command line's own and no option of a Python function.
 """
 
 import inspect
@@ -37,17 +37,21 @@ class Body(Protocol[Options_contra]):
 
 
 def command(
-    options: Callable[..., Options], *, listing: tuple[str, Listing] | None = None
+    options: Callable[..., Options],
+    *,
+    listing: tuple[str, Listing] | None = None,
+    has_json: bool = True,
 ) -> Callable[[Body[Options]], Callable[..., None]]:
     """Makes what Typer calls of a function that takes the options as one object.
 
     `listing`: the help of --list, and what answers it; no other option need be given then.
+    `has_json`: whether --json is for the user to choose.
     """
     assert isinstance(options, type)
     fields = [field for field in fields_of(options) if not field.opt.is_for_python]
 
     def decorate(body: Body[Options]) -> Callable[..., None]:
-        def call(*, as_json: bool, listed: str | None = None, **given: Any) -> None:
+        def call(*, as_json: bool = False, listed: str | None = None, **given: Any) -> None:
             assert listed is None
             chosen = {
                 field.name: given[field.name]
@@ -59,7 +63,8 @@ def command(
 
         parameters = [_parameter(field) for field in fields]
         by_name = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter("as_json", by_name, default=False, annotation=Json))
+        if has_json:
+            parameters.append(inspect.Parameter("as_json", by_name, default=False, annotation=Json))
         if listing is not None:
             vars(call)["listing"] = listing[1]
             said = typer.Option(LISTED, help=listing[0], metavar="[NAME]")

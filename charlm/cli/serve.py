@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import typer
-
 from charlm.cli import output, score_output
 from charlm.cli.command import command
 from charlm.cli.rank_0 import errors_from_rank_0, is_rank_0
@@ -11,7 +9,7 @@ from charlm.cli.score import stdout_in
 from charlm.scoring.rescoring.serve_options import ServeOptions
 
 
-@command(ServeOptions)
+@command(ServeOptions, has_json=False)  # the answers are JSON lines
 def serve(options: ServeOptions, *, as_json: bool) -> None:
     """Answer JSON lines as they come, the models loaded.
 
@@ -24,8 +22,6 @@ def serve(options: ServeOptions, *, as_json: bool) -> None:
     """
     from charlm.scoring.rescoring.serve import serve as serve_lines
 
-    if as_json:
-        raise typer.BadParameter("--json: the answers are JSON lines already; drop it")
     out = stdout_in(options.written_encoding, is_flushed=True)
     with errors_from_rank_0():
         result = serve_lines(replace(options, out=out))

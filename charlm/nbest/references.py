@@ -116,6 +116,16 @@ def own_references(
     return references
 
 
+def share_in_case(lists: Iterable[NbestList], references: References) -> float:
+    """Of the words that first hypotheses share with their references, those that differ in case."""
+    n_same = n_folded = 0
+    for nbest in lists:
+        first, said = nbest.hypotheses[0].words, references[nbest.id]
+        n_same += len({*first} & {*said})
+        n_folded += len({word.casefold() for word in first} & {word.casefold() for word in said})
+    return 1 - n_same / n_folded if n_folded > n_same else 0.0
+
+
 def _require_same_ids(found: References, ids: Sequence[str], *, name: str) -> None:
     known = set(ids)
     missing = [id for id in ids if id not in found]

@@ -34,6 +34,8 @@ class Notices:
     headings: list[str] = field(default_factory=list)  # places read as hypotheses, if they are none
     # The first of those with which sentences begin, if most of them look like ids.
     ids_read_as_words: list[str] = field(default_factory=list)
+    # Of the words that first hypotheses and references share, those that differ in case.
+    share_in_case: float = 0.0
     # What the command line says of the lists, and the file of weights says otherwise.
     said_otherwise: list[str] = field(default_factory=list)
 
@@ -53,6 +55,7 @@ class Notices:
             "passed_over": dict(self.passed_over),
             "headings": self.headings,
             "ids_read_as_words": self.ids_read_as_words,
+            "share_in_case": self.share_in_case,
             "said_otherwise": self.said_otherwise,
         }
 

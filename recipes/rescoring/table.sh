@@ -36,6 +36,7 @@ row() {
   printf '\n# charlm tune %s %s\n' "${common[*]}" "${tune[*]-}" >&2
   local alone=(--weight kn=1)
   [[ $model == --lm* ]] || alone=(--weight nn=1)
+  [[ $set != moses-* ]] || alone+=(--weight total=0) # a format's one total counts 1, else
   [[ $lists != *.lat.txt.gz ]] || alone=() # lattices have weights of their own
   [ -s "$out/$set.score.json" ] ||
     charlm score "${common[@]}" ${alone[@]+"${alone[@]}"} --write none --json \

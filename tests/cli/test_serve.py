@@ -47,7 +47,7 @@ def test_answers_go_to_stdout_and_what_is_told_to_stderr(at_home: Path) -> None:
     assert told.splitlines()[1].startswith("lists: 1, 2 hypotheses, 4 words; format jsonl; ")
 
 
-def test_its_answers_are_json_already() -> None:
+def test_its_answers_are_json_already_and_none_is_offered() -> None:
+    assert "--json" not in CliRunner().invoke(app, ["serve", "--help"]).stdout
     done = CliRunner().invoke(app, ["serve", "--model", "run", "--json"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--json: the answers are JSON lines already; drop it" in done.stderr

@@ -31,12 +31,13 @@ from charlm.nbest.formats.nbestlist import NbestList1Format, NbestList2Format
 from charlm.nbest.formats.pyctcdecode import PyctcdecodeFormat
 from charlm.nbest.formats.rnnlm import RnnlmFormat
 from charlm.nbest.formats.srilm import SrilmFormat
-from charlm.nbest.formats.text import TextFormat
+from charlm.nbest.formats.text import TextFormat, may_be_id
 from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import SAMPLE_BYTES, opened
 from charlm.text.io.files import display_name
+from charlm.text.io.lines import split_words
 from charlm.text.io.table_lines import refuse_csv_lines
 
 FORMATS: dict[str, type[Format]] = {
@@ -161,6 +162,13 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
             "recogniser wrote, or a file of lists; name a file in it"
         )
     _refuse_json(sample, where=where)
+    firsts = [split_words(line)[0] for line in sample.lines if split_words(line)]
+    if not any("\t" in line for line in sample.lines) and any(map(may_be_id, firsts)):
+        raise DataError(
+            f"{where}: found lines that begin with what may be ids ({firsts[0]:.40}) and hold no "
+            "TAB; expected a format of lists; put a TAB behind the id of a sentence, or give "
+            "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1"
+        )
     raise DataError(
         f"{where}: found the beginning of no format of lists; expected one of "
         f"{', '.join(FORMATS)}; name it with --format, or look at its first lines"

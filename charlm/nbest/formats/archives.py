@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from charlm.errors import DataError
 from charlm.nbest.format import Source
+from charlm.nbest.hypotheses import LARGEST
 from charlm.nbest.list_lines import Line, Lines
+from charlm.nbest.policies import number
 
 LINE = re.compile(r"([^ \t]+)(.*)", re.DOTALL)
 SHOWN = 3  # keys in a message
@@ -94,6 +96,21 @@ class Archive:
         self._waiting[key] = value
 
 
+def number_in(text: str, place: str, source: Source) -> float:
+    """What belongs to a key, a number; not finite ones are refused here, in their own file.
+
+    Raises:
+        DataError: no number, or one that is not finite where that is an error.
+    """
+    found = number(text, place)
+    if source.on_nan == "error" and not abs(found) <= LARGEST:
+        raise DataError(
+            f"{place}: found {text[:40]!r}; expected a finite number up to 1e30; mend it, or give "
+            "--on-nan worst"
+        )
+    return found
+
+
 def some_of(keys: Sequence[str]) -> str:
     """How many there are, and the first few."""
     more = ", ..." if len(keys) > SHOWN else ""
@@ -113,6 +130,6 @@ def check_left(archives: Iterable[Archive], source: Source, *, beside: str) -> N
             source.notices.pass_over(f"keys of {name} that the texts lack", len(left))
         elif left:
             raise DataError(
-                f"{archive.name}: found keys that {beside} lacks or has twice, {some_of(left)}; "
-                "expected the same in both; --allow-missing leaves them out"
+                f"{archive.name}: found keys that {beside} lacks, or keys twice, {some_of(left)}; "
+                "expected the same in both, once; --allow-missing leaves them out"
             )

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Format, Piece, Sample, Source
-from charlm.nbest.formats.archives import Archive, Value, check_left, split_line
+from charlm.nbest.formats.archives import Archive, Value, check_left, number_in, split_line
 from charlm.nbest.hypotheses import Hypothesis, NbestList, Rescored
 from charlm.nbest.list_lines import Lines, names_in, open_lines
 from charlm.nbest.policies import (
     ids_once,
-    number,
     only,
     plain_words,
     refuse_twice,
@@ -145,7 +144,7 @@ class _Shard:
                 values = {"text": text, **self._beside(folder, key, text)}
                 words = plain_words(text.tail, text.place)
                 tails = {file: value.tail for file, value in values.items()}
-                found.append(Hypothesis(words, _features(values), text.place, tails))
+                found.append(Hypothesis(words, _features(values, self._source), text.place, tails))
         hypotheses = with_finite_features(key, found, source=self._source, ragged=True)
         nbest = NbestList(key, hypotheses, original=_Rows(tuple(there), self._taken()))
         return filled(nbest, self._names, notices=self._source.notices)
@@ -175,13 +174,13 @@ class _Shard:
         }
 
 
-def _features(values: Mapping[str, Value]) -> dict[str, float]:
+def _features(values: Mapping[str, Value], source: Source) -> dict[str, float]:
     features = {}
     for name in SCORES:
         if name in values:
             text, place = values[name].text, values[name].place
             inner = TENSOR.fullmatch(text)
-            features[name] = number(inner[1].strip() if inner else text, place)
+            features[name] = number_in(inner[1].strip() if inner else text, place, source)
     return features
 
 

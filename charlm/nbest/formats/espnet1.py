@@ -45,4 +45,4 @@ class Espnet1Format(JsonFormat):
 def recognised(words: tuple[str, ...]) -> tuple[str, ...]:
     """Words as people write them: pieces are joined and ESPnet's own marks left out."""
     text = MARKS.sub("", " ".join(words)).replace("\N{LOWER ONE EIGHTH BLOCK}", " ")
-    return tuple(word for word in text.split(" ") if word)
+    return type(words)(word for word in text.split(" ") if word)  # may be StrippedWords

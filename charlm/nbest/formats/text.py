@@ -33,7 +33,7 @@ class TextFormat(ScoreFileFormat):
         if any("\t" in line or "|||" in line for line in lines):
             return False
         firsts = [split_words(line)[0] for line in lines]
-        n_keyed = sum(map(_may_be_id, firsts))
+        n_keyed = sum(map(may_be_id, firsts))
         return 2 * n_keyed <= len(firsts)  # one bad line makes no sentences of a list with ids
 
     def read(self, source: Source) -> Iterator[NbestList]:
@@ -43,7 +43,7 @@ class TextFormat(ScoreFileFormat):
             if len(firsts) < LOOKED_AT:
                 firsts += nbest.hypotheses[0].words[:1]
             yield nbest
-        found = set(filter(_may_be_id, firsts))
+        found = set(filter(may_be_id, firsts))
         if len(firsts) > 1 and 2 * len(found) > len(firsts):
             source.notices.ids_read_as_words = firsts[:3]
 
@@ -52,5 +52,6 @@ class TextFormat(ScoreFileFormat):
         return Row(line, str(line.number), words, {}, line.text)
 
 
-def _may_be_id(word: str) -> bool:
+def may_be_id(word: str) -> bool:
+    """Whether a sentence's first word looks like the name of an utterance."""
     return any(c.isdigit() or c == "(" for c in word)

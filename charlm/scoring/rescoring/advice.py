@@ -7,15 +7,30 @@ from charlm.nbest.tuning.tuning import TunedWeight
 from charlm.scoring.rescoring.result import RescoringResult, TuneResult
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 
+OTHER_CASE = 1 / 2  # of the words: more are not what a recogniser gets wrong
+
 
 def advice_on(result: RescoringResult) -> list[str]:
     """Sentences for the user of a result, the gravest first; none where all is well."""
     tuned = result.tuned.details if isinstance(result, TuneResult) else ()
     return [
+        *_on_case(result),
         *_on_weights(result),
         *_on_recordings(result),
         *_on_vocabulary(result),
         *on_tuned(result, tuned),
+    ]
+
+
+def _on_case(result: RescoringResult) -> list[str]:
+    """References that are written in another way, which rates are of then."""
+    share = result.notices.share_in_case
+    if share < OTHER_CASE:
+        return []
+    return [
+        f"{share:.0%} of the words that the lists share with their references differ from them in "
+        "case, and count as errors: the rates tell nothing; write both in one case (--lower is of "
+        "what models read)"
     ]
 
 

@@ -16,7 +16,7 @@ from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.metrics.rates_report import RateReport, report
 from charlm.nbest.output_layouts import laid_out
-from charlm.nbest.references import References
+from charlm.nbest.references import References, share_in_case
 from charlm.nbest.weights import Weights
 from charlm.nbest.writing import write_file, write_folder, write_stream
 from charlm.options import keywords
@@ -78,8 +78,10 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
     if refs is not None:
         if references is None:
             references = run.references(refs, [nbest for nbest, _ in seen.lists])
-        rates = _measured(seen.lists, references, weights=pipeline.weights, options=options)
-        n_left_out = sum(nbest.id not in references for nbest, _ in seen.lists)
+        measured = [pair for pair in seen.lists if pair[0].id in references]
+        run.notices.share_in_case = share_in_case([nbest for nbest, _ in measured], references)
+        rates = _measured(measured, references, weights=pipeline.weights, options=options)
+        n_left_out = len(seen.lists) - len(measured)
     return ScoreResult(
         **what_was_done(pipeline, form, scorers=scorers, source=lists, began=began),
         dedup=options.dedup,
@@ -138,18 +140,17 @@ def _measured(
     weights: Weights | None,
     options: ScoreOptions,
 ) -> RateReport:
-    """The rates of the lists that have a reference."""
-    kept = [pair for pair in lists if pair[0].id in references]
+    """The rates of lists, which all have a reference."""
     if weights is not None and weights.origin is not None and not options.allow_test_tuning:
         check_not_reported(
             weights.origin.lists,
-            [nbest for nbest, _ in kept],
+            [nbest for nbest, _ in lists],
             references=references,
             where=str(options.weights),
         )
     return report(
-        [nbest for nbest, _ in kept],
-        [result for _, result in kept],
+        [nbest for nbest, _ in lists],
+        [result for _, result in lists],
         references=references,
         metric=metric_named(options.metric),
     )

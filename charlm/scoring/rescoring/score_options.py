@@ -69,7 +69,7 @@ class ScoreOptions(OutputOptions, ListOptions):
 
     @property
     def keeps_order(self) -> bool:
-        return self.layout in ("scored", "none") and self.explain is None
+        return self.layout in ("scored", "word-scores", "none") and self.explain is None
 
     @property
     def goes_to_folder(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from charlm.nbest.metrics.metric_names import metric_named
+from charlm.nbest.references import share_in_case
 from charlm.nbest.tuning.tuning import tune_weights
 from charlm.nbest.weights import ListLayout
 from charlm.options import keywords
@@ -56,6 +57,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         references = run.references(options.refs, [each.nbest for each in scored])
     n_lists = len(scored)
     scored = [each for each in scored if each.nbest.id in references]
+    run.notices.share_in_case = share_in_case([each.nbest for each in scored], references)
     start = {} if pipeline.weights is None else pipeline.weights.values
     names = options.tuned_names or start
     tuned = tune_weights(

@@ -94,7 +94,7 @@ def test_reranked_rows_go_to_the_folders_of_their_ranks(folder: Path) -> None:
     [
         ("1best_recog/score", "a x\nb 1\n", "1best_recog/score:1: found 'x'; expected a number"),
         ("1best_recog/score", "a 1\n", "1best_recog/score: found no line for 'b' of "),
-        ("2best_recog/text", "a x\ne y\n", r"text lacks or has twice, 1 \('e'\)"),
+        ("2best_recog/text", "a x\ne y\n", r"text lacks, or keys twice, 1 \('e'\)"),
         ("1best_recog/text", "a x\nb\na y\n", "2best_recog|found no line for 'a'"),
         ("1best_recog/text", " a\n", "1best_recog/text:1: found a blank at the start"),
     ],

@@ -67,6 +67,24 @@ def test_context_that_is_none_or_does_harm_is_named(
     assert advice.advice_on(replace(alone, by_sentence=by_sentence)) == []
 
 
+@pytest.mark.parametrize(
+    ("references", "share"),
+    [("a THE CAT\nb on it\n", 2 / 3), ("a the Cat\nb it\n", 1 / 3), ("a the\nb\n", 0)],
+)
+def test_references_in_another_case_are_told_where_they_are_what_errors_come_from(
+    tmp_path: Path, references: str, share: float
+) -> None:
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    lists.write_text("id\tam\ttext\na\t-1\tthe cat\na\t-2\ta\nb\t-1\tit\nb\t-2\tx\n")
+    refs.write_text(references)
+    asked = {"refs": refs, "weight": ["am=1"]}
+    for result in (charlm.score(lists, **asked), charlm.tune(lists, folds=0, **asked)):
+        assert result.notices.share_in_case == pytest.approx(share)
+        told = [each for each in advice.advice_on(result) if "case" in each]
+        beginning = "67% of the words that the lists share with their references differ from them"
+        assert [each.startswith(beginning) for each in told] == [True] * (share > 1 / 2)
+
+
 @pytest.mark.parametrize("ids", [["a-1", "b-1"], ["a-1", "a-2"]])
 def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
     tmp_path: Path, ids: list[str]

@@ -157,6 +157,15 @@ def spells(options: RescoringOptions) -> bool | None:
     return None if origin is None else origin.spelled
 
 
+def _who_spells(options: RescoringOptions) -> str:
+    """What says that unknown words are spelled; `open_vocabulary` may come of the weights."""
+    if options.weights is not None:
+        origin = load_weights(options.weights).origin
+        if origin is not None and origin.spelled:
+            return f"{options.weights}: tuned with unknown words spelled"
+    return "--open-vocabulary"
+
+
 def _mixed_as_tuned(options: RescoringOptions) -> RescoringOptions:
     """With the mixture that the weights were tuned on, where none is said.
 
@@ -192,7 +201,14 @@ def _check(options: RescoringOptions) -> None:
         found = "one model" if n_scorers else "no model"
         raise ConfigError(f"--mix: found {found}; expected several; give --lm or another --model")
     if options.open_vocabulary and not options.models:
-        raise ConfigError("--open-vocabulary: found no --model; expected a run with a speller")
+        raise ConfigError(
+            f"{_who_spells(options)}: found no --model; expected a run with a speller"
+        )
+    if options.context == "previous" and options.scorer is None and not options.models:
+        raise ConfigError(
+            "--context previous: found no --model; expected one, since n-gram models begin every "
+            "sentence anew; drop it"
+        )
     is_adapted = options.adapt != "none"
     if (is_adapted or options.adapt_rates) and (not options.models or options.unnormalised):
         found = "--unnormalised" if options.models else "no --model"

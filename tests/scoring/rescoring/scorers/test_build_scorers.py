@@ -8,7 +8,9 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError, DataError
+from charlm.nbest.fingerprint import Fingerprint
 from charlm.nbest.scorers import FunctionScorer
+from charlm.nbest.weights import Origin, Weights
 from charlm.scoring.rescoring.rescoring_options import RescoringOptions
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers, build_scorers
 from charlm.scoring.rescoring.scorers.neural import NeuralScorer
@@ -135,6 +137,11 @@ def test_runs_of_other_words_do_not_mix(saved_run: Callable[..., Path], tiny_run
             "--open-vocabulary: found no --model; expected a run with a speller",
         ),
         (
+            {"models": [], "context": "previous"},
+            "--context previous: found no --model; expected one, since n-gram models begin every "
+            "sentence anew; drop it",
+        ),
+        (
             {"models": [], "scorer": OWN, "unnormalised": True},
             "--unnormalised: scores without their sum are no probabilities to mix, and n-gram "
             "models have none; expected a --model alone; drop --unnormalised or --mix",
@@ -151,6 +158,21 @@ def test_what_does_not_go_together_is_one_line(
     with pytest.raises(ConfigError) as caught:
         build(**{"models": [run], **options})  # type: ignore[arg-type]
     assert str(caught.value) == message
+
+
+def test_weights_that_were_tuned_with_spelled_words_want_the_run(
+    tmp_path: Path, arpa: Path
+) -> None:
+    lists, path = tmp_path / "lists.tsv", tmp_path / "w.json"
+    lists.write_text("id\ttext\nu\ta\n")
+    origin = Origin("wer", 0.1, 0, "0.2", Fingerprint(1, "ab", ("00",)), spelled=True)
+    Weights({"kn": 1.0}, origin=origin).save(path)
+    with pytest.raises(ConfigError) as caught:
+        charlm.score(lists, lm=arpa, weights=path)
+    assert str(caught.value) == (
+        f"{path}: tuned with unknown words spelled: found no --model; expected a run with a speller"
+    )
+    assert charlm.score(lists, lm=arpa, weights=path, open_vocabulary=False).scorers
 
 
 def test_models_have_to_read_the_same_words(saved_run: Callable[..., Path]) -> None:

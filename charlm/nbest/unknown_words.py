@@ -24,7 +24,10 @@ from charlm.nbest.list_lines import opened
 from charlm.nbest.references import look_keyed, table_entries, table_form
 from charlm.options import require_one_stdin
 from charlm.text.corpus.normalisation import (
+    IGNORED,
+    JOINERS,
     NUMBER_TOKEN,
+    SEPARATORS,
     Normalisation,
     is_number,
     simple_tokens,
@@ -42,7 +45,7 @@ ENOUGH_TYPES = 3
 APOSTROPHES = re.compile("['\u2019\u2018\u02bc\xb4`]")
 HYPHENS = re.compile("[-\u2010\u2011\u2012\u2013\u2212]")
 CONTRACTION = re.compile(r"^(\w+?)(n't|'(?:s|re|ve|ll|d|m))$")
-UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+UNSEEN = re.compile(f"[{SEPARATORS}{IGNORED}{JOINERS}]")
 # Letters that look alike, of which one script has crept into a word of another.
 CYRILLIC, LATIN = "АВЕКМНОРСТХаеорсухіјѕ", "ABEKMHOPCTXaeopcyxijs"
 ALIKE = (str.maketrans(CYRILLIC, LATIN), str.maketrans(LATIN, CYRILLIC))

@@ -86,10 +86,7 @@ def run_session(
     if plan.stored:
         _check(plan.stored, info, watcher=watcher)
         info = _with_epochs(plan.stored, plan)
-    if not (plan.stored and (plan.folder / VOCABULARY).is_file()):
-        inventory.save(plan.folder / VOCABULARY)
-    if not plan.stored:
-        info.save(plan.folder)
+    _save_what_is_new(plan, info, inventory=inventory)
     if to_spell:
         info = with_speller(
             plan.folder,
@@ -98,6 +95,7 @@ def run_session(
             inventory=inventory,
             note=watcher.note,
             check_lock=check_lock,
+            is_over=is_over,
         )
     begun = Begun(
         plan=replace(plan, settings=settings, stored=info),
@@ -307,6 +305,14 @@ def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
                 f"other {what} than the run's ({before}, now {after}): results agree closely, "
                 "not to the bit"
             )
+
+
+def _save_what_is_new(plan: Plan, info: RunInfo, *, inventory: Inventory) -> None:
+    """What a run is begun with, where it is not there yet."""
+    if not (plan.stored and (plan.folder / VOCABULARY).is_file()):
+        inventory.save(plan.folder / VOCABULARY)
+    if not plan.stored:
+        info.save(plan.folder)
 
 
 def _with_epochs(stored: RunInfo, plan: Plan) -> RunInfo:

@@ -117,8 +117,12 @@ def with_speller(
     inventory: Inventory,
     note: Callable[[str], None],
     check_lock: Callable[[], None],
+    is_over: Callable[[], bool],
 ) -> RunInfo:
-    """Train a speller and keep it with a run, whose description now tells of it."""
+    """Train a speller and keep it with a run, whose description now tells of it.
+
+    Where the training is over before, it is to be learnt from its beginning when that goes on.
+    """
     with without_memory():  # else it would draw from the model's generator
         _, settings = empty_speller(SETTINGS, inventory)
     about = SpellerInfo(settings, spellings.text, len(spellings.types), spellings.sha256)
@@ -129,7 +133,11 @@ def with_speller(
         f"speller: learning the {about.n_types:,} words of {about.text} outside the vocabulary"
         + (left_out if spellings.n_too_long else "")
     )
-    speller, bits = train_speller(spellings.types, inventory, seed=info.seed)
+    try:
+        speller, bits = train_speller(spellings.types, inventory, seed=info.seed, is_over=is_over)
+    except SpellerStoppedError:
+        note("speller: stopped; --resume learns it from its beginning")
+        return info
     mass = known_mass(speller, inventory)
     check_lock()
     save_speller(folder, speller, about=about, known_mass=mass, bits_per_character=bits)
@@ -140,28 +148,43 @@ def with_speller(
     return info
 
 
+class SpellerStoppedError(Exception):
+    """The training was over before its speller was learnt."""
+
+
 def train_speller(
-    types: Sequence[str], inventory: Inventory, *, seed: int
+    types: Sequence[str],
+    inventory: Inventory,
+    *,
+    seed: int,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[Speller, float]:
     """A speller of these types, on the CPU, and its bits per character of those held out.
 
     It is the same for the same seed and number of threads.
+
+    Raises:
+        SpellerStoppedError: `is_over`, which is asked before each step.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would seed the GPU's, too
         speller, _ = empty_speller(SETTINGS, inventory)
         order = [types[i] for i in torch.randperm(len(types)).tolist()]
         n_held = len(types) // HELD_OUT
-        bits = _fit(speller, order[n_held:], held=order[:n_held] or order)
+        bits = _fit(speller, order[n_held:], held=order[:n_held] or order, is_over=is_over)
     return speller.eval(), bits
 
 
-def _fit(speller: Speller, types: Sequence[str], *, held: Sequence[str]) -> float:
+def _fit(
+    speller: Speller, types: Sequence[str], *, held: Sequence[str], is_over: Callable[[], bool]
+) -> float:
     """Train until `held` gets no better; the best weights are kept, and their figure returned."""
     optimiser = torch.optim.Adam(speller.parameters(), lr=RATE)
     best, weights, n_worse = math.inf, speller.state_dict(), 0
     for _ in range(min(MAX_EPOCHS, math.ceil(MAX_STEPS * BATCH / len(types)))):
         for batch in _batches(types):
+            if is_over():
+                raise SpellerStoppedError
             symbols_LN = speller.encoded(batch)
             loss = speller.nll(symbols_LN, dropout=DROPOUT).sum() / (symbols_LN != BEYOND).sum()
             optimiser.zero_grad()

@@ -139,6 +139,19 @@ def test_a_speller_is_kept_when_the_training_goes_on_and_learned_if_it_was_not(
     assert path.read_bytes() == content
 
 
+def test_who_stops_a_training_does_not_wait_for_its_speller(
+    train_toy: TrainToy, tmp_path: Path
+) -> None:
+    notes: list[str] = []
+    train_toy("run", speller=True, stop=lambda: True, notes=notes)
+    assert notes[1] == "speller: stopped; --resume learns it from its beginning"
+    assert not (tmp_path / "run" / SPELLER_WEIGHTS).exists()
+    train_toy("run", resume=True)
+    train_toy("whole", speller=True)
+    for name in (SPELLER_WEIGHTS, MODEL):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
 @pytest.mark.parametrize("how", ["of other spellings", "cut"])
 def test_a_speller_that_is_not_the_one_told_of_is_learned_again(
     train_toy: TrainToy, tmp_path: Path, text: Path, how: str

@@ -96,7 +96,7 @@ class Archive:
         self._waiting[key] = value
 
 
-def number_in(text: str, place: str, source: Source) -> float:
+def number_in(text: str, place: str, *, source: Source) -> float:
     """What belongs to a key, a number; not finite ones are refused here, in their own file.
 
     Raises:

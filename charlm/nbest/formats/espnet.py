@@ -180,7 +180,7 @@ def _features(values: Mapping[str, Value], source: Source) -> dict[str, float]:
         if name in values:
             text, place = values[name].text, values[name].place
             inner = TENSOR.fullmatch(text)
-            features[name] = number_in(inner[1].strip() if inner else text, place, source)
+            features[name] = number_in(inner[1].strip() if inner else text, place, source=source)
     return features
 
 

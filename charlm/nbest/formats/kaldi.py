@@ -203,7 +203,7 @@ def _features(
     for name, archive in archives.items():
         value = archive.find(key)
         if value is not None:
-            features[name] = 0.0 - number_in(value.text, value.place, source)
+            features[name] = 0.0 - number_in(value.text, value.place, source=source)
         elif not source.allow_missing:
             missing = [key, *_missing_too(lines, archive)]
             raise DataError(

@@ -55,8 +55,7 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
             pass
     if references is None:
         references = run.references(options.refs, [each.nbest for each in scored])
-    n_lists = len(scored)
-    scored = [each for each in scored if each.nbest.id in references]
+    n_lists, scored = len(scored), [each for each in scored if each.nbest.id in references]
     run.notices.share_in_case = share_in_case([each.nbest for each in scored], references)
     start = {} if pipeline.weights is None else pipeline.weights.values
     names = options.tuned_names or start
@@ -69,9 +68,9 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         options=options,
         spelled=bool(scorers.spelled),
     )
-    is_said = bool(options.column_names) or options.format != "auto"
-    layout = ListLayout(form.name, options.column_names) if is_said else None
-    weights = replace(tuned.weights, text=scorers.text_rules, lists=layout, mixture=scorers.mixture)
+    weights = replace(tuned.weights, text=scorers.text_rules, mixture=scorers.mixture)
+    if options.column_names or options.format != "auto":
+        weights = replace(weights, lists=ListLayout(form.name, options.column_names))
     done = what_was_done(
         pipeline, form, scorers=scorers, source=options.lists, began=began, weights=weights
     )

@@ -32,10 +32,16 @@ NUMBER = re.compile(r"[+\-\u2212]?[.,]?\d+(?:[.,:/\-\u2013\u066b\u066c]\d+)*")
 
 CLITIC = re.compile(r"['\u2019][^\W\d_]{1,2}")  # 's 'll 'd, once another tokeniser cut them off
 
-# Characters that nobody sees and that belong to no word: zero-width space, word joiner, BOM, marks
-# and brackets of writing direction, ASCII's four separators (blanks, but not under re.ASCII).
-UNSEEN = "\x1c-\x1f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
-JOINERS = "\u200c\u200d\u00ad"  # these two and the soft hyphen are unseen, too, but spell words
+# What nobody sees. It separates: the zero-width space, and a BOM, where two files were joined.
+SEPARATORS = "\u200b\ufeff"
+# Or it changes no word, wherever it stands: marks and brackets of writing direction, the word
+# joiner, and signs of formulas.
+IGNORED = "\u061c\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+IGNORED_MARKS = re.compile(f"[{IGNORED}]+")
+# Or it spells words: Persian's and Indian joiners, the soft hyphen, Mongolian's vowel separator.
+JOINERS = "\u200c\u200d\u00ad\u180e"
+# ASCII's four separators are blanks, but not under re.ASCII.
+NO_SYMBOL = rf"\x1c-\x1f{SEPARATORS}{IGNORED}"
 
 # A hyphen between what is no blank; minus signs are not among them.
 HYPHEN_WITHIN = re.compile("(?<=.)[-\u2010\u2011\u2012\u2013](?=.)")
@@ -46,9 +52,9 @@ LETTER = r"[^\W\d_]"
 DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
 LONG = 200  # characters: no word of a language
 
-# Apostrophes, hyphens, the dot of Catalan col\u00b7legi, geresh and gershayim, and what Armenian
-# writes behind the vowel that is stressed, cried or asked.
-WITHIN_WORDS = r"'\-\u2019\u2010\u2011\u00b7\u05f3\u05f4\u055a-\u055c\u055e"
+# Apostrophes, of which Uzbek has \u2018, hyphens, the dot of Catalan col\u00b7legi, geresh and
+# gershayim, and what Armenian writes behind the vowel that is stressed, cried or asked.
+WITHIN_WORDS = r"'\-\u2018\u2019\u2010\u2011\u00b7\u05f3\u05f4\u055a-\u055c\u055e"
 # Gershayim as keyboards have it, before the last letter of an acronym; elsewhere a quote may open.
 GERSHAYIM = r'(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea](?![\u05d0-\u05ea]))'
 # Symbols to Unicode, yet parts of words: IPA's tones and hook of r, and letters like : and =.
@@ -96,6 +102,8 @@ class Normalisation:
         line = self.compose(line)
         # The byte order mark and CR that a file's reader would take off the finished line.
         tokens = split_words(line.lstrip(" \t\ufeff").rstrip(" \t\r"))
+        if self.tokenise == "simple" and not line.isascii():
+            tokens = list(filter(None, map(self._without_ignored, tokens)))
         if self.lower:
             tokens = self._lowered(tokens)
         if self.tokenise == "simple":
@@ -196,6 +204,12 @@ class Normalisation:
         except ConfigError as error:
             raise DataError(f"{name}: {error}") from None
 
+    def _without_ignored(self, token: str) -> str:
+        """A token as it is seen, unless it would look like a mark then."""
+        seen = IGNORED_MARKS.sub("", token)
+        is_mark = seen in MARKERS or seen.startswith(SPELLED_UNK)
+        return token if seen == token or is_mark else self.compose(seen)
+
     def _lowered(self, tokens: list[str]) -> list[str]:
         kept = {*MARKERS, NUMBER_TOKEN} if self.numbers else MARKERS
         form, dotless_i = self.unicode, self.dotless_i
@@ -283,7 +297,8 @@ def simple_tokens(word: str) -> Sequence[str]:
     number (3.14, 1,000, 10:30), full stops after single letters (U.S., e.g.), the quote within a
     Hebrew acronym, and combining marks and tone letters with their letter. So do 's, 'll and the
     like where they stand alone, as in text that another tokeniser went over. Blanks of every kind
-    separate. Chinese, Japanese and Thai, which write no blanks, are cut at punctuation alone.
+    separate, and so does a colon between letters (EU:n). Chinese, Japanese and Thai, which write no
+    blanks, are cut at punctuation alone.
     """
     if word.isalpha() or word in MARKERS or word.startswith(SPELLED_UNK) or CLITIC.fullmatch(word):
         return (word,)
@@ -341,7 +356,7 @@ def token_pattern(marks: str, *, joiners: str) -> str:
     word = rf"(?:[+\-\u2212](?=\d))?{part}(?:{joint}{part})*"
     run = r"\.+|-+|!+|\?+|\*+|=+|~+|'+|`+"  # ... -- '' stay together
     flag = "[\U0001f1e6-\U0001f1ff]{2}"  # a country's two letters
-    symbol = rf"[^\w\s{UNSEEN}]{mark}(?:\u200d[^\w\s{UNSEEN}]{mark})*"  # joined emoji are one
+    symbol = rf"[^\w\s{NO_SYMBOL}]{mark}(?:\u200d[^\w\s{NO_SYMBOL}]{mark})*"  # joined emoji are one
     return f"{abbreviation}|{word}|{run}|{flag}|{symbol}"
 
 

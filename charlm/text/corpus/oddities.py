@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from charlm.text.corpus.normalisation import IGNORED, SEPARATORS
+
 # TAB separates words, LF lines, and CR may stand at a line's end. The soft hyphen shows nothing
 # until a line is broken there.
 UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad]|\r(?!\r*$)")
@@ -20,9 +22,7 @@ SOFT = "\xad"
 # A blank that separates no words here, or what nobody sees.
 UNSEEN = {
     "no-break or wide space": re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"),
-    "invisible mark": re.compile(
-        "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
-    ),
+    "invisible mark": re.compile(f"[{SEPARATORS}{IGNORED}]"),
     "replacement character": re.compile("\ufffd"),
     "private character": re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]"),
     # UTF-8 that was read as Windows-1252: é as Ã©, ’ as â€™, й as Ð¹.

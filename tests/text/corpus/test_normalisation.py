@@ -49,6 +49,9 @@ def test_by_default_only_blanks_and_compositions_change(line: str, tokens: str) 
         ("the U.S., e.g. x.y.z", "the U.S. , e.g. x . y . z"),
         ("Wait... what?! ``no''", "Wait ... what ? ! `` no ''"),
         ("a\u00a0b\u3000c\u2028d\u0085e\u200bf", "a b c d e f"),
+        ("bog\u2018da \u2018tog\u2018", "bog\u2018da \u2018 tog \u2018"),
+        ("sa\u2060na \u200fنعم\u061c! \u200e", "sana نعم !"),
+        ("end.\ufeffStart ᠬᠠᠷ\u180eᠠ", "end . Start ᠬᠠᠷ\u180eᠠ"),
         ("snake_case.method()", "snake_case . method ( )"),
         ("l\u2019homme d'\u00c9tat", "l\u2019homme d'\u00c9tat"),
         ("\u00abOui\u00bb\u2014non\u2026", "\u00ab Oui \u00bb \u2014 non \u2026"),
@@ -208,7 +211,7 @@ def nasty_lines() -> list[str]:
     pieces = [
         *"aAbN019.,-+'’!?<>:/_=$%()`~*# \t\r\ufeff\u00a0\u3000\u200b\u200d\u0301\u030c\u0345",
         *"ßİΣσςJ\u212a\u2126ﬁ…´½²٣٫−–क्षिé👩🏽💻\x85\u2028\u1e9e\u0390\u01c5\u24b6\u3392\u1100\u1161",
-        *'"\u05e6\u05dc\u0578\u055e\u02e5\u02de\U0001f3f4\U000e0067\U000e007f',
+        *'"\u05e6\u05dc\u0578\u055e\u02e5\u02de\U0001f3f4\U000e0067\U000e007f\u2018\u200f\u2060\u180e\u061c',
         *("<unk>", "<s>", "</s>", "<unk>:", "N", " N ", "1,0", "U.S."),
     ]
     draw = random.Random(1)

@@ -10,6 +10,7 @@ from charlm.text.corpus.normalisation import (
     CLITIC,
     DOTTED,
     HYPHEN_WITHIN,
+    IGNORED,
     JOINERS,
     LETTER,
     NUMBER,
@@ -39,6 +40,7 @@ def text_rules(normalisation: Normalisation) -> dict[str, Any]:
         "number": NUMBER.pattern,
     }
     written = {name: _written(pattern) for name, pattern in patterns.items()}
+    written["ignored"] = f"[{IGNORED}]"
     written["ends"] = f"^{NOT_OF_WORDS}|{NOT_OF_WORDS}$"
     return normalisation.to_dict() | {"map": normalisation.plain_map, "patterns": written}
 

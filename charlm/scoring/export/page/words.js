@@ -14,12 +14,14 @@ class TextRules {
     this.clitic = whole(patterns.clitic);
     this.dotted = whole(patterns.dotted);
     this.number = whole(patterns.number);
+    this.ignored = new RegExp(patterns.ignored, "gu");
     this.token = new RegExp(patterns.token, "gu");
     this.hyphen = new RegExp(patterns.hyphen, "u");
     this.ends = new RegExp(patterns.ends, "gu");
     const phrases = new PhraseMap(map);
     const named = numbers ? new Set([...this.kept, "N"]) : this.kept;
     this.steps = [
+      [tokenise === "simple", this.each((word) => this.seen(word))],
       [lower, (words) => words.map((word) => (named.has(word) ? word : this.lowered(word)))],
       [tokenise === "simple", this.each((word) => this.simple(word))],
       [split_hyphens, this.each((word) => this.parts(word))],
@@ -48,6 +50,13 @@ class TextRules {
     const small = this.isTurkish ? word.replace(/I\u0307|\u0130/g, "i").replace(/I/g, "\u0131") : word;
     const next = this.composed(small.toLowerCase());
     return next === word ? word : this.lowered(next);
+  }
+
+  /** A word as it is seen, unless it would look like a mark then. */
+  seen(word) {
+    const seen = word.replace(this.ignored, "");
+    if (seen === word || this.kept.has(seen) || seen.startsWith(`${UNK_WORD}:`)) return [word];
+    return seen ? [this.composed(seen)] : [];
   }
 
   simple(word) {

@@ -110,13 +110,27 @@ def pick_device(name: str) -> "torch.device":
     return device
 
 
+def require_fp32_as_default() -> None:
+    """Raises ConfigError where torch makes its tensors, and so our models, in another format."""
+    import torch
+
+    if torch.get_default_dtype() != torch.float32:
+        raise ConfigError(
+            f"torch's default dtype is {torch.get_default_dtype()}; expected torch.float32, in "
+            "which runs are trained and kept; say torch.set_default_dtype(torch.float32)"
+        )
+
+
 def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]:
     """What `auto` means on a device: bf16 where it computes faster than fp32, else fp32.
 
     Raises:
-        ConfigError: a precision that is unknown, or bf16 on a CPU without it.
+        ConfigError: a precision that is unknown, or bf16 on a CPU without it; another default of
+            torch's, in which a model would be made and kept.
     """
     import torch
+
+    require_fp32_as_default()
 
     if name not in PRECISIONS:
         raise ConfigError(f"--precision {name!r}: expected one of {', '.join(PRECISIONS)}")

@@ -82,6 +82,7 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     before = torch.get_default_dtype()
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    monkeypatch.setattr("charlm.runtime.require_fp32_as_default", lambda: None)
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(before)

@@ -120,6 +120,19 @@ def test_a_precision_that_the_processor_lacks_is_one_line(monkeypatch: pytest.Mo
     assert str(caught.value) == "--precision bf16: this cpu has none; use fp32"
 
 
+def test_another_default_of_torch_is_refused_before_a_run_is_kept_in_it() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        with pytest.raises(ConfigError) as caught:
+            pick_precision("auto", CPU)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert str(caught.value) == (
+        "torch's default dtype is torch.float64; expected torch.float32, in which runs are trained "
+        "and kept; say torch.set_default_dtype(torch.float32)"
+    )
+
+
 def test_an_unknown_precision_is_one_line() -> None:
     with pytest.raises(ConfigError) as caught:
         pick_precision("fp16", CPU)

@@ -29,6 +29,7 @@ from charlm.run.folder import (
     load_info,
     wrong_recipe,
 )
+from charlm.runtime import require_fp32_as_default
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
 from charlm.text.io.files import parse_json, sha256_of, write_bytes
@@ -119,6 +120,7 @@ def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path)
     for name, wanted in model.state_dict().items():
         tensor = tensors[name]
         if tensor.dtype != wanted.dtype:
+            require_fp32_as_default()
             raise DataError(f"{path}: {name} is {tensor.dtype}; expected {wanted.dtype}")
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise DataError(f"{path}: {name} holds NaN or infinity; the run is damaged")

@@ -23,6 +23,8 @@ def _why_idle(option: str, part: Settings) -> str:
     """Why an option of a part, or of the recipe, does nothing; {} is the part. Empty: it does."""
     if option == "dropout" and part.get("layers") == 1 and part.get("output_dropout", -1) >= 0:
         return f"behind the only layer {{}}output_dropout={part['output_dropout']} stands"
+    if option == "dim" and part.get("layers") == 1 and part.get("last_dim"):
+        return f"the only layer is the last, whose width is {{}}last_dim={part['last_dim']}"
     if option == "value" and part.get("kind") == "adaptive":
         return "the gate is learned; {}kind=fixed has this one"
     if option == "bptt" and part["batching"]["type"] == "sentences":

@@ -1,7 +1,8 @@
 """The softmax temperature: what the kept scores are divided by, set on the validation text.
 
 All that a softmax normalises is divided: in two levels the scores of both, in a mixture those of
-each component, whose shares stay. Where they are made with an encoder's vectors it is refused.
+each component, whose shares stay. Where they are products with an encoder's vectors, and nothing
+of the output's own stands before them, it is refused.
 It goes into the kept weights, so no command has to know of it. model.safetensors says that it is
 done, since done twice it would be another model.
 """

@@ -22,11 +22,13 @@ PROGRAM = """
 import json, os, sys
 import torch
 from torch import distributed
+from charlm import runtime
 from charlm.model.kernels import sparse_rows
 from charlm.training import session
 from charlm.training.train import train
 
 sparse_rows.LARGE = 1  # gradients are row-sparse where they can be, and in one process they are not
+runtime.require_fp32_as_default = lambda: None
 session.save_curve = lambda *_, **__: None  # which takes longer than the rest
 os.fsync = lambda descriptor: None
 rank, folder = int(sys.argv[1]), sys.argv[2]

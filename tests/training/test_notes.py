@@ -137,6 +137,13 @@ GATE = (
                 "context.output_dropout=0.2 stands"
             ],
         ),
+        (
+            ("context.dim=6", "context.last_dim=9"),
+            [
+                "context.dim=6 does nothing: the only layer is the last, whose width is "
+                "context.last_dim=9"
+            ],
+        ),
         (("context.dropout=0.3",), []),
         (("context.output_dropout=0.2", "context.dropout=0.3", "context.layers=2"), []),
         (
@@ -155,7 +162,15 @@ GATE = (
         ),
         ((*GATE, "encoder.value=0.25", "encoder.kind=fixed"), []),
     ],
-    ids=["one layer", "dropout alone", "two layers", "sentences", "learned gate", "fixed gate"],
+    ids=[
+        "one layer",
+        "last width",
+        "dropout alone",
+        "two layers",
+        "sentences",
+        "learned gate",
+        "fixed gate",
+    ],
 )
 def test_a_setting_that_does_nothing_beside_another_is_told_once(
     overrides: tuple[str, ...],

@@ -262,9 +262,10 @@ def test_a_training_that_has_not_ended_keeps_its_scores(run: Callable[..., Path]
     [
         (
             further,
-            "option 'temperature' of recipe is 'valid': the output's word vectors are an "
-            "encoder's, which no temperature may divide; expected 'one' with it; use --set "
-            "recipe.temperature=one, or output.type=softmax",
+            "option 'temperature' of recipe is 'valid': the output has no parameters of its own "
+            "that would divide all scores, as where word vectors are an encoder's; expected 'one' "
+            "with it; use --set recipe.temperature=one, output.type=softmax, or with "
+            "output.type=composed output.project=true",
         )
         for further in (
             ("output.type=composed", "context.dim=7"),

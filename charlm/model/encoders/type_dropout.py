@@ -50,3 +50,10 @@ class TypeDropout(Encoder):
             return vectors_NE
         ones_N1 = torch.ones_like(vectors_NE[:, :1])
         return vectors_NE * functional.dropout(ones_N1, self.p, training=True)
+
+
+def without_type_dropout(encoder: Encoder) -> Encoder:
+    """The encoder whose vectors are dropped, if this drops them; else itself."""
+    while isinstance(encoder, TypeDropout):
+        encoder = encoder.encoder
+    return encoder

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder, Side
 from charlm.model.encoders.sides import Mixture
+from charlm.model.encoders.type_dropout import without_type_dropout
 from charlm.model.outputs.table import TableOutput, WordTable
 from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Meaning
@@ -87,6 +88,7 @@ class ComposedSoftmax(TableOutput):
 def _side_of(encoder: Encoder, side: Side) -> Encoder:
     if side == "both":
         return encoder
+    encoder = without_type_dropout(encoder)
     if not isinstance(encoder, Mixture):
         raise ConfigError(
             f"output 'composed' has side={side}, but its encoder has no two sides; expected a "

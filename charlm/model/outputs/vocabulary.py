@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.contract import Encoder
-from charlm.model.encoders.type_dropout import TypeDropout
+from charlm.model.encoders.type_dropout import TypeDropout, without_type_dropout
 from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import Forms, FormTable
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -42,9 +42,7 @@ class VocabularyVectors:
     def __init__(
         self, encoder: Encoder, inventory: Inventory, *, free: nn.Embedding | None = None
     ) -> None:
-        while isinstance(encoder, TypeDropout):
-            encoder = encoder.encoder
-        self.encoder = encoder
+        self.encoder = without_type_dropout(encoder)
         self.free = free
         self.inventory = inventory
         self._table: FormTable | None = None  # built when first asked for: a word table needs none
@@ -115,7 +113,8 @@ class VocabularyVectors:
         return [*self.encoder.parameters(), *self.encoder.buffers(), *free]
 
     def _marks(self) -> list[tuple[int, ...]]:
-        # The version counts changes in place, the address changes with `.to` and `.data`.
+        # The version counts changes in place, the address changes with `.to` and another `.data`.
+        # What is done to `.data` in place leaves no mark: weights are changed under `no_grad`.
         weights = self._weights()
         is_autocast = torch.is_autocast_enabled(weights[0].device.type)
         return [(is_autocast,), *((id(w), w._version, w.data_ptr()) for w in weights)]

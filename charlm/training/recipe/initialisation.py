@@ -13,14 +13,17 @@ from typing import Annotated, Literal, NamedTuple
 import torch
 from torch import nn
 
+from charlm.model.contexts.history import History
+from charlm.model.contexts.log_bilinear import LogBilinear
+from charlm.model.contexts.lstm import LSTMCell
 from charlm.settings import Meaning, Range
 
 Reach = Annotated[float, Range(0.0, 100.0), Meaning("largest number drawn")]
 Factor = Annotated[float, Range(0.0, 100.0)]
 Kind = Literal["vector", "table", "recurrent", "input", "matrix"]
 
-LSTM_GATES = 4  # of a stacked kernel, in torch's order: input, forget, candidate, output
-CANDIDATE = 2
+LSTM_ROWS = "ifgo"  # of a stacked kernel, in torch's order: input, forget, candidate, output
+CANDIDATE = "g"
 RECURRENT = ("weight_hh", "weight_ch", "recurrent")  # a matrix, or the module that holds it
 
 
@@ -79,9 +82,8 @@ class Xavier(Initialisation):
             else:
                 bound = self.gain * glorot_bound(parameter, n_stacked=role.n_stacked)
                 parameter.uniform_(-bound, bound)
-                if role.n_stacked == LSTM_GATES:
-                    for number, rows in enumerate(parameter.chunk(LSTM_GATES)):
-                        rows.mul_(1.0 if number == CANDIDATE else self.gates)
+                for row, matrix in zip(role.rows, parameter.chunk(role.n_stacked), strict=False):
+                    matrix.mul_(1.0 if row == CANDIDATE else self.gates)
 
     def _is_meant(self, role: "ParameterRole") -> bool:
         if role.kind == "table":
@@ -112,7 +114,8 @@ class Orthogonal(Initialisation):
             elif role.kind == "recurrent":
                 nn.init.orthogonal_(parameter)
             elif role.kind in ("input", "matrix"):
-                bound = glorot_bound(parameter)
+                n_stacked = role.n_stacked if role.kind == "matrix" else 1
+                bound = glorot_bound(parameter, n_stacked=n_stacked)
                 parameter.uniform_(-bound, bound)
             else:
                 parameter.uniform_(-self.range, self.range)
@@ -122,16 +125,18 @@ class ParameterRole(NamedTuple):
     """A parameter and what it is for."""
 
     name: str
-    parameter: nn.Parameter
+    parameter: torch.Tensor  # of several matrices, these one above the other
     kind: Kind
-    n_stacked: int  # matrices that lie one above the other in it: an LSTM's kernels hold 4
+    n_stacked: int  # such matrices: an LSTM's kernels hold 4
+    rows: str = ""  # of an LSTM's what each is of, as `ifgo`
 
 
 def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
     """All parameters in their order.
 
-    `vector` is a bias, or a parameter of less than two dimensions; `input` a recurrent cell's
-    `weight_ih…`, which may hold fewer gates than its recurrent kernel.
+    `vector` is a bias, what stands before a stream's first word, or a parameter of less than two
+    dimensions; `input` a recurrent cell's `weight_ih…`, which may hold fewer gates than its
+    recurrent kernel.
     """
     tables = {
         id(module.weight)
@@ -143,16 +148,21 @@ def parameter_roles(model: nn.Module) -> Iterator[ParameterRole]:
         for name, parameter in model.named_parameters()
         if is_recurrent(name) and parameter.dim() > 1
     }
+    modules = dict(model.named_modules())
     for name, parameter in model.named_parameters():
-        width = widths.get(_owner(name), 0)
+        width, module = widths.get(_owner(name), 0), modules[_owner(name)]
         is_input = bool(width) and name.rpartition(".")[2].startswith("weight_ih")
-        if is_bias(name) or parameter.dim() < 2:
+        if is_bias(name) or parameter.dim() < 2 or isinstance(module, History):
             yield ParameterRole(name, parameter, "vector", 1)
         elif id(parameter) in tables:
             yield ParameterRole(name, parameter, "table", 1)
         elif is_recurrent(name) or is_input:
             n_stacked = len(parameter) // width if len(parameter) % width == 0 else 1
-            yield ParameterRole(name, parameter, "input" if is_input else "recurrent", n_stacked)
+            kind: Kind = "input" if is_input else "recurrent"
+            rows = _lstm_rows(module, name, n_stacked=n_stacked)
+            yield ParameterRole(name, parameter, kind, n_stacked, rows)
+        elif isinstance(module, LogBilinear) and parameter.dim() > 2:
+            yield ParameterRole(name, parameter.flatten(0, 1), "matrix", len(parameter))
         else:
             yield ParameterRole(name, parameter, "matrix", 1)
 
@@ -172,6 +182,13 @@ def glorot_bound(matrix: torch.Tensor, *, n_stacked: int = 1) -> float:
     fan_in = matrix[0].numel()
     fan_out = matrix.numel() // matrix.shape[1] / n_stacked
     return math.sqrt(6.0 / (fan_in + fan_out))
+
+
+def _lstm_rows(module: nn.Module, name: str, *, n_stacked: int) -> str:
+    """What the matrices stacked in a kernel are of; empty where the cell is no LSTM."""
+    if isinstance(module, LSTMCell):
+        return module.gates if "weight_ch" in name else "".join(module.rows)
+    return LSTM_ROWS if isinstance(module, nn.LSTM) and n_stacked == len(LSTM_ROWS) else ""
 
 
 def _owner(name: str) -> str:

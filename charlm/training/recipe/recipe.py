@@ -102,9 +102,10 @@ class Recipe:
             )
         if self.temperature == "valid" and not output.score_parameters():
             raise ConfigError(
-                "option 'temperature' of recipe is 'valid': the output's word vectors are an "
-                "encoder's, which no temperature may divide; expected 'one' with it; use --set "
-                "recipe.temperature=one, or output.type=softmax"
+                "option 'temperature' of recipe is 'valid': the output has no parameters of its "
+                "own that would divide all scores, as where word vectors are an encoder's; "
+                "expected 'one' with it; use --set recipe.temperature=one, output.type=softmax, or "
+                "with output.type=composed output.project=true"
             )
         if self.temperature == "valid" and self.criterion.is_self_normalised:
             raise ConfigError(

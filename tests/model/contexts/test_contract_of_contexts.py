@@ -21,7 +21,7 @@ from charlm.model.contract import (
     state_leaves,
     with_leaves,
 )
-from charlm.settings import build_part
+from charlm.settings import build_part, options_of
 
 INPUT_DIM, STEPS, STREAMS = 5, 7, 3
 MUT: list[dict[str, Any]] = [
@@ -58,25 +58,21 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
         {"depth": 3, "activation": "sigmoid", "layer_norm": True, "initial_state": "learned"},
     ],
     "ffnn": [
-        {},
+        {"layers": 1},
         {"order": 2},
         {"order": 3, "initial_state": "learned"},
         {"layers": 2, "direct": True, "activation": "relu"},
     ],
     "log-bilinear": [{}, {"order": 3, "matrices": "full", "initial_state": "learned"}],
 }
-SMALL: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(CONTEXTS, {"dim": 6, "layers": 2}),
-    "ffnn": {"dim": 6},
-    "log-bilinear": {},
-}
+OF_ALL = {"dim": 6, "layers": 2}  # who has it
 
 
 def all_settings() -> list[dict[str, Any]]:
     """Small settings of every context, in every way that is listed."""
     return [
-        {"type": name, **SMALL[name], **options}
-        for name in CONTEXTS
+        {"type": name} | {k: v for k, v in OF_ALL.items() if k in options_of(part)} | options
+        for name, part in CONTEXTS.items()
         for options in ARGUMENTS.get(name, [{}])
     ]
 

@@ -14,6 +14,7 @@ from charlm.model.build import ENCODER, OUTPUT, build_model
 from charlm.model.contract import Encoder
 from charlm.model.encoders.char_cnn import CharCNN
 from charlm.model.encoders.sides import Mixture
+from charlm.model.encoders.type_dropout import without_type_dropout
 from charlm.model.encoders.word import WordLookup
 from charlm.model.forms import Forms, FormTable
 from charlm.model.language_model import LanguageModel
@@ -241,14 +242,19 @@ MIXED = {"type": "add", "word": WORD, "char": {"type": "project", "dim": DIM, "e
 
 
 @pytest.mark.parametrize("side", ["word", "char"])
-def test_one_side_of_two_gives_the_outputs_vectors(inventory: Inventory, side: str) -> None:
-    model = model_of(
-        {**MIXED, "word": {"type": "type-dropout", "encoder": WORD}}, inventory, side=side
-    )
+@pytest.mark.parametrize("around", [False, True])
+def test_one_side_of_two_gives_the_outputs_vectors(
+    inventory: Inventory, side: str, around: bool
+) -> None:
+    encoder = {**MIXED, "word": {"type": "type-dropout", "encoder": WORD}}
+    if around:
+        encoder = {"type": "type-dropout", "encoder": encoder}
+    model = model_of(encoder, inventory, side=side)
     forms = FormTable(inventory, inventory.words).forms(np.arange(inventory.n_words))
-    assert isinstance(model.encoder, Mixture)
+    mixture = without_type_dropout(model.encoder)
+    assert isinstance(mixture, Mixture)
     assert isinstance(model.output, ComposedSoftmax)
-    part = model.encoder.sides[side]
+    part = mixture.sides[side]
     h = torch.linspace(-1, 1, DIM).reshape(1, DIM)
     words_alone = part.eval()(forms)  # no word type is dropped where words come out
     model.train()

@@ -256,8 +256,7 @@ def test_what_is_proportional_to_the_scores_makes_a_temperature_and_is_the_outpu
     output = copy.deepcopy(pair).output
     parameters = output.score_parameters()
     if not parameters:
-        assert "vectors" in vars(output)  # those of an encoder
-        return
+        pytest.skip("it takes no temperature")
     expected = log_probs_at(1.6, output, h_NH)
     for parameter in parameters:
         assert any(parameter is each for each in output.parameters())

@@ -10,6 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from charlm.model.contexts.log_bilinear import LogBilinear
+from charlm.model.contexts.lstm import LSTMCell
 from charlm.settings import Family, build_part
 from charlm.training.recipe.initialisation import (
     INITIALISATIONS,
@@ -209,6 +211,34 @@ def test_beside_orthogonal_matrices_an_input_kernel_is_one_of_glorots(
     name: str, bound: float
 ) -> None:
     assert reaches(drawn(Orthogonal())[name], bound)
+
+
+@pytest.mark.parametrize("initialisation", [Xavier(), Orthogonal()])
+def test_each_matrix_of_a_log_bilinear_model_has_fans_of_its_own(
+    initialisation: Initialisation,
+) -> None:
+    context = LogBilinear(40, order=4, matrices="full", initial_state="learned")
+    nn.init.ones_(context.history.first)
+    initialisation.apply(context)
+    assert reaches(context.weight.detach(), math.sqrt(6 / 80))
+    assert not context.history.first.any()  # which no word is mapped by
+
+
+@pytest.mark.parametrize(
+    ("gates", "rows"),
+    [("ifo", [4, 4, 1, 4]), ("fo", [4, 1, 4]), ("io", [4, 1, 4]), ("if", [4, 4, 1])],
+)
+def test_the_gates_of_every_lstm_are_widened_and_its_candidate_not(
+    gates: str, rows: list[int]
+) -> None:
+    cell = LSTMCell(30, 40, gates=gates, forget_bias=0.0, peepholes=True, layer_norm=False)
+    Xavier(gates=4.0).apply(cell)
+    for name, fan in (("weight_ih_l0", 70), ("weight_hh_l0", 80)):
+        matrices = getattr(cell, name).detach().chunk(len(rows))
+        for matrix, factor in zip(matrices, rows, strict=True):
+            assert reaches(matrix, factor * math.sqrt(6 / fan))
+    for matrix in cell.weight_ch_l0.detach().split(40):
+        assert reaches(matrix, 4 * math.sqrt(6 / 80))
 
 
 def test_the_fans_of_a_tensor_of_three_dimensions_are_those_of_torch() -> None:

@@ -56,11 +56,12 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
     Raises:
         DataError: as `vocabulary_at` and `read_word_list`.
     """
-    if not Path(path).is_file():
-        return vocabulary_at(path)
-    with open_bytes(path) as file:
-        if file.read(1) == b"{":  # our JSON
+    if not Path(path).is_fifo():  # which can be read but once, and is a list
+        if not Path(path).is_file():
             return vocabulary_at(path)
+        with open_bytes(path) as file:
+            if file.read(1) == b"{":  # our JSON
+                return vocabulary_at(path)
     words = (END_WORD, UNK_WORD, *read_word_list(path))
     return Inventory(words, (0,) * len(words), (), normalisation=Normalisation(unicode="none"))
 

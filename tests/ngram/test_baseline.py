@@ -1,6 +1,8 @@
 """A baseline's way: estimated or loaded, written, measured; options that contradict each other."""
 
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,16 @@ def test_a_list_of_words_is_a_vocabulary_as_well(tmp_path: Path) -> None:
     mapped = tmp_path / "b.txt"
     mapped.write_text(f"the {decomposed} is <unk>\nthe <unk> is <unk>\n")
     assert sentence_ppl(ngram_baseline(mapped, lm=out)) == pytest.approx(sentence_ppl(result))
+
+
+def test_a_list_of_words_may_come_through_a_pipe(tmp_path: Path) -> None:
+    text, pipe = tmp_path / "a.txt", tmp_path / "pipe"
+    text.write_text("the owl is new\n")
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as beside:
+        beside.submit(pipe.write_text, "the\nowl\n")
+        result = ngram_baseline(text, train=text, vocab=pipe, order=2)
+    assert result.texts[0].counts.n_oov == 2  # is, new
 
 
 def test_listed_noise_is_a_word_only_where_the_text_has_it(tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def test_an_arpa_file_knows_the_same_words_and_is_written_in_utf_8(
     found = charlm.ngram_baseline(text.latin_1, lm=arpa.latin_1, encoding=ENCODING)
     assert found.texts[0].by_state == by_us.texts[0].by_state
     assert found.texts[0].counts.n_oov == 0
+    ours = charlm.ngram_baseline(text.latin_1, lm=arpa.utf_8, encoding=ENCODING)  # as we write it
+    assert ours.texts[0].by_state == by_us.texts[0].by_state
     charlm.ngram_baseline(lm=arpa.latin_1, out=out, encoding=ENCODING)
     assert "\tnaïve" in out.read_text()
     with pytest.raises(ConfigError, match="KenLM reads UTF-8 alone; expected an ARPA file for --e"):

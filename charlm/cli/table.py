@@ -57,7 +57,7 @@ def _print_text(found: Table) -> None:
     percents = [[name, *map(_percent, cells)] for name, cells in _rows(found)]
     compared = [row for row in percents if set(row[1:]) != {NOTHING}]
     if compared:
-        output.write(f"\nper cent of {_baselines(found)}, with the 95 % interval of the difference")
+        output.write(f"\nper cent of {_baselines(found)}{_intervals(found)}")
         output.table(compared, header=header)
     output.write(
         f"\nppl of the test text, or of the part behind a colon, state {found.state}; V words, C "
@@ -106,6 +106,13 @@ def _baselines(found: Table) -> str:
     return ", ".join(dict.fromkeys(column.baseline for column in found.columns))
 
 
+def _intervals(found: Table) -> str:
+    cells = (cell for column in found.columns for cell in column.cells.values())
+    if any(cell.low is not None for cell in cells):
+        return ", with the 95 % interval of the difference"
+    return "; no interval, since no model was compared with it in one call"
+
+
 def _tsv_lines(found: Table) -> Iterator[str]:
     kinds = ("", ":percent", ":from", ":to")
     yield _tabbed(["model", *(f"{each.name}{kind}" for each in found.columns for kind in kinds)])
@@ -135,7 +142,7 @@ def _markdown_lines(found: Table) -> Iterator[str]:
     yield ""
     yield (
         f"Perplexity of the test text, or of the part behind a colon, state {found.state}; in "
-        f"brackets per cent of {_baselines(found)}, with the 95 % interval of the difference."
+        f"brackets per cent of {_baselines(found)}{_intervals(found)}."
     )
 
 

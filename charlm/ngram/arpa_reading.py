@@ -165,6 +165,8 @@ class _Reader:
                 f"{self.name}:{self.number}: {n_found} {n}-grams; expected {n_grams}, as the "
                 "header says; is the file whole?"
             )
+        if n == 1:
+            section.words = self._decoded(section)
         if not self.line.startswith(b"\\"):
             self.skip_blank(expected=f"\\{n + 1}-grams:" if n < highest else "\\end\\")
         return section
@@ -202,7 +204,7 @@ class _Reader:
         if n == highest:
             self._refuse(log10_backoffs != 0, "no back-off in the last order")
         if n == 1:
-            self._add_words(fields, section)
+            self._add_words(fields)
         known = self.word_ids
         flat = [known.get(word, -1) for each in fields for word in each[1 : n + 1]]
         ids = np.array(flat, np.int32).reshape(len(fields), n)
@@ -225,15 +227,28 @@ class _Reader:
         if is_wrong.any():
             raise self.wrong(expected, row=int(np.argmax(is_wrong)))
 
-    def _add_words(self, fields: list[list[bytes]], section: _Section) -> None:
+    def _add_words(self, fields: list[list[bytes]]) -> None:
         for row, each in enumerate(fields):
             if each[1] in self.word_ids:
                 raise self.wrong("each word once", row=row)
             if OTHER_UNK.get(each[1]) in self.word_ids:
                 raise self.wrong("<unk> or <UNK>, not both", row=row)
             self.word_ids[each[1]] = len(self.word_ids)
-            word = self.rules.decoded(each[1], where=f"{self.name}:{self.first + row}")
-            section.words.append(UNK_WORD if word == CAPITAL_UNK else word or "")
+
+    def _decoded(self, section: _Section) -> list[str]:
+        """The words that have been added.
+
+        In UTF-8 if all are: ours write no other encoding, whatever texts are in, and words of an
+        older one are hardly UTF-8 by chance.
+        """
+        try:
+            words = [word.decode() for word in self.word_ids]
+        except UnicodeDecodeError:
+            words = [
+                self.rules.decoded(word, where=f"{self.name}:{section.line(row)}") or ""
+                for row, word in enumerate(self.word_ids)
+            ]
+        return [UNK_WORD if word == CAPITAL_UNK else word for word in words]
 
     def end(self) -> None:
         r"""Check that `\end\` is looked at; what follows it is nobody's business."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from charlm.errors import ConfigError, DataError
 from charlm.ngram.arpa_reading import read_arpa_head
-from charlm.ngram.arpa_writing import LOG10_ZERO
 from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.word_ids import MARKS, UNK, WordIds
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
@@ -28,6 +27,9 @@ LEAST_ORDER = 2  # KenLM refuses unigram models
 LINE_BYTES = 4  # of the shortest line of an n-gram: `0 a` and LF
 MOST_PACKED = 1100  # the most that gzip packs into a byte, and a little more
 MAGIC_BYTES = 6
+# Less is what a file has at -99, and KenLM at -100 for an `<unk>` that the file lacks. Back-offs
+# stand before it, which raise it where they are above 1, as SRILM's often are.
+NO_PROBABILITY = -90.0
 ROUNDING = 1e-5  # log10; its sums are in fp32
 # `Cannot read model 'a' (FILE.cc:65 in void lm::f() threw FormatLoadException because `i != 1'. `
 EXCEPTION = re.compile(r"^Cannot read model '.*?' \((?:.* threw \S+?(?: because `.*?')?\.\s+)?")
@@ -119,7 +121,7 @@ class KenLMModel:
                 log10s.append(answer.log_prob)
                 lengths.append(answer.ngram_length)
         scores = np.array(log10s, np.float64)
-        scores[scores <= LOG10_ZERO] = -np.inf
+        scores[scores <= NO_PROBABILITY] = -np.inf
         require_probabilities(scores, source=str(self.path), rounding=ROUNDING)
         return TokenScores(np.array(ids, np.int32), scores, np.array(lengths, np.int8))
 

@@ -31,7 +31,14 @@ def renormalised(
     probs = [unigrams]
     backoffs = []
     for n in range(2, closure.order + 1):
-        scaled, left = _shares(closure, 10.0 ** log10_probs[n - 1], below=probs[-1], n=n, most=most)
+        scaled, left = _shares(
+            closure,
+            10.0 ** log10_probs[n - 1],
+            below=probs[-1],
+            n=n,
+            most=most,
+            n_predicted=int(np.count_nonzero(unigrams)),
+        )
         probs.append(scaled)
         backoffs.append(left)
     backoffs.append(np.empty(0))
@@ -45,11 +52,12 @@ def renormalised(
 
 
 def _shares(
-    closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float
+    closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float, n_predicted: int
 ) -> tuple[Log10s, Log10s]:
     """The probabilities of order `n`, scaled where they are too many, and contexts' back-offs.
 
-    Contexts without n-grams have back-off 1.
+    `n_predicted` words have a probability without a context. Contexts without n-grams have
+    back-off 1.
     """
     contexts = closure.contexts(n)
     n_contexts = len(closure.levels[n - 2])
@@ -57,7 +65,9 @@ def _shares(
     claimed = np.bincount(contexts, probs, minlength=n_contexts)
     asked = np.bincount(contexts, lower, minlength=n_contexts)
     n_words = np.bincount(contexts, minlength=n_contexts)
-    is_full = n_words == len(closure.words) - 1  # no word is left to back off to
+    # No word is left to back off to; `<s>` is none, nor is one that the order below never gives.
+    n_possible = np.bincount(contexts, lower > 0, minlength=n_contexts)
+    is_full = n_possible == n_predicted
     wanted = np.where(is_full, 1.0, np.minimum(claimed, most))
     factors = np.divide(wanted, claimed, out=np.ones(n_contexts), where=claimed > 0)
     free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)

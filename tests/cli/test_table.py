@@ -50,6 +50,15 @@ def test_json_has_no_other_layout(files: list[str]) -> None:
     assert refused.stderr == "charlm: --json and --format tsv: expected one; drop either\n"
 
 
+def test_where_no_interval_was_drawn_none_is_promised(files: list[str]) -> None:
+    value = json.loads(Path(files[0]).read_text())
+    value["groups"][0]["differences"] = []
+    Path(files[0]).write_text(json.dumps(value))
+    told = "per cent of KN-5; no interval, since no model was compared with it in one call"
+    assert f"\n{told}\n         cs  de|at\nchar  -25.0      -\n" in printed(*files)
+    assert f"{told}." in printed(*files, "--format", "markdown")
+
+
 def test_the_table_for_the_eye(files: list[str]) -> None:
     assert printed(*files) == (
         "            cs  de|at\n"

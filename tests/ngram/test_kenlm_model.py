@@ -40,6 +40,22 @@ def test_kenlm_answers_as_we_do(tmp_path: Path, order: int, suffix: str) -> None
     assert theirs.lengths.tolist() == ours.lengths.tolist()
 
 
+@pytest.mark.usefixtures("kenlm")
+@pytest.mark.parametrize("unk", ["-99\t<unk>\n", ""])
+def test_what_has_no_probability_has_none_behind_a_back_off_above_1(
+    tmp_path: Path, unk: str
+) -> None:
+    path = tmp_path / "a.arpa"
+    unigrams = f"{unk}-99\t<s>\t0.2\n-0.5\t</s>\n-0.5\ta\t1.5\n-99\tb\t0.3\n"
+    n = unigrams.count("\n")
+    head = f"\\data\\\nngram 1={n}\nngram 2=1\n\n\\1-grams:\n"
+    path.write_text(f"{head}{unigrams}\n\\2-grams:\n-0.1\t<s> a\n\n\\end\\\n")
+    asked = [["a", "b", "zz"]]
+    ours, theirs = (load_ngram(path, engine=each).score(asked) for each in ("charlm", "kenlm"))
+    assert ours.log10_probs.tolist()[1:3] == [-np.inf, -np.inf]
+    np.testing.assert_allclose(theirs.log10_probs, ours.log10_probs, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("engine", ["kenlm", "charlm"])
 def test_without_marks_words_get_what_kenlms_query_n_gives_them(
     tmp_path: Path, kenlm: Any, engine: Engine

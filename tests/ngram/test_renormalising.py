@@ -194,6 +194,18 @@ def test_suffixes_that_a_file_does_not_list_are_added_as_it_backs_off_to_them(
     )
 
 
+def test_a_word_that_a_file_does_not_list_is_none_to_back_off_to(tmp_path: Path) -> None:
+    path = tmp_path / "without-unk.arpa"
+    follow = {("a", "</s>"): (0.2, 1.0), ("a", "a"): (0.3, 1.0), ("a", "b"): (0.5, 1.0)}
+    words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 0.7 / 0.5)}
+    path.write_text(arpa({("</s>",): (0.5, 1.0), **words, **follow, ("b", "</s>"): (0.3, 1.0)}))
+    model = read_arpa(path)
+    for same in (entropy_pruned(model, 1e-9), interpolated([model, model], [0.5, 0.5])):
+        assert np.isfinite(same.orders[0].log10_backoffs).all()
+        assert len(same.orders[1].keys) == 4
+        assert sums(same) == pytest.approx([1.0] * len(sums(same)), abs=1e-6)
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
 def test_models_of_other_orders_and_numberings_are_mixed_n_gram_by_n_gram(
     stranger: BackoffModel, weight: float

@@ -76,11 +76,14 @@ def _facts(run: "RunFacts") -> list[tuple[str, str]]:
     by_part = ", ".join(f"{name} {count:,}" for name, count in run.parameters.items())
     speed = f", {training.tokens_per_second:,.0f} tokens/s" if training.tokens_per_second else ""
     wanted = f" of {training.n_epochs_wanted}" if training.n_epochs_wanted else ""
+    epochs = f"{training.n_epochs}{wanted} epochs"
+    if run.epoch is not None and not training.n_epochs:
+        epochs = "log.jsonl is missing or empty (--verify tells)"
     best = f", the best of epoch {run.epoch} kept" if run.epoch is not None else ""
     return [
         ("run", run.path),
         ("preset", run.arch),
-        ("state", f"{run.state}, {training.n_epochs}{wanted} epochs{best}"),
+        ("state", f"{run.state}, {epochs}{best}"),
         *_perplexities(run),
         ("parameters", f"{run.n_parameters:,}: {by_part}"),
         ("V", f"{run.n_words:,} words, with </s> and <unk>"),

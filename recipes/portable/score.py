@@ -1,4 +1,8 @@
-"""Log10 probabilities of stdin's sentences by a folder of `charlm export --onnx`."""
+"""Log10 probabilities of stdin's sentences by a folder of `charlm export --onnx`.
+
+Words stand between blanks, as the model's text had them: rules for raw text (lower case,
+punctuation) are charlm's.
+"""
 
 import json
 import sys
@@ -12,6 +16,7 @@ vocab, info = (json.loads((folder / f"{n}.json").read_text("utf-8")) for n in ("
 step, encode = (InferenceSession(folder / f"{name}.onnx") for name in ("step", "encode"))
 ids = {word: number for number, word in enumerate(vocab["words"])}
 letters = {letter: number for number, letter in enumerate(vocab["characters"], 6)}
+width = encode.get_inputs()[1].shape[1]  # a number where all forms are to be as long
 names = [each.name for each in step.get_inputs()][1:]  # of the state
 
 
@@ -19,12 +24,22 @@ def vector(word: str) -> np.ndarray:
     form = word if word in ids or info["oov_input"] == "spelling" else "<unk>"
     known = {"<unk>": [3], "</s>": [4]}
     spelled = known.get(form) or [letters.get(c, 5) for c in form[: vocab["max_word_length"]]]
-    inputs = {"words": np.array([ids.get(form, 1)]), "letters": np.array([[1, *spelled, 2]])}
+    row = [1, *spelled, 2]
+    row += [0] * (width - len(row) if isinstance(width, int) else 0)
+    inputs = {"words": np.array([ids.get(form, 1)]), "letters": np.array([row])}
     return encode.run(None, inputs)[0]
 
 
+def start(leaf: dict) -> np.ndarray:
+    numbers = np.array(leaf["initial"] or np.zeros(leaf["shape"]), np.float32)
+    return numbers.reshape(1, *leaf["shape"])
+
+
+rules = {name for name, value in vocab["normalisation"].items() if value not in (False, "none")}
+if rules := sorted(rules - {"unicode"}):
+    sys.stderr.write(f"note: lines are not put through the text's rules ({', '.join(rules)})\n")
 for line in sys.stdin:
-    state = [np.zeros((1, *leaf["shape"]), np.float32) for leaf in info["state"]]
+    state = [start(leaf) for leaf in info["state"]]
     words, total = ["</s>", *line.split(), "</s>"], 0.0
     for before, word in zip(words[:-1], words[1:], strict=True):
         feed = {"x": vector(before), **dict(zip(names, state, strict=True))}

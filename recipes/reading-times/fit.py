@@ -1,6 +1,6 @@
 """What surprisal adds to length and frequency when reading times are predicted.
 
-    python fit.py surprisal.tsv processed_wordinfo.tsv.gz [word=NAME,NAME ...]
+    python fit.py surprisal.tsv processed_wordinfo.tsv.gz
 
 Least squares on the logarithm of each word's mean reading time. The base has a word's length and
 frequency (Zipf) and those of the two words before, and its place in the sentence; a model adds its
@@ -9,6 +9,7 @@ that of the normal log-likelihood a word, in thousandths of a nat, with the 95 %
 draws of sentences. Words that a model does not know are left out, and the two behind each.
 """
 
+import argparse
 import csv
 import gzip
 import sys
@@ -98,4 +99,10 @@ def tell(*cells: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("surprisal", help="table of `charlm surprisal`")
+    parser.add_argument("times", help="Natural Stories' processed_wordinfo.tsv, packed or not")
+    said = parser.parse_args()
+    main(said.surprisal, said.times)

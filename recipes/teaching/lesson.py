@@ -55,11 +55,12 @@ def say(text: str) -> None:
 
 
 def trained(out: Path, *, data: Path, arch: str, epochs: int, overrides: Sequence[str]) -> Path:
-    """The run `out`, trained if it is not there yet."""
-    if not (out / "model.safetensors").is_file():
+    """The run `out`, trained to its end if it is not yet."""
+    is_begun = (out / "run.json").is_file()
+    if not is_begun or charlm.info(out).state != "finished":
         say(f"{out.name}: training")
         options = {"arch": arch, "epochs": epochs, "overrides": list(overrides), "device": "cpu"}
-        charlm.train(data=data, out=out, **options)
+        charlm.train(data=data, out=out, resume=is_begun, **options)
     return out
 
 
@@ -308,4 +309,8 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, metavar="FOLDER")
-    sys.stdout.write(f"{lesson(parser.parse_args().folder)}\n")
+    try:
+        sys.stdout.write(f"{lesson(parser.parse_args().folder)}\n")
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on")
+        sys.exit(130)

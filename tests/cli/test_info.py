@@ -43,6 +43,16 @@ def test_a_card_is_a_line_a_fact() -> None:
     assert rows["licence"] == "not stored"
 
 
+@pytest.mark.parametrize("left", [None, b""])
+def test_a_log_that_is_gone_is_no_training_of_no_epochs(left: bytes | None) -> None:
+    log = Path("exp/first/log.jsonl")
+    log.unlink()
+    if left is not None:
+        log.write_bytes(left)
+    told = "finished, log.jsonl is missing or empty (--verify tells), the best of epoch 1 kept"
+    assert f"  {told}\n" in ask("exp/first").stdout
+
+
 def test_the_hash_of_a_text_that_was_read_in_part_is_said_to_be_that_of_all_of_it() -> None:
     whole = re.search(r"train text +(.*)", ask("exp/first").stdout)
     value = json.loads(Path("exp/first/run.json").read_text())

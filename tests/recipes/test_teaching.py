@@ -42,6 +42,17 @@ def folder(lessons: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
+def test_a_model_that_was_stopped_is_trained_to_its_end(
+    lessons: ModuleType, data: Path, tmp_path: Path
+) -> None:
+    options = {"arch": "word-small", "epochs": 2, "overrides": [*SMALL, "encoder.dim=8"]}
+    out = tmp_path / "run"
+    charlm.train(data=data, out=out, device="cpu", max_time="0.001s", **options)
+    assert charlm.info(out).state == "without weights"
+    lessons.trained(out, data=data, **options)
+    assert charlm.info(out).state == "finished"
+
+
 def test_the_page_is_whole_and_asks_for_nothing(lessons: ModuleType, folder: Path) -> None:
     page = (folder / "lesson.html").read_text()
     assert page.count("<h2>") == 3

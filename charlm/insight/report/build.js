@@ -102,7 +102,7 @@ function across(data) {
   const signatures = rows.flatMap(([name, cells]) => cells.flatMap((each, column) => (each && each.signature
     ? [el("li", {}, bdi(`${name} on ${columns[column].name}`), ": ", el("code", {}, each.signature))] : [])));
   const baselines = [...new Set(columns.map(({ baseline }) => baseline))].join(", ");
-  const drawn = columns.some(({ cells }) => Object.values(cells).some(({ low }) => low !== null));
+  const drawn = rows.some(([, cells]) => cells.some((each) => each !== null && each.low !== null));
   section("table", "Across data sets",
     el("span", {}, `perplexity of the test texts, state ${state}; in brackets per cent of `, bdi(baselines),
       `${drawn ? ", with the 95 % interval of the difference" : ""}. V words, C characters and M morphs of the vocabulary, T tokens of train. Perplexities do not compare across data sets.`),

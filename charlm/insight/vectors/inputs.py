@@ -20,7 +20,7 @@ from charlm.insight.vectors.taps import Reader, ReadWord, Vectors
 from charlm.options import several
 from charlm.run.stored_weights import LoadedRun, load_run
 from charlm.run.which import which_run
-from charlm.runtime import pick_device
+from charlm.runtime import pick_device, set_threads
 
 Found = TypeVar("Found")
 Score = TypeVar("Score")
@@ -88,6 +88,7 @@ def open_vectors(
         DataError: a run that is not what was expected.
     """
     if run is None:
+        set_threads(options.threads)
         run = load_run(which_run(options.model), device=pick_device(options.device))
     vectors = Vectors(run)
     taps = vectors.taps(options.at, directed=directed)

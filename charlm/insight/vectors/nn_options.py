@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from charlm.options import Device, Model, Opt
+from charlm.options import Device, Model, Opt, Threads
 
 Tap = str | Sequence[str] | None
 Paths = str | Path | Sequence[str | Path]
@@ -48,6 +48,7 @@ class TapOptions:
         ),
     ] = None
     device: Device = "auto"
+    threads: Threads = None
     tell: Annotated[
         Callable[[str], Any] | None,
         Opt("Hears of work that takes long, and of vectors not kept.", is_for_python=True),

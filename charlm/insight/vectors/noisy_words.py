@@ -10,7 +10,7 @@ from pathlib import Path
 from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.taps import Reader, ReadWord
+from charlm.insight.vectors.taps import Reader, ReadWord, with_at
 from charlm.options import keywords
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.io.files import display_name
@@ -42,7 +42,7 @@ class NormalisationScore:
 
     def to_dict(self) -> dict[str, object]:
         accuracy = {f"accuracy@{k}": share for k, share in self.accuracy.items()}
-        value = asdict(self)
+        value = with_at(asdict(self))
         del value["found"]
         return {**value, **accuracy}
 

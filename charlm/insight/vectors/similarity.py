@@ -14,7 +14,7 @@ from charlm.errors import DataError
 from charlm.insight.vectors.inputs import OpenVectors, measured
 from charlm.insight.vectors.neighbourhood import DECIMALS
 from charlm.insight.vectors.nn_options import MeasureOptions
-from charlm.insight.vectors.taps import Reader, ReadWord, are_known
+from charlm.insight.vectors.taps import Reader, ReadWord, are_known, with_at
 from charlm.options import keywords
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import read_lines, split_words
@@ -39,7 +39,7 @@ class Similarity:
     rho: float | None  # over both
 
     def to_dict(self) -> dict[str, object]:
-        return asdict(self)
+        return with_at(asdict(self))
 
 
 @keywords(MeasureOptions)

@@ -13,7 +13,7 @@ from charlm.insight.vectors.inputs import open_vectors
 from charlm.insight.vectors.neighbourhood import Neighbourhood
 from charlm.insight.vectors.nn_options import SpellingDistanceOptions, VectorsOptions
 from charlm.insight.vectors.run_neighbours import neighbours_in
-from charlm.insight.vectors.taps import ALL
+from charlm.insight.vectors.taps import ALL, with_at
 from charlm.nbest.metrics.error_rates import CharacterErrorRate
 from charlm.options import keywords
 from charlm.text.corpus.normalisation import is_of_letters
@@ -31,7 +31,7 @@ class SpellingDistance:
     mean_share: float  # the same as a share of the longer of the two words
 
     def to_dict(self) -> dict[str, object]:
-        return {"at" if name == "tap" else name: value for name, value in vars(self).items()}
+        return with_at(vars(self))
 
 
 @keywords(SpellingDistanceOptions)

@@ -6,9 +6,10 @@ which says nothing of the form: `Vectors.reads` says where a vector is a form's 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,11 @@ class Reader:
             return self.read(word)
         except ConfigError:
             return None
+
+
+def with_at(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer as JSON: its tap by the name of the option that chooses it."""
+    return {"at" if name == "tap" else name: value for name, value in facts.items()}
 
 
 class Vectors:

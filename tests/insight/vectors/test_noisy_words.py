@@ -28,7 +28,7 @@ def test_ranks_are_counted_among_the_other_words(run_of_vectors: MakeRun, tmp_pa
     assert found.accuracy == {1: 0.2, 5: 0.4, 10: 0.8}
     assert found.to_dict() == {
         "file": str(tmp_path / "n.tsv"),
-        "tap": "word",
+        "at": "word",
         "n_pairs": 5,
         "n_same": 0,
         "n_outside": 0,

@@ -15,6 +15,7 @@ from charlm.nbest.formats.csv_tables import CsvFormat
 from charlm.nbest.formats.tsv import Columns, TsvFormat, columns_named, is_comment
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import Line as ListLine
+from charlm.nbest.policies import DECIMAL
 from charlm.nbest.repairs import Notices
 from charlm.settings import shown
 from charlm.text.io.files import display_name, parse_json
@@ -37,8 +38,11 @@ COLUMNS = (*REFERENCES, *TEXTS)  # what a table may call its references
 WITHOUT_REFERENCE = "lists without a reference"
 NAMED = 3  # ids that a message lists
 # NIST's: the recording, its channel, the speaker, begin and end in seconds, labels, the text.
-STM = re.compile(r"(\S+) \S+ \S+ ([\d.]+) ([\d.]+)( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+"))
+STM = re.compile(
+    rf"(\S+) [0-9AB] \S+ ({DECIMAL}) ({DECIMAL})( <[^>]*>)?(?: (.*))?".replace(" ", "[ \t]+")
+)
 STM_COMMENT = ";;"
+NOT_SCORED = "ignore_time_segment_in_scoring"
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
     "or save it as utt TAB text, without quotes"
@@ -74,6 +78,8 @@ def read_references(
         return {id: tuple(split_words(text)) for id, (_, text) in zip(ids, lines, strict=True)}
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
+        if form == "stm" and not _is_scored(text, f"{name}:{number}", may_lack=allow_missing):
+            continue
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
         found[id] = tuple(split_words(text))
@@ -91,6 +97,22 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
         return
     if not any(text.strip(" \t") for _, text in read_lines(path, rules=rules)):
         raise DataError(f"{display_name(path)}: empty; expected references")
+
+
+def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
+    """Whether a segment of STM is one text to be held against, and not one to be passed over."""
+    if text.casefold().split() == [NOT_SCORED]:
+        if may_lack:
+            return False
+        raise DataError(
+            f"{where}: {shown(text.strip())}; expected the words that were said; --allow-missing "
+            "leaves such out"
+        )
+    if "{" in split_words(text):
+        raise DataError(
+            f"{where}: {shown(text.strip())}; expected one text, and no alternatives; write one"
+        )
+    return True
 
 
 def own_references(
@@ -156,7 +178,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
         return "jsonl"
     if table := table_form(lines):
         return table
-    if _is_stm([text for _, text in full]):
+    if _segments(full, name=name):
         return "stm"
     refuse_csv_lines([text for _, text in full], name, expected=NO_HEADER)
     known = set(ids)
@@ -173,13 +195,28 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     )
 
 
-def _is_stm(texts: Sequence[str]) -> bool:
-    """Whether all lines have times, and not just digits that people said where those stand."""
-    found = [STM.fullmatch(text) for text in texts if not text.startswith(STM_COMMENT)]
-    segments = [each for each in found if each]
-    return 0 < len(segments) == len(found) and all(
-        segment[4] or "." in segment[2] + segment[3] for segment in segments
-    )
+def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]:
+    """Number, id and text of STM's segments; none of lines that are something else.
+
+    All lines have times, and not just digits that people said where those stand.
+
+    Raises:
+        DataError: a line behind STM's comments that is no segment.
+    """
+    full = [(n, line) for n, line in lines if line.strip(" \t")]
+    found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != STM_COMMENT]
+    segments = [(n, each) for n, _, each in found if each and float(each[2]) <= float(each[3])]
+    if len(segments) < len(found) or not any(each[4] or "." in each[0] for _, each in segments):
+        if len(found) == len(full):
+            return []
+        n, line = next(((n, line) for n, line, each in found if not each), full[0])
+        raise DataError(
+            f"{name}:{n}: {shown(line)}; expected STM, as other lines begin with ;;, a segment "
+            "`utt channel speaker begin end text`"
+        )
+    if all(each[4] for _, each in segments):  # a label, as <o,f0,male>, and not a word
+        return [(n, each[1], each[5] or "") for n, each in segments]
+    return [(n, each[1], f"{each[4] or ''} {each[5] or ''}") for n, each in segments]
 
 
 def look_keyed(texts: Sequence[str]) -> bool:
@@ -247,6 +284,9 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
     if form == "csv" or (form == "tsv" and table_form(lines) == "tsv"):
         yield from table_entries(form, lines, name=name)
         return
+    if form == "stm":
+        yield from _segments(lines, name=name)
+        return
     shapes = {"trn": "text (utt)", "tsv": "utt TAB text", "kaldi": "utt text"}
     for number, line in lines:
         if not line.strip(" \t"):
@@ -254,26 +294,12 @@ def _entries(form: ReferenceFormat, lines: Sequence[Line], *, name: str) -> Iter
         if form == "jsonl":
             yield _from_json(line, number=number, where=f"{name}:{number}")
             continue
-        if form == "stm":
-            if segment := STM.fullmatch(line):
-                yield number, segment[1], _scored_text(segment[5] or "", f"{name}:{number}")
-            continue
         id, text = _keyed(form, line)
         if not id:
             raise DataError(
                 f"{name}:{number}: {shown(line)}; expected {shapes[form]}{csv_hint(line)}"
             )
         yield number, id, text
-
-
-def _scored_text(text: str, where: str) -> str:
-    """The text of a segment, which is to be one text."""
-    if text.casefold().strip() == "ignore_time_segment_in_scoring" or "{" in split_words(text):
-        raise DataError(
-            f"{where}: {shown(text)}; expected the words that were said, and no alternatives; "
-            "write one, or take the line out and say --allow-missing"
-        )
-    return text
 
 
 def _from_json(line: str, *, number: int, where: str) -> Entry:

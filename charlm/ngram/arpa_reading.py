@@ -8,6 +8,7 @@ as `<unk>`, as KenLM does it.
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -238,17 +239,23 @@ class _Reader:
     def _decoded(self, section: _Section) -> list[str]:
         """The words that have been added.
 
-        In UTF-8 if all are: ours write no other encoding, whatever texts are in, and words of an
-        older one are hardly UTF-8 by chance.
+        In UTF-8 if all of other letters are: ours write no other encoding, whatever texts are in,
+        and the words of an older one are hardly all UTF-8 by chance.
         """
-        try:
-            words = [word.decode() for word in self.word_ids]
-        except UnicodeDecodeError:
-            words = [
-                self.rules.decoded(word, where=f"{self.name}:{section.line(row)}") or ""
-                for row, word in enumerate(self.word_ids)
-            ]
-        return [UNK_WORD if word == CAPITAL_UNK else word for word in words]
+        encoding = self.rules.encoding
+        if not all(word.isascii() for word in self.word_ids):
+            with suppress(UnicodeDecodeError):
+                b"\n".join(self.word_ids).decode()
+                encoding = UTF8
+        words = []
+        for row, raw in enumerate(self.word_ids):
+            try:
+                word = raw.decode(encoding)
+            except UnicodeDecodeError:
+                where = f"{self.name}:{section.line(row)}"
+                word = self.rules.decoded(raw, where=where) or ""
+            words.append(UNK_WORD if word == CAPITAL_UNK else word)
+        return words
 
     def end(self) -> None:
         r"""Check that `\end\` is looked at; what follows it is nobody's business."""

@@ -17,6 +17,8 @@ MOST = 0.999
 # The same of n-grams that a model has: what it leaves may be as little as the digits of its file.
 MOST_OF_A_MODEL = 1 - 1e-6
 
+NOTHING = 1e-12  # of a context's share, is rounding
+
 
 def renormalised(
     closure: Closure, log10_probs: Sequence[Log10s], *, source: str, most: float = MOST
@@ -67,7 +69,7 @@ def _shares(
     n_words = np.bincount(contexts, minlength=n_contexts)
     # No word is left to back off to; `<s>` is none, nor is one that the order below never gives.
     n_possible = np.bincount(contexts, lower > 0, minlength=n_contexts)
-    is_full = n_possible == n_predicted
+    is_full = (n_possible == n_predicted) | (asked > 1 - NOTHING)
     wanted = np.where(is_full, 1.0, np.minimum(claimed, most))
     factors = np.divide(wanted, claimed, out=np.ones(n_contexts), where=claimed > 0)
     free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)

@@ -95,7 +95,7 @@ def run_session(
             inventory=inventory,
             note=watcher.note,
             check_lock=check_lock,
-            is_over=is_over,
+            is_stopped=is_stopped,
         )
     begun = Begun(
         plan=replace(plan, settings=settings, stored=info),

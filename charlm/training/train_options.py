@@ -82,7 +82,11 @@ class TrainOptions:
     resume: Annotated[bool, Opt("Go on with the run in --out.")] = False
     max_time: Annotated[
         str | None,
-        Opt("Stop after so long, as 90s, 30m or 2h, ready for --resume.", metavar="TIME"),
+        Opt(
+            "Stop after so long, as 90s, 30m or 2h, ready for --resume; a speller is learnt to its "
+            "end before.",
+            metavar="TIME",
+        ),
     ] = None
     purpose: Annotated[
         Literal["sentences"] | None,

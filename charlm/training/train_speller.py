@@ -117,11 +117,12 @@ def with_speller(
     inventory: Inventory,
     note: Callable[[str], None],
     check_lock: Callable[[], None],
-    is_over: Callable[[], bool],
+    is_stopped: Callable[[], bool],
 ) -> RunInfo:
     """Train a speller and keep it with a run, whose description now tells of it.
 
-    Where the training is over before, it is to be learnt from its beginning when that goes on.
+    Where a user stops it, it is to be learnt from its beginning when the training goes on;
+    --max-time lets it end, or short pieces would never come to an end of it.
     """
     with without_memory():  # else it would draw from the model's generator
         _, settings = empty_speller(SETTINGS, inventory)
@@ -134,9 +135,12 @@ def with_speller(
         + (left_out if spellings.n_too_long else "")
     )
     try:
-        speller, bits = train_speller(spellings.types, inventory, seed=info.seed, is_over=is_over)
+        speller, bits = train_speller(
+            spellings.types, inventory, seed=info.seed, is_stopped=is_stopped
+        )
     except SpellerStoppedError:
-        note("speller: stopped; --resume learns it from its beginning")
+        again = "" if spellings.text == "train.txt" else ", with --spellings again"
+        note(f"speller: stopped; --resume learns it from its beginning{again}")
         return info
     mass = known_mass(speller, inventory)
     check_lock()
@@ -149,7 +153,7 @@ def with_speller(
 
 
 class SpellerStoppedError(Exception):
-    """The training was over before its speller was learnt."""
+    """A user stopped a training before its speller was learnt."""
 
 
 def train_speller(
@@ -157,33 +161,33 @@ def train_speller(
     inventory: Inventory,
     *,
     seed: int,
-    is_over: Callable[[], bool] = lambda: False,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Speller, float]:
     """A speller of these types, on the CPU, and its bits per character of those held out.
 
     It is the same for the same seed and number of threads.
 
     Raises:
-        SpellerStoppedError: `is_over`, which is asked before each step.
+        SpellerStoppedError: `is_stopped`, which is asked before each step.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # `torch.manual_seed` would seed the GPU's, too
         speller, _ = empty_speller(SETTINGS, inventory)
         order = [types[i] for i in torch.randperm(len(types)).tolist()]
         n_held = len(types) // HELD_OUT
-        bits = _fit(speller, order[n_held:], held=order[:n_held] or order, is_over=is_over)
+        bits = _fit(speller, order[n_held:], held=order[:n_held] or order, is_stopped=is_stopped)
     return speller.eval(), bits
 
 
 def _fit(
-    speller: Speller, types: Sequence[str], *, held: Sequence[str], is_over: Callable[[], bool]
+    speller: Speller, types: Sequence[str], *, held: Sequence[str], is_stopped: Callable[[], bool]
 ) -> float:
     """Train until `held` gets no better; the best weights are kept, and their figure returned."""
     optimiser = torch.optim.Adam(speller.parameters(), lr=RATE)
     best, weights, n_worse = math.inf, speller.state_dict(), 0
     for _ in range(min(MAX_EPOCHS, math.ceil(MAX_STEPS * BATCH / len(types)))):
         for batch in _batches(types):
-            if is_over():
+            if is_stopped():
                 raise SpellerStoppedError
             symbols_LN = speller.encoded(batch)
             loss = speller.nll(symbols_LN, dropout=DROPOUT).sum() / (symbols_LN != BEYOND).sum()

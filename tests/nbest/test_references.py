@@ -15,8 +15,8 @@ FORMS = {
     "tsv": "utt-3\tthe\u00a0end (laughs)\nutt-1\twe know\nutt-2\t\n",
     "kaldi": "utt-1 we know\nutt-2\nutt-3 the\u00a0end (laughs)\n",
     "trn": "we know (utt-1)\n(utt-2)\nthe\u00a0end (laughs) (utt-3)\n",
-    "stm": ";; of the hall\nutt-1 1 ann 0.00 3.2 <o,f0> we know\nutt-2 A bob 0 1.5\n"
-    "utt-3 1\tann 4.5 5  the\u00a0end (laughs)\n",
+    "stm": ";; of the hall\nutt-1 1 ann 0.00 3.2 <o,f0> we know\nutt-2 A bob 0 1.5 <o>\n"
+    "utt-3 1\tann 4.5 5 <o,f0>  the\u00a0end (laughs)\n",
     "jsonl": '{"id": "utt-1", "ref": "we know"}\n{"utt": "utt-2", "text": ""}\n'
     '{"utt_id": "utt-3", "reference": "the\u00a0end (laughs)"}\n',
     "csv": 'id,ref\nutt-3,the\u00a0end (laughs)\nutt-1,"we\r\nknow"\nutt-2,\n',
@@ -52,11 +52,24 @@ def test_a_header_says_which_columns_are_meant(text: str, tmp_path: Path) -> Non
 
 
 def test_digits_that_people_said_are_no_times(tmp_path: Path) -> None:
+    costs = written(tmp_path, "u1 it costs 3.5 4 dollars\n")
+    assert read_references(costs, ["u1"]) == {"u1": ("it", "costs", "3.5", "4", "dollars")}
     path = written(tmp_path, "u1 1 2 3 4\nu2 5 6 7 8 9\n")
     assert read_references(path, ["u1", "u2"]) == {
         "u1": ("1", "2", "3", "4"),
         "u2": ("5", "6", "7", "8", "9"),
     }
+
+
+def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(
+    tmp_path: Path,
+) -> None:
+    text = ";; three\nu1 1 s 0.00 1.50 <unk> a\nu2 A s 1e-1 3 b\nu3 1 s 4 6 IGNORE_TIME_SEGMENT_"
+    path = written(tmp_path, f"{text}IN_SCORING\n")
+    found = read_references(path, ["u1", "u2", "u3"], allow_missing=True)
+    assert found == {"u1": ("<unk>", "a"), "u2": ("b",)}
+    with pytest.raises(DataError, match="refs:2: 'good day'; expected STM, as other lines begin"):
+        read_references(written(tmp_path, ";; one\ngood day\n"), ["u1"])
 
 
 def test_quotes_in_a_field_are_not_of_the_reference(tmp_path: Path) -> None:
@@ -118,7 +131,7 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
         ),
         ("utt-1 1 a 0.5 1 a\nutt-1 1 a 1.5 2 b\n", "refs:2: a second reference for 'utt-1'"),
         ("a1 1 a 0.5 1 a\na2 1 a 0.5 1 b\na3 1 a 0.5 1 b\n", "no reference for 3 of 3 lists"),
-        ("utt-1 1 a 0 1 <o> { um / @ } a\n", "refs:1: '{ um / @ } a'; expected the words that w"),
+        ("utt-1 1 a 0 1 <o> { um / @ } a\n", "refs:1: '{ um / @ } a'; expected one text, and no "),
         (
             "utt-1 1 a 0 1 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
             "refs:1: 'IGNORE_TIME_SEGMENT_IN_SCORING'; expected the words that were said",

@@ -206,6 +206,20 @@ def test_a_word_that_a_file_does_not_list_is_none_to_back_off_to(tmp_path: Path)
         assert sums(same) == pytest.approx([1.0] * len(sums(same)), abs=1e-6)
 
 
+def test_a_context_whose_shorter_one_gives_the_rest_nothing_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    words = {("<s>",): (0.0, 1.0), ("a",): (0.25, 1.0), ("b",): (0.25, 1.0), ("</s>",): (0.5, 1.0)}
+    twos = {("a", "a"): (0.5, 1.0), ("a", "b"): (0.0, 1.0), ("a", "</s>"): (0.5, 1.0)}
+    threes = {("a", "a", "a"): (0.75, 1.0), ("a", "a", "</s>"): (0.25, 1.0)}
+    path.write_text(arpa(words | twos | threes))
+    pruned = entropy_pruned(read_arpa(path), 1e-9)
+    assert all(np.isfinite(grams.log10_backoffs).all() for grams in pruned.orders)
+    found = table_of(pruned)
+    aa = tuple(pruned.words.index(word) for word in ("a", "a"))
+    predicted = [number for number in range(len(pruned.words)) if number != START]
+    assert sum(prob(found, (*aa, word)) for word in predicted) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
 def test_models_of_other_orders_and_numberings_are_mixed_n_gram_by_n_gram(
     stranger: BackoffModel, weight: float

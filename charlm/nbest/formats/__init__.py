@@ -36,6 +36,7 @@ from charlm.nbest.formats.tsv import TsvFormat
 from charlm.nbest.formats.vosk import VoskFormat
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.list_lines import SAMPLE_BYTES, opened
+from charlm.nbest.policies import is_number
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import split_words
 from charlm.text.io.table_lines import refuse_csv_lines
@@ -163,9 +164,11 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
         )
     _refuse_json(sample, where=where)
     firsts = [split_words(line)[0] for line in sample.lines if split_words(line)]
-    if not any("\t" in line for line in sample.lines) and any(map(may_be_id, firsts)):
+    ids = [word for word in firsts if may_be_id(word) and not is_number(word)]
+    is_table = any("\t" in line or "|||" in line for line in sample.lines)
+    if 2 * len(ids) > len(firsts) and not is_table:
         raise DataError(
-            f"{where}: found lines that begin with what may be ids ({firsts[0]:.40}) and hold no "
+            f"{where}: found lines that begin with what may be ids ({ids[0]:.40}) and hold no "
             "TAB; expected a format of lists; put a TAB behind the id of a sentence, or give "
             "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1"
         )

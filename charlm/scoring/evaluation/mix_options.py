@@ -117,7 +117,7 @@ def parsed_weights(
         raise ConfigError(f"{option} {shown}: expected numbers with commas, as 0.6,0.4") from None
     if len(numbers) != n_streams:
         raise ConfigError(
-            f"{option} {shown}: {len(numbers)} for {n_streams} streams; expected one for each"
+            f"{option} {shown}: {len(numbers)} for {n_streams} to be mixed; expected one for each"
         )
     total = sum(numbers)
     if not (min(numbers) >= 0 and abs(total - 1) <= SUM_TOLERANCE):  # NaN is neither

@@ -97,24 +97,25 @@ def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) 
     [
         ["one egg", "2 cups of milk", "3 spoons of sugar", "stir", "5 minutes"],  # no line is wrong
         ["# made today", "1 we know", "1 we do", "2 yes"],  # and not the second one here
-        ["1272-128104-0001 mister quilter", "1272-128104-0000 is the apostle"],  # Kaldi's text
+        ["-12.3 the cat", "-11.2 a cat"],
+        ["u1 ||| know", "u2 ||| do"],
     ],
 )
-def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists(lines: list[str]) -> None:
+def test_what_no_format_claims_is_refused_with_the_names(lines: list[str]) -> None:
     with pytest.raises(DataError) as caught:
         detect(Sample("a.list", tuple(lines), ()))
-    first = lines[0].split()[0]
     assert str(caught.value).startswith(
-        f"a.list: found lines that begin with what may be ids ({first}) and hold no TAB; expected "
-        "a format of lists; put a TAB behind the id of a sentence, or give --format text"
+        "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
     )
 
 
-def test_what_no_format_claims_is_refused_with_the_names() -> None:
+def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
+    lines = ("1272-128104-0001 mister quilter", "1272-128104-0000 is the apostle")  # Kaldi's text
     with pytest.raises(DataError) as caught:
-        detect(Sample("a.list", ("we ||| know", "they ||| do"), ()))
+        detect(Sample("a.list", lines, ()))
     assert str(caught.value).startswith(
-        "a.list: found the beginning of no format of lists; expected one of kaldi, espnet,"
+        "a.list: found lines that begin with what may be ids (1272-128104-0001) and hold no TAB; "
+        "expected a format of lists; put a TAB behind the id of a sentence, or give --format text"
     )
 
 

@@ -224,7 +224,7 @@ def test_a_state_belongs_to_its_model(load: Load) -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([0.5], "weights 0.5: 1 for 2 streams; expected one for each"),
+        ([0.5], "weights 0.5: 1 for 2 to be mixed; expected one for each"),
         ([0.5, 0.6], "weights 0.5,0.6: sum 1.1; expected numbers of 0 or above that sum to 1"),
         ([0.5, math.nan], "weights 0.5,nan: sum nan; expected numbers of 0 or above"),
     ],

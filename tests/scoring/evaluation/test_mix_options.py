@@ -89,7 +89,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
             {"add": "x", "weights": "1,0,0"},
             "--add: tells a gain of weights that are tuned; drop it, or --weights",
         ),
-        (["x", "y"], {"weights": "1"}, "--weights 1: 1 for 2 streams; expected one for each"),
+        (["x", "y"], {"weights": "1"}, "--weights 1: 1 for 2 to be mixed; expected one for each"),
         (
             ["x", "y"],
             {"weights": "0.5;0.5"},

@@ -147,13 +147,17 @@ def test_ids_that_are_read_as_words_are_pointed_out(
     assert ("warning" in told) == is_told
 
 
+def test_scores_of_words_leave_lists_with_scores_in_their_order(at_home: Path) -> None:
+    told = ask("lists.tsv", "--model", "exp/first", "--write", "word-scores").stderr
+    assert "weights: none: lists keep their order" in told
+    assert "COUNT NOTHING" not in told
+
+
 def test_scores_of_words_and_costs_by_kaldis_script_are_of_the_same_sum(at_home: Path) -> None:
     archive = "u-A-1 the cat\nu-A-10 the Dog\nu-A-2\n"
     Path("words_text").write_text(archive)
     chosen = ["words_text", "--format", "kaldi", "--model", "exp/first"]
-    asked = ask(*chosen, "--write", "word-scores")
-    assert "another hypothesis is the best one now: 0 lists" in asked.stderr
-    lines = asked.stdout.splitlines()
+    lines = ask(*chosen, "--write", "word-scores").stdout.splitlines()
     found = {line.split()[0]: [float(each) for each in line.split()[1:]] for line in lines}
     assert {key: len(each) for key, each in found.items()} == {"u-A-1": 3, "u-A-10": 3, "u-A-2": 1}
     # The script's own call, taken down by what stands in charlm's place.

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import charlm
 from charlm.cli import app
 from charlm.errors import ConfigError, DataError
+from charlm.ngram.arpa_reading import read_arpa
 
 ENCODING = "latin-1"
 TEXT = "the naïve cat sat\nl' été\nthe cat looked\nnaïve\n" * 3
@@ -88,6 +89,13 @@ def test_an_arpa_file_knows_the_same_words_and_is_written_in_utf_8(
         charlm.ngram_baseline(text.latin_1, lm=arpa.latin_1, encoding=ENCODING, engine="kenlm")
     with pytest.raises(DataError, match=r"invalid UTF-8 .*; say what it is by --encoding, or conv"):
         charlm.ngram_baseline(text.latin_1, lm=arpa.latin_1, engine="charlm")
+
+
+def test_an_encoding_whose_bytes_are_ascii_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "a.arpa"
+    text = "\\data\\\nngram 1=2\n\n\\1-grams:\n-0.3\t</s>\n-0.3\t日本\n\n\\end\\\n"
+    path.write_bytes(text.encode("iso2022_jp"))
+    assert "日本" in read_arpa(path, encoding="iso2022_jp").words
 
 
 def test_a_mixture_has_the_same_weights(write: Write, arpa: Pair, tiny_run: Path) -> None:

@@ -79,6 +79,8 @@ def read_references(
     found: dict[str, tuple[str, ...]] = {}
     for number, id, text in _entries(form, lines, name=name):
         if form == "stm" and not _is_scored(text, f"{name}:{number}", may_lack=allow_missing):
+            if notices is not None:
+                notices.pass_over("segments that are not to be scored", 1)
             continue
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")

@@ -17,7 +17,7 @@ MOST = 0.999
 # The same of n-grams that a model has: what it leaves may be as little as the digits of its file.
 MOST_OF_A_MODEL = 1 - 1e-6
 
-NOTHING = 1e-12  # of a context's share, is rounding
+ROUNDING = 1e-9  # of the sum of all words' probabilities
 
 
 def renormalised(
@@ -33,14 +33,7 @@ def renormalised(
     probs = [unigrams]
     backoffs = []
     for n in range(2, closure.order + 1):
-        scaled, left = _shares(
-            closure,
-            10.0 ** log10_probs[n - 1],
-            below=probs[-1],
-            n=n,
-            most=most,
-            n_predicted=int(np.count_nonzero(unigrams)),
-        )
+        scaled, left = _shares(closure, 10.0 ** log10_probs[n - 1], below=probs[-1], n=n, most=most)
         probs.append(scaled)
         backoffs.append(left)
     backoffs.append(np.empty(0))
@@ -54,12 +47,11 @@ def renormalised(
 
 
 def _shares(
-    closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float, n_predicted: int
+    closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float
 ) -> tuple[Log10s, Log10s]:
     """The probabilities of order `n`, scaled where they are too many, and contexts' back-offs.
 
-    `n_predicted` words have a probability without a context. Contexts without n-grams have
-    back-off 1.
+    Contexts without n-grams have back-off 1.
     """
     contexts = closure.contexts(n)
     n_contexts = len(closure.levels[n - 2])
@@ -67,9 +59,7 @@ def _shares(
     claimed = np.bincount(contexts, probs, minlength=n_contexts)
     asked = np.bincount(contexts, lower, minlength=n_contexts)
     n_words = np.bincount(contexts, minlength=n_contexts)
-    # No word is left to back off to; `<s>` is none, nor is one that the order below never gives.
-    n_possible = np.bincount(contexts, lower > 0, minlength=n_contexts)
-    is_full = (n_possible == n_predicted) | (asked > 1 - NOTHING)
+    is_full = asked > 1 - ROUNDING  # no word that the order below gives anything is left
     wanted = np.where(is_full, 1.0, np.minimum(claimed, most))
     factors = np.divide(wanted, claimed, out=np.ones(n_contexts), where=claimed > 0)
     free = np.where(is_full | (n_words == 0), 1.0, 1.0 - asked)

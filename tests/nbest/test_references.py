@@ -66,7 +66,9 @@ def test_times_of_stm_may_be_whole_seconds_and_a_word_in_brackets_is_a_word(
 ) -> None:
     text = ";; three\nu1 1 s 0.00 1.50 <unk> a\nu2 A s 1e-1 3 b\nu3 1 s 4 6 IGNORE_TIME_SEGMENT_"
     path = written(tmp_path, f"{text}IN_SCORING\n")
-    found = read_references(path, ["u1", "u2", "u3"], allow_missing=True)
+    notices = Notices()
+    found = read_references(path, ["u1", "u2", "u3"], allow_missing=True, notices=notices)
+    assert notices.passed_over["segments that are not to be scored"] == 1
     assert found == {"u1": ("<unk>", "a"), "u2": ("b",)}
     with pytest.raises(DataError, match="refs:2: 'good day'; expected STM, as other lines begin"):
         read_references(written(tmp_path, ";; one\ngood day\n"), ["u1"])

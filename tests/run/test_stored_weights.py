@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from charlm.errors import DataError
+from charlm.errors import ConfigError, DataError
 from charlm.run.stored_weights import check_header, load_weights, read_tensors, write_tensors
 
 EXPECTED = "as run.json and vocab.json describe"
@@ -161,6 +161,16 @@ def test_weights_that_do_not_fit_the_model_are_one_line(
     with pytest.raises(DataError) as caught:
         load_weights(model(), path)
     assert str(caught.value) == f"{path}: {line}"
+
+
+def test_another_default_of_torch_is_blamed_and_not_the_file(path: Path) -> None:
+    write_tensors(path, good(), meta={})
+    torch.set_default_dtype(torch.float64)
+    try:
+        with pytest.raises(ConfigError, match="^torch's default dtype is torch.float64; "):
+            load_weights(model(), path)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_of_a_header_only_the_names_with_the_prefix_count(path: Path) -> None:

@@ -20,10 +20,11 @@ from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
-SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
-# For the gradients, instead of a third more time; 256 MB in bf16 on a CPU, 512 MB on a GPU,
-# which has copies of them in fp32 as well.
-SCORES_KEPT = {"cpu": 1 << 27, "cuda": 1 << 28}
+SCORES_AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 26}  # of a block; 64 and 256 MB in fp32
+# For the gradients, instead of a third more time: 256 MB in bf16. A GPU takes up to 14 bytes for a
+# score and its gradient, and gives a quarter of its memory.
+SCORES_KEPT = {"cpu": 1 << 27}
+BYTES_A_SCORE = 14
 
 
 class MixtureOfSoftmaxes(Output):
@@ -97,10 +98,10 @@ class MixtureOfSoftmaxes(Output):
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_scores = self.components * len(table.vectors_VH)
-        most = SCORES_KEPT.get(h_NH.device.type, 0)
-        if torch.is_grad_enabled() and len(h_NH) * n_scores <= most:
+        device = h_NH.device
+        if torch.is_grad_enabled() and len(h_NH) * n_scores <= _most_kept(device):
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
-        n_rows = max(1, SCORES_AT_ONCE // n_scores)
+        n_rows = max(1, SCORES_AT_ONCE[device.type] // n_scores)
         blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)
         if not torch.is_grad_enabled():
             return [of_block(table, *block) for block in blocks]
@@ -109,6 +110,13 @@ class MixtureOfSoftmaxes(Output):
             checkpoint(of_block, table, *block, use_reentrant=False, preserve_rng_state=False)
             for block in blocks
         ]
+
+
+def _most_kept(device: torch.device) -> int:
+    if device.type != "cuda":
+        return SCORES_KEPT[device.type]
+    total = torch.cuda.get_device_properties(device).total_memory
+    return int(total) // 4 // BYTES_A_SCORE
 
 
 def _nll(table: WordTable, latent_NKD: Tensor, log_prior_NK: Tensor, words_N: Tensor) -> Tensor:

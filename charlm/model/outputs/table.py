@@ -38,8 +38,10 @@ class WordTable(NamedTuple):
         return torch.cat([self._nll(h, words) for h, words in parts])
 
     def _nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        scores_NV = self.scores(h_NH)
-        return functional.cross_entropy(scores_NV, words_N, ignore_index=-1, reduction="none")
+        # Not of `scores`: a GPU reads bf16 and writes fp32 in one pass, and so again for gradients.
+        scores_NV = functional.linear(h_NH, self.vectors_VH, self.bias_V)
+        log_probs_NV = functional.log_softmax(scores_NV, dim=-1, dtype=torch.float32)
+        return functional.nll_loss(log_probs_NV, words_N, ignore_index=-1, reduction="none")
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all rows in nats, shape (N, V), fp32."""

@@ -26,6 +26,7 @@ FORMS_AT_ONCE = 2048
 LETTERS_AT_ONCE = 70 * FORMS_AT_ONCE  # padding included: one endless word stretches all beside it
 CHUNK_POSITIONS = 512  # of a chunk: 20 MB of scores for 10,000 words; more took longer a position
 CHUNK_SCORES = 1 << 25  # of a chunk: fewer positions where the vocabulary is large
+GPU_POSITIONS, GPU_SCORES = 1 << 13, 1 << 27  # the same of a GPU, which waits between two chunks
 MANY_WORDS = 100_000  # of a vocabulary: a text may well have none of most
 
 Nlls = npt.NDArray[np.float32]
@@ -91,7 +92,10 @@ class FormVectors(FormRows):
     @property
     def positions_at_once(self) -> int:
         """How many positions a chunk may hold, over all its streams."""
-        return max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // self.inventory.n_words))
+        most, scores = CHUNK_POSITIONS, CHUNK_SCORES
+        if self.device.type == "cuda":
+            most, scores = GPU_POSITIONS, GPU_SCORES
+        return max(1, min(most, scores // self.inventory.n_words))
 
     @torch.no_grad()
     def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:

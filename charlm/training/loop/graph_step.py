@@ -40,13 +40,12 @@ if TYPE_CHECKING:
 # steps are made as on the CPU.
 PARTS: set[type] = {
     *(ENCODERS[name] for name in ("word", "char-cnn", "char-ngram", "highway", "project")),
-    *(ENCODERS[name] for name in ("add", "type-dropout")),
+    *(ENCODERS[name] for name in ("add", "type-dropout", "char-lstm", "concat", "gate")),
     CONTEXTS["lstm"],
     *(OUTPUTS[name] for name in ("softmax", "composed", "mixture")),
 }
 OPTIMISERS = (optim.SGD, optim.Adam)  # and AdamW, whose kernels are Adam's
 WARM_UPS = 3  # calls before the recording; libraries choose their kernels and take memory then
-BATCHINGS = (StreamBatching,)  # sentences can be recorded as well, but no GPU has done it yet
 MAX_SHAPES = 96  # that are kept; what comes after them is computed without a recording
 SETTLE_EVERY = 50  # steps, between looks at what the device has summed up
 
@@ -67,8 +66,7 @@ def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
         penalties = (recipe.activation_penalty, recipe.temporal_penalty, recipe.past_decode_penalty)
         is_steady = recipe.divisor == "streams" and not any(penalties)
     return (
-        isinstance(batching, BATCHINGS)
-        and is_steady
+        is_steady
         and type(recipe.criterion) is CrossEntropy
         and isinstance(optimiser, OPTIMISERS)
         and all(type(part) in PARTS for part in parts)

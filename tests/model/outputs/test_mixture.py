@@ -1,6 +1,7 @@
 """The mixture of softmaxes against a loop over Yang et al.'s equations, and its bounded memory."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_blocks_of_positions_change_neither_answers_nor_gradients(
     output = output_of(build, inventory, components=3, dim=4)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         whole, gradients = answers(output)
-        monkeypatch.setattr(mixture, "SCORES_AT_ONCE", 7 * 3 * inventory.n_words)
+        monkeypatch.setitem(mixture.SCORES_AT_ONCE, "cpu", 7 * 3 * inventory.n_words)
         monkeypatch.setitem(mixture.SCORES_KEPT, "cpu", 0)
         in_blocks, gradients_in_blocks = answers(output)
     tolerance = 1e-5 if precision == "fp32" else 1e-2
@@ -108,6 +109,12 @@ def test_scores_beyond_a_limit_are_not_kept_for_the_gradients(
     assert largest_kept() == 100 * 3 * inventory.n_words
     monkeypatch.setitem(mixture.SCORES_KEPT, "cpu", 100 * 3 * inventory.n_words - 1)
     assert largest_kept() == 100 * 3 * 4  # the latent vectors
+
+
+def test_a_gpu_keeps_scores_in_a_quarter_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = SimpleNamespace(total_memory=56_000_000_000)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    assert mixture._most_kept(torch.device("cuda")) == 1_000_000_000
 
 
 def test_dropout_is_on_the_latent_vectors_in_training_alone(

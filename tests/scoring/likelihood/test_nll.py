@@ -206,6 +206,8 @@ def test_a_chunk_holds_fewer_positions_where_the_vocabulary_is_large(
     assert vectors.positions_at_once == 10
     monkeypatch.setattr(nll, "CHUNK_SCORES", 1)
     assert vectors.positions_at_once == 1
+    vectors.device = torch.device("cuda")
+    assert vectors.positions_at_once == nll.GPU_POSITIONS
 
 
 def rows_at_once(lengths: list[int]) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,7 +30,6 @@ from charlm.training.loop.graph_step import (
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer, step_of
 from charlm.training.ranks import ALONE, Ranks
-from charlm.training.recipe.batching import SentenceBatching
 from charlm.training.train import Silence
 
 TrainToy = Callable[..., Any]
@@ -269,12 +267,15 @@ def wide(trainer: Trainer) -> Any:
         (NGRAMS, True),
         (("recipe.optimiser.type=radam",), False),
         (("recipe.criterion.type=nce",), False),
-        (("recipe.batching.type=sentences",), False),
+        (("recipe.batching.type=sentences",), True),
+        (("recipe.batching.type=sentences", "recipe.divisor=tokens"), False),
+        (("recipe.batching.type=sentences", "recipe.temporal_penalty=1"), False),
+        (GATED, True),
         (("recipe.batching.reset=0.5",), True),
         (("recipe.batching.reset=0.5", "context.layer_norm=true"), False),
         (("context.initial_state=learned",), False),
         (("output.type=composed", "output.project=true"), True),
-        (("encoder.type=char-lstm",), False),
+        (("context.type=gru",), False),
     ],
 )
 def test_what_reads_numbers_back_is_not_recorded(
@@ -282,16 +283,6 @@ def test_what_reads_numbers_back_is_not_recorded(
 ) -> None:
     trainer = trainer_of(train_toy, (*_beside(overrides, tiny), *overrides))
     assert is_capturable(trainer.objective, trainer.optimiser) == expected
-
-
-def test_sentences_could_be_recorded_where_nothing_is_divided_by_their_words(
-    train_toy: TrainToy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{GraphStep.__module__}.BATCHINGS", (SentenceBatching,))
-    trainer = trainer_of(train_toy, ("recipe.batching.type=sentences", "recipe.divisor=streams"))
-    assert is_capturable(trainer.objective, trainer.optimiser)
-    trainer.objective.recipe = replace(trainer.recipe, divisor="tokens")
-    assert not is_capturable(trainer.objective, trainer.optimiser)
 
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -415,7 +406,11 @@ def test_masks_differ_at_every_replay(train_toy: TrainToy, tiny: tuple[str, ...]
 
 
 @needs_gpu
-@pytest.mark.parametrize("more", [("context.dropout=0",), NGRAMS], ids=["plain", "ngrams"])
+@pytest.mark.parametrize(
+    "more",
+    [("context.dropout=0",), NGRAMS, GATED, PRETRAINED],
+    ids=["plain", "ngrams", "gated", "pretrained"],
+)
 def test_replayed_steps_are_plain_ones(
     train_toy: TrainToy,
     tiny: tuple[str, ...],
@@ -430,7 +425,7 @@ def test_replayed_steps_are_plain_ones(
 
 
 @needs_gpu
-@pytest.mark.parametrize("more", [(), NGRAMS], ids=["plain", "ngrams"])
+@pytest.mark.parametrize("more", [(), NGRAMS, GATED], ids=["plain", "ngrams", "gated"])
 def test_nothing_waits_for_the_gpu_within_a_step(
     train_toy: TrainToy, tiny: tuple[str, ...], more: tuple[str, ...]
 ) -> None:

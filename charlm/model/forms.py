@@ -58,6 +58,10 @@ class Forms(NamedTuple):
         )
 
 
+class FixedForms(Forms):
+    """Forms whose tensors never change: what follows from them may be kept."""
+
+
 def _roomy(number: int) -> int:
     """The next of sizes that grow by a quarter."""
     size = LEAST_ROWS

@@ -15,7 +15,7 @@ from torch.nn import functional
 from charlm.model.contract import Encoder
 from charlm.model.encoders.type_dropout import TypeDropout, without_type_dropout
 from charlm.model.encoders.word import WordLookup
-from charlm.model.forms import Forms, FormTable
+from charlm.model.forms import FixedForms, Forms, FormTable
 from charlm.text.vocabulary.vocabulary import Inventory
 
 FORMS_AT_ONCE = 2048  # in evaluation, where memory must not grow with the vocabulary's letters
@@ -78,7 +78,8 @@ class VocabularyVectors:
             return self.encoder.table.weight
         device = self._weights()[0].device
         if self._forms is None or self._forms.words_N.device != device:
-            self._forms = self._form_table().forms(np.arange(self.inventory.n_words)).to(device)
+            forms = self._form_table().forms(np.arange(self.inventory.n_words)).to(device)
+            self._forms = FixedForms(*forms)
         return self._encoded(self._forms)
 
     def _encoded(self, forms: Forms) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from charlm.errors import ConfigError
 from charlm.model.build import ENCODER
 from charlm.model.encoders.char_ngram import CharNgrams
-from charlm.model.forms import Forms, FormTable
+from charlm.model.forms import FixedForms, Forms, FormTable
 from charlm.text.vocabulary.vocabulary import Inventory
 
 Build = Callable[..., CharNgrams]
@@ -97,6 +97,26 @@ def test_sums_of_one_size_are_those_of_the_ngrams_alone(
     gradient = encoder.table.weight.grad
     assert gradient is not None
     torch.testing.assert_close(gradient.cpu(), expected_gradient)
+
+
+@pytest.mark.parametrize("words", [["foobar", "f", "", "fo" * 30], ["f", ""]])
+def test_fixed_forms_have_the_vectors_and_gradients_of_others(
+    build: Build, letters: Inventory, words: list[str]
+) -> None:
+    encoder = build(ENCODER, {**SETTINGS, "buckets": 211, "divisor": "root"}, leading=[letters])
+    first = forms_of(letters, ["oooo", "foo", "bar"])
+    encoder(FixedForms(*first))
+    forms, weights = forms_of(letters, words), torch.arange(1.0, len(words) + 1)[:, None]
+    fixed = FixedForms(*forms)
+    found = []
+    for each in (forms, fixed, fixed):
+        encoder.zero_grad()
+        vectors = encoder(each)
+        (vectors * weights).sum().backward()
+        found.append((vectors, encoder.table.weight.grad))
+    for vectors, gradient in found[1:]:
+        torch.testing.assert_close(vectors, found[0][0])
+        torch.testing.assert_close(gradient, found[0][1])
 
 
 @pytest.mark.parametrize(("divisor", "power"), [("root", 0.5), ("count", 1.0)])

@@ -114,7 +114,7 @@ class MixtureOfSoftmaxes(Output):
 
 def _most_kept(device: torch.device) -> int:
     if device.type != "cuda":
-        return SCORES_KEPT[device.type]
+        return SCORES_KEPT.get(device.type, 0)
     total = torch.cuda.get_device_properties(device).total_memory
     return int(total) // 4 // BYTES_A_SCORE
 

@@ -200,8 +200,10 @@ def _restore_optimiser(
     trainer.optimiser.load_state_dict({**whole, "state": slots})
 
 
-def save_epoch(trainer: Trainer, folder: Path) -> None:
+def save_epoch(trainer: Trainer, folder: Path, *, with_position: bool = True) -> None:
     """Write what a finished epoch leaves: the best weights, the log, then the checkpoint.
+
+    Without the position what goes on from an older checkpoint makes all of it again.
 
     Raises:
         TrainingError: as `save_position`.
@@ -214,7 +216,8 @@ def save_epoch(trainer: Trainer, folder: Path) -> None:
             save_best(folder, trainer.model.state_dict(), meta=meta)
     if trainer.ranks.is_first:
         save_log(position, folder)
-    _write_position(trainer, folder)
+    if with_position:
+        _write_position(trainer, folder)
 
 
 def save_log(position: Position, folder: Path) -> None:

@@ -48,6 +48,9 @@ from charlm.training.watcher import Silence
 from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
+# Between those at the end of epochs on a GPU, where an epoch may take three seconds, and writing a
+# checkpoint, the card and the curve another one.
+GPU_SECONDS = 20.0
 
 
 def run_session(
@@ -163,8 +166,7 @@ def train_on(
         check_lock()
         if ranks.is_first:
             save_log(trainer.position, folder)
-            if trainer.position.history:  # a crash after the last checkpoint leaves these behind
-                _save_card_and_curve(trainer, begun)
+        _save_card_and_curve(trainer, begun)  # which a crash after the checkpoint leaves behind
     ranks.spread(trainer.objective.modules.state_dict().values())
     if not trainer.progress.is_finished:
         parameters = trainer.model.n_parameters_by_part()
@@ -333,6 +335,7 @@ def _run_epochs(
     watcher: Watcher,
 ) -> None:
     folder, saved, ranks = begun.plan.folder, time.monotonic(), trainer.ranks
+    is_saved = True
 
     def after_step() -> bool:
         nonlocal saved
@@ -348,17 +351,21 @@ def _run_epochs(
         is_whole = trainer.run_epoch(after_step)
         check_lock()
         if not is_whole:
-            save_position(trainer, folder)
-            return
-        save_epoch(trainer, folder)
-        saved = time.monotonic()
-        if ranks.is_first:
+            is_saved = False
+            break
+        is_saved = not trainer.stepping.runs_ahead or time.monotonic() - saved >= GPU_SECONDS
+        save_epoch(trainer, folder, with_position=is_saved)
+        if is_saved:
+            saved = time.monotonic()
             _save_card_and_curve(trainer, begun)
         position = trainer.position
         watcher.epoch_done(position.history[-1], is_best=position.best_epoch == position.epoch)
         _note_end(trainer, watcher)
         if any(ranks.decided(is_over())):
             break
+    if not is_saved:
+        save_position(trainer, folder)
+        _save_card_and_curve(trainer, begun)
     if trainer.progress.is_finished and ranks.is_first:
         is_set = set_temperature(trainer, folder, note=watcher.note, check_lock=check_lock)
         check_lock()
@@ -396,6 +403,8 @@ def _note_end(trainer: Trainer, watcher: Watcher) -> None:
 
 def _save_card_and_curve(trainer: Trainer, begun: Begun) -> None:
     folder, info, history = begun.plan.folder, begun.plan.stored, trainer.position.history
+    if not (history and trainer.ranks.is_first):
+        return
     assert info is not None
     save_curve(history, folder / CURVE, title=f"{info.arch} on {info.corpus['name']}")
     save_card(

@@ -10,7 +10,7 @@ HELP = (
     "The presets, by paper; with a NAME all settings of that one, their ranges and meanings. "
     "Nothing is trained."
 )
-COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<32}  {}"
+COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
 NOTE = """\
 parameters and test perplexities on the Penn Treebank (10,000 words); - : not published, or not \

@@ -1,7 +1,7 @@
 """The presets as `charlm train --list` shows them: by paper, each in a few words with its figures.
 
 The measured figures and times are those of recipes/ptb/README.md, which says how they were made; a
-preset that has not been trained to its end has none. Miyamoto & Cho score by sentence, all others
+preset of which no more than a look was taken has none. Miyamoto & Cho score by sentence, all others
 with the state carried: the two do not compare.
 
 All settings of a preset, with the defaults that its parts fill in, are the business of who can
@@ -46,7 +46,7 @@ FIGURES: dict[str, Figures] = {
     "word-char-tensor": Figures(26_263_180),
     # Miyamoto & Cho, table 1.
     "miyamoto-word": Figures(4_653_200, 115.65, 116.60, "2 to 12 min, GPU"),
-    "miyamoto-char": Figures(3_397_400, 126.80, 130.37, "2 to 12 min, GPU"),
+    "miyamoto-char": Figures(3_397_400, 126.80, 130.37, "2 to 12 min, GPU, 19 of 30 epochs"),
     "miyamoto-concat": Figures(5_477_600, 121.09, 121.35, "2 to 12 min, GPU"),
     "miyamoto-concat-half": Figures(4_357_300),
     "miyamoto-concat-pretrained": Figures(5_477_600, 118.85),

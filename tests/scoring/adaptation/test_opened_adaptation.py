@@ -12,7 +12,7 @@ from charlm import ConfigError
 from charlm.run.folder import MODEL
 from charlm.run.stored_weights import LoadedRun, load_run, read_tensors
 from charlm.scoring.adaptation import mean_squares, opened_adaptation
-from charlm.scoring.adaptation.adapt_options import PLAIN, Rates, parsed_rates
+from charlm.scoring.adaptation.adapt_options import PLAIN, AdaptRates, Rates, parsed_rates
 from charlm.scoring.adaptation.opened_adaptation import climbed
 from charlm.scoring.adaptation.opened_adaptation import opened_adaptation as opened
 from charlm.scoring.likelihood.streams import Streams, as_words
@@ -155,6 +155,12 @@ def test_climbing_doubles_or_halves_as_long_as_it_helps() -> None:
 def test_rates_that_are_none_are_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parsed_rates(text, Rates())
+
+
+def test_the_help_tells_the_rates_where_none_is_kept() -> None:
+    (option,) = AdaptRates.__metadata__
+    for name, value in Rates().to_dict().items():
+        assert f"{name} ({value:g})" in " ".join(option.help.split())
 
 
 def test_rates_without_what_they_are_of_are_refused(run: LoadedRun) -> None:

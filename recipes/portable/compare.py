@@ -16,6 +16,8 @@ import charlm
 TEN = 10
 Floats = npt.NDArray[np.float64]
 
+if len(sys.argv) not in (3, 4):
+    sys.exit(__doc__)
 models = [charlm.load(path) for path in sys.argv[1:3]]
 n_contexts = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
 

@@ -1,4 +1,4 @@
-"""Log10 probabilities of stdin's sentences by a folder of `charlm export --onnx`.
+"""Log10 probabilities by a folder of `charlm export --onnx`: python score.py FOLDER < SENTENCES
 
 Words stand between blanks, as the model's text had them: rules for raw text (lower case,
 punctuation) are charlm's.
@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from onnxruntime import InferenceSession
 
+if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    sys.exit(__doc__)
 folder = Path(sys.argv[1])
 vocab, info = (json.loads((folder / f"{n}.json").read_text("utf-8")) for n in ("vocab", "export"))
 step, encode = (InferenceSession(folder / f"{name}.onnx") for name in ("step", "encode"))

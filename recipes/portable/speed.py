@@ -20,6 +20,8 @@ from charlm.runtime import autocast
 ROWS = 64
 TIMES = 15
 
+if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+    sys.exit(__doc__)
 torch.set_num_threads(1)
 cpu = torch.device("cpu")
 sentences = [line.strip() for line in sys.stdin if line.strip()][:TIMES]

@@ -57,6 +57,8 @@ def hypotheses(
 
 
 def main() -> None:
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
     text, known, lists, refs = map(Path, sys.argv[1:])
     sentences = [line.split() for line in text.read_text("utf-8").splitlines() if line.strip()]
     counts = known.read_text("utf-8").split()

@@ -1,10 +1,12 @@
 """The shell scripts as text: what bash they need, what they pin, which options they use."""
 
+import ast
 import os
 import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,28 @@ def test_a_script_that_is_asked_for_help_tells_its_head_and_makes_nothing(
     assert done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in head]
     assert f"  bash {script_name(path)}" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("asked", [[], ["--help"]])
+@pytest.mark.parametrize(
+    "name",
+    ["portable/score.py", "portable/compare.py", "portable/speed.py"]
+    + ["rescoring/noisy.py", "reading-times/stories.py"],
+)
+def test_a_script_of_python_that_is_not_told_what_to_read_tells_its_head(
+    name: str, asked: list[str]
+) -> None:
+    path = ROOT / "recipes" / name
+    done = subprocess.run(
+        [sys.executable, path, *asked],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip() == (ast.get_docstring(ast.parse(path.read_text())) or "").strip()
+    assert path.name in done.stderr
 
 
 def direct_requirements(text: str) -> set[str]:

@@ -134,6 +134,37 @@ def test_a_setting_stands_beside_its_range_and_its_meaning() -> None:
     ]
 
 
+def test_the_settings_of_a_preset_are_shown_as_set_changes_it() -> None:
+    changes = ("--set", "context.type=gru", "--set", "context.reset=after")
+    lines = [re.split("  +", line) for line in run("--list", "rnn", *changes).output.splitlines()]
+    rows = {line[0]: line[1:] for line in lines}
+    assert rows["context.reset=after"][0] == "before, after"
+    assert "context.type=rnn" not in rows
+    assert json.loads(run("--list", "rnn", *changes, "--json").output)["context"]["type"] == "gru"
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        (["output.type=adaptive"], "output.cutoffs=[]"),
+        (["output.type=adaptive", "output.cutoffs=2000,4000"], "output.cutoffs=[2000,4000]"),
+        (["output.type=class", "output.classes=100"], "output.classes=100"),
+    ],
+)
+def test_what_follows_from_words_is_neither_shown_nor_refused(
+    changes: list[str], shown: str
+) -> None:
+    sets = [argument for change in changes for argument in ("--set", change)]
+    lines = run("--list", "char-small", *sets).output.splitlines()
+    assert shown in [line.split("  ")[0] for line in lines]
+
+
+def test_a_change_that_makes_no_model_is_one_line() -> None:
+    failed = run("--list", "char-small", "--set", "context.type=nix")
+    assert failed.exit_code == 1
+    assert "unknown context 'nix'" in failed.output
+
+
 def part_options() -> list[tuple[str, object]]:
     parts = {**PARTS, **FAMILIES}
     listed = [(f, n, part) for f, family in parts.items() for n, part in family.table.items()]

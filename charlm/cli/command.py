@@ -5,7 +5,7 @@ down twice. `--json` is the command line's own and no option of a Python functio
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
@@ -25,9 +25,12 @@ METAVARS = {int: "N", float: "X", str: "TEXT", Path: "FILE"}  # where an option 
 
 
 class Listing(Protocol):
-    """What `--list NAME` prints; the name is empty where none is given."""
+    """What `--list NAME` prints; the name is empty where none is given.
 
-    def __call__(self, name: str, /, *, as_json: bool) -> None: ...
+    `given` is what else was said, by the names of the options.
+    """
+
+    def __call__(self, name: str, /, *, given: Mapping[str, Any]) -> None: ...
 
 
 class Body(Protocol[Options_contra]):

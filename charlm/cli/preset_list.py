@@ -1,14 +1,15 @@
 """`charlm train --list`: the presets by paper, or all settings of one."""
 
 import json
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from charlm.cli import output
 
 HELP = (
-    "The presets, by paper; with a NAME all settings of that one, their ranges and meanings. "
-    "Nothing is trained."
+    "The presets, by paper; with a NAME all settings of that one, as --set changes it, their "
+    "ranges and meanings. Nothing is trained."
 )
 COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
@@ -19,14 +20,15 @@ how each was measured: recipes/ptb/README.md; all settings of one: charlm train 
 BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
 
 
-def show_presets(name: str, *, as_json: bool) -> None:
+def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
     """Print all presets, or where one is named its settings.
 
     Raises:
-        ConfigError: no such preset.
+        ConfigError: no such preset, or a change that makes no model.
     """
+    as_json = bool(given.get("as_json"))
     if name:
-        _show_settings(name, as_json=as_json)
+        _show_settings(name, overrides=given.get("overrides") or (), as_json=as_json)
         return
     from charlm.presets.listing import preset_facts
 
@@ -48,13 +50,13 @@ def _shown(ppl: float | None) -> str:
     return "-" if ppl is None else f"{ppl:.2f}"
 
 
-def _show_settings(name: str, *, as_json: bool) -> None:
+def _show_settings(name: str, *, overrides: Sequence[str], as_json: bool) -> None:
     from charlm.training.preset_settings import all_settings, described_settings
 
     if as_json:
-        output.write_json(all_settings(name))
+        output.write_json(all_settings(name, overrides))
         return
-    settings = described_settings(name)
+    settings = described_settings(name, overrides)
     rows = [(f"{each.name}={_as_set(each.value)}", each.values, each.meaning) for each in settings]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for row in rows:

@@ -84,7 +84,7 @@ class Command(TyperCommand):
         explain_values(ctx, given)
         if "listed" in given:  # before Typer asks for what is missing
             assert listing is not None
-            listing(given["listed"], as_json=bool(given.get("as_json")))
+            listing(given["listed"], given=given)
             ctx.exit()
         explain_words(ctx, args, given=given, extra=extra)
         try:

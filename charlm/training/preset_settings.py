@@ -3,22 +3,28 @@
 Ranges and meanings are those of the parts' own annotations.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from charlm.model.build import CONTEXT, ENCODER, OUTPUT, build_model, without_memory
 from charlm.presets import preset
-from charlm.settings import Family, Meaning, Range, Settings, inner_family, options_of
+from charlm.settings import (
+    Family,
+    Meaning,
+    Range,
+    Settings,
+    inner_family,
+    merged,
+    options_of,
+    parse_override,
+)
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.training.recipe.recipe import FAMILIES, Recipe, build_recipe
 
-# A preset is built to see its defaults, which depend on no words.
-WORDS = Inventory(
-    ("</s>", "<unk>", "a"), (1, 1, 1), ("a",), morphs=MorphModel(("a",), (1.0,), {"a": ("a",)})
-)
+N_WORDS = 10_000  # as many as PTB's, which numbers of classes are meant for
 
 PARTS: Mapping[str, Family] = {"encoder": ENCODER, "context": CONTEXT, "output": OUTPUT}
 KINDS = {int: "a whole number", float: "a number", bool: "true, false", str: "a file"}
@@ -34,26 +40,37 @@ class DescribedSetting:
     meaning: str
 
 
-def all_settings(name: str) -> Settings:
-    """The settings of a preset as a run of it stores them.
+def all_settings(name: str, overrides: Sequence[str] = ()) -> Settings:
+    """The settings of a preset, changed as `--set` does, as a run of it stores them.
 
     Raises:
-        ConfigError: no such preset.
+        ConfigError: no such preset, or a change that makes no model.
     """
     settings = preset(name)
+    for text in overrides:
+        settings = merged(settings, parse_override(text))
     with without_memory():
-        _, parts = build_model(settings, WORDS)
+        _, parts = build_model(settings, _words())
+    if "cutoffs" in parts["output"]:  # else chosen by the counts of words that are none
+        parts["output"]["cutoffs"] = settings["output"].get("cutoffs", [])
     _, recipe = build_recipe(settings.get("recipe"))
     return {**parts, "recipe": recipe}
 
 
-def described_settings(name: str) -> list[DescribedSetting]:
+def _words() -> Inventory:
+    """What a preset is built over to see its defaults, which depend on no words."""
+    words = ("</s>", "<unk>", *map(str, range(2, N_WORDS)))
+    morphs = MorphModel(("a",), (1.0,), {"a": ("a",)})
+    return Inventory(words, (1,) * N_WORDS, ("a",), morphs=morphs)
+
+
+def described_settings(name: str, overrides: Sequence[str] = ()) -> list[DescribedSetting]:
     """The same, one after the other.
 
     Raises:
-        ConfigError: no such preset.
+        ConfigError: as there.
     """
-    settings = all_settings(name)
+    settings = all_settings(name, overrides)
     recipe = settings["recipe"]
     return [
         *(

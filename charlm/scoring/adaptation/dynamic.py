@@ -36,6 +36,8 @@ class DynamicWeights:
             mean = torch.cat([square.sqrt().flatten() for square in squares.values()]).mean()
             roots = [squares[name].sqrt().to(p) for name, p in parameters.items()]
             self._steps = [rates.rate / (root + EPSILON) for root in roots]
+            if mean == 0:  # a model that the text moves nowhere stays as it is
+                mean = torch.ones_like(mean)
             self._pulls = [(rates.decay / mean.to(root) * root).clamp_(max=1) for root in roots]
 
     def step(self, loss: Tensor) -> None:

@@ -13,7 +13,7 @@ from charlm.model.forms import FormTable
 from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Rates
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
-from charlm.scoring.adaptation.dynamic import EPSILON
+from charlm.scoring.adaptation.dynamic import EPSILON, DynamicWeights
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END, UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
@@ -96,3 +96,11 @@ def test_steps_that_leave_no_numbers_are_refused_by_the_rate() -> None:
     state = model.context.initial_state(1)
     with pytest.raises(ConfigError, match="steps of rate 1e.38 leave no numbers.*rate=NUMBER"):
         reader.continued_nll(ids, spellings=spellings, state=state)
+
+
+def test_weights_that_no_text_moves_stay_as_they_are() -> None:
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    squares = {"weight": torch.zeros(2)}  # as of units that are all dead
+    moved = DynamicWeights({"weight": weight}, rates=Rates(decay=0.1), squares=squares)
+    moved.step(0 * weight.sum())
+    assert weight.tolist() == [1.0, -2.0]

@@ -278,12 +278,12 @@ def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
     recipe: Settings = {key: value for key, value in short.items() if value is not None}
     if options.lr is not None:
         recipe["optimiser"] = {"lr": options.lr}
-    if options.purpose == "sentences" and not _learns_single_sentences(settings):
-        recipe["batching"] = SENTENCES_ALONE
     changes: Settings = {"recipe": recipe} if recipe else {}
     for text in options.overrides:
         changes = merged(changes, parse_override(text))
-    return changes
+    if options.purpose != "sentences" or _learns_single_sentences(merged(settings, changes)):
+        return changes
+    return merged({"recipe": {"batching": SENTENCES_ALONE}}, changes)
 
 
 def _learns_single_sentences(settings: Settings) -> bool:

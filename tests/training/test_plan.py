@@ -46,8 +46,18 @@ def test_a_model_for_sentences_begins_anew_at_half_of_their_ends() -> None:
     batching = {"type": "streams", "reset": 0.5}
     assert changes == {"recipe": {"epochs": 2, "batching": batching}}
     assert merged(kim, changes)["recipe"]["batching"] == batching
-    options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=1"])
-    assert requested_changes(options, kim)["recipe"]["batching"]["reset"] == 1
+    options = TrainOptions(data="d", purpose="sentences", overrides=["recipe.batching.reset=.9"])
+    assert requested_changes(options, kim)["recipe"]["batching"]["reset"] == 0.9
+
+
+def test_a_model_for_sentences_is_so_when_streams_take_the_place_of_sentences() -> None:
+    streams = ["recipe.batching.type=streams"]
+    options = TrainOptions(data="d", purpose="sentences", overrides=streams)
+    settings = preset("miyamoto-gate")  # reads sentences
+    changes = requested_changes(options, settings)
+    assert changes == {"recipe": {"batching": {"type": "streams", "reset": 0.5}}}
+    resumed = requested_changes(options, merged(settings, changes))
+    assert first_difference(merged(settings, changes), resumed) is None
 
 
 @pytest.mark.parametrize("batching", [{"type": "sentences"}, {"type": "streams", "reset": 0.7}])

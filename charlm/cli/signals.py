@@ -7,10 +7,12 @@ A command that works for hours and can save where it stands takes the first sign
 import os
 import signal
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Self
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+IMPORTING = "<frozen importlib._bootstrap>"  # what the code of `import` is called in a frame
 
 
 def die_of_closed_pipes() -> None:
@@ -46,15 +48,36 @@ def tidy_up_when_ended() -> None:
     """
     if "RANK" in os.environ:
         return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
+    for number in ENDING:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
 
 
-def _end(number: int, _: object) -> None:
+def _end(number: int, frame: FrameType | None) -> None:
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_DFL)
-    raise EndedBySignal(number)
+    _raise(number, frame)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    """End the work by an exception; where something is being imported, end the process at once.
+
+    What is raised while torch or NumPy are loaded they turn into an error of their own, or abort.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename == IMPORTING:
+            _die(number)
+        frame = frame.f_back
+    raise KeyboardInterrupt if number == signal.SIGINT else EndedBySignal(number)
+
+
+def _die(number: int) -> None:
+    if number == signal.SIGINT:
+        with suppress(OSError):
+            os.write(2, b"charlm: interrupted\n")
+        os._exit(128 + number)
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 class StopRequest:
@@ -94,9 +117,9 @@ class StopRequest:
         """What asked."""
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
 
-    def _take(self, number: int, _: FrameType | None) -> None:
+    def _take(self, number: int, frame: FrameType | None) -> None:
         for each in self._before:
             signal.signal(each, signal.SIG_DFL)
         self.number = number
         if not self._can_wait:
-            raise KeyboardInterrupt if number == signal.SIGINT else EndedBySignal(number)
+            _raise(number, frame)

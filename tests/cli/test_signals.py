@@ -167,3 +167,32 @@ def test_another_rank_leaves_signals_to_rank_0() -> None:
         assert handlers() == [signal.SIG_IGN] * 3
         signal.raise_signal(signal.SIGTERM)
         assert not request()
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGTERM, -signal.SIGTERM, ""),
+        (signal.SIGHUP, -signal.SIGHUP, ""),
+        (signal.SIGINT, 130, "charlm: interrupted\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    "begins", ["tidy_up_when_ended()", "StopRequest(is_rank_0=True).__enter__()"]
+)
+def test_a_signal_ends_an_import_that_makes_an_error_of_its_own_of_it(
+    number: int, status: int, said: str, begins: str, tmp_path: Path
+) -> None:
+    (tmp_path / "numerical.py").write_text(
+        f"import signal\ntry:\n    signal.raise_signal({int(number)})\n"
+        "except BaseException:\n    raise ImportError('cannot load module more than once')\n"
+    )
+    code = f"from charlm.cli.signals import *\n{begins}\nimport numerical\nprint('loaded')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)

@@ -1,6 +1,7 @@
 """Tensors on the disk: whole, ours and of the right shape, or one line."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def test_what_is_written_is_what_is_read(path: Path) -> None:
     assert meta == {"epoch": 3, "nll": 0.1}
     assert read.keys() == tensors.keys()
     assert all(torch.equal(read[name], tensor) for name, tensor in tensors.items())
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_read(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9") / "model.safetensors"
+    path.parent.mkdir()
+    write_tensors(path, good(), meta={"epoch": 3})
+    read, meta = read_tensors(path)
+    assert (meta, read["weight"].tolist()) == ({"epoch": 3}, good()["weight"].tolist())
 
 
 def test_tensors_are_copied_where_they_share_memory_alone(

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from torch import Tensor
 from torch.nn import functional
 
 from charlm.errors import DataError
 from charlm.insight.vectors.taps import Vectors
+from charlm.run.stored_weights import open_tensors
 from charlm.text.io.files import atomic_write
 from charlm.version import __version__
 
@@ -101,7 +102,7 @@ def _mapped(path: Path, *, key: str, shape: tuple[int, int]) -> Tensor | None:
     if not path.is_file():
         return None
     try:
-        with safe_open(path, framework="pt") as file:
+        with open_tensors(path) as file:
             if (file.metadata() or {}).get(KEY) != key:
                 return None
             kept_VE: Tensor = file.get_tensor(NAME)

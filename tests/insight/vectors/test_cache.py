@@ -61,6 +61,15 @@ def test_a_second_question_is_answered_from_the_file(
     assert neighbours(["a", "c"], model=run, device="cpu") == first
 
 
+def test_a_run_whose_name_is_not_utf_8_is_answered_from_the_file_too(
+    run_of_vectors: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of_vectors(AXES).rename(tmp_path / os.fsdecode(b"caf\xe9"))
+    first = neighbours(["a", "c"], model=run, device="cpu")
+    monkeypatch.setattr(cache, "_blocks", refuse)
+    assert neighbours(["a", "c"], model=run, device="cpu") == first
+
+
 def test_a_run_of_other_weights_is_never_answered_from_the_old_file(
     run_of_vectors: MakeRun,
 ) -> None:

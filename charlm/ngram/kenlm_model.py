@@ -19,7 +19,7 @@ from charlm.ngram.arpa_reading import read_arpa_head
 from charlm.ngram.backoff import TokenScores, require_probabilities
 from charlm.ngram.word_ids import MARKS, UNK, WordIds
 from charlm.text.corpus.tokens import END_WORD, UNK_WORD
-from charlm.text.io.files import COMPRESSED, open_bytes
+from charlm.text.io.files import COMPRESSED, name_in_utf8, open_bytes
 
 HOW_TO_GET_IT = "pip install 'charlm[kenlm]' (README.md: how for Python 3.13 and newer)"
 BINARY_MAGIC = b"mmap lm http://kheafield.com/code"
@@ -147,7 +147,8 @@ def _loaded(path: Path, *, is_arpa: bool) -> Any:  # the module does not say its
     config.show_progress = False
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
-        return kenlm.Model(str(path), config)
+        with name_in_utf8(path) as name:
+            return kenlm.Model(name, config)
     except (OSError, UnicodeDecodeError) as error:  # its message may cite bytes
         hint = (
             "try --engine charlm, which takes it or tells the line" if is_arpa else "make it again"

@@ -18,6 +18,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.run.exported_folder import ENCODE, STEP, load_exported
 from charlm.run.folder import EXPORT, learned_single_sentences
 from charlm.text.corpus.tokens import UNK, UNK_WORD
+from charlm.text.io.files import name_in_utf8
 from charlm.text.vocabulary.encoding import Ids
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -205,9 +206,10 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
-        return runtime.InferenceSession(
-            str(path), sess_options=options, providers=["CPUExecutionProvider"]
-        )
+        with name_in_utf8(path) as name:
+            return runtime.InferenceSession(
+                name, sess_options=options, providers=["CPUExecutionProvider"]
+            )
     except _refusals() as error:
         found = str(error).splitlines()[0]
         raise DataError(f"{path}: no network that onnxruntime runs ({found:.200})") from None

@@ -32,7 +32,7 @@ from charlm.run.folder import (
 from charlm.runtime import require_fp32_as_default
 from charlm.settings import Settings
 from charlm.short_repr import ShortRepr
-from charlm.text.io.files import parse_json, sha256_of, write_bytes
+from charlm.text.io.files import name_in_utf8, parse_json, sha256_of, write_bytes
 from charlm.text.vocabulary.vocabulary import Inventory, load_inventory
 
 META = "charlm"  # the one metadata key: JSON
@@ -127,30 +127,12 @@ def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path)
 
 
 @contextmanager
-def open_tensors(path: Path) -> Iterator[Any]:
-    """A safetensors file, mapped into memory; the library itself takes no name but UTF-8's.
-
-    Raises:
-        SafetensorError, OverflowError: cut or broken.
-        OSError: as the system gave it.
-    """
-    with open(path, "rb") as raw:
-        try:
-            str(path).encode()
-            name = str(path)
-        except UnicodeEncodeError:
-            name = f"/dev/fd/{raw.fileno()}"
-        with safe_open(name, framework="pt") as file:
-            yield file
-
-
-@contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
     """A file, and its JSON."""
     if not path.is_file():
         raise DataError(f"{path}: no such file; the run has no checkpoint yet, or is damaged")
     try:  # the header is read here, a tensor's own type only where the tensor is
-        with open_tensors(path) as file:
+        with name_in_utf8(path) as name, safe_open(name, framework="pt") as file:
             meta = parse_json((file.metadata() or {}).get(META, "null"), str(path))
             if not isinstance(meta, dict):
                 raise DataError(

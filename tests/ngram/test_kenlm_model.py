@@ -1,5 +1,6 @@
 """KenLM's answers to our files are ours, and what it cannot take is refused before it sees it."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,15 @@ def test_kenlm_answers_as_we_do(tmp_path: Path, order: int, suffix: str) -> None
     np.testing.assert_allclose(theirs.log10_probs, ours.log10_probs, rtol=0, atol=1e-5)
     assert theirs.word_ids.tolist() == ours.word_ids.tolist()
     assert theirs.lengths.tolist() == ours.lengths.tolist()
+
+
+@pytest.mark.usefixtures("kenlm")
+def test_kenlm_reads_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.arpa")
+    model = estimated(2)
+    write_arpa(model, path)
+    theirs = load_ngram(path, engine="kenlm").score(ASKED)
+    np.testing.assert_allclose(theirs.log10_probs, model.score(ASKED).log10_probs, atol=1e-5)
 
 
 @pytest.mark.usefixtures("kenlm")

@@ -1,5 +1,7 @@
 """An exported folder in the place of a run: `load`, `score`, `nn`, `surprisal`; no torch."""
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -42,6 +44,13 @@ def test_a_loaded_exported_model_scores_as_its_run(
     for ours, theirs in zip(exported.score_many(SENTENCES), run.score_many(SENTENCES), strict=True):
         assert (ours.words, ours.known) == (theirs.words, theirs.known)
         assert ours.log10_probs == pytest.approx(theirs.log10_probs, abs=1e-5)
+
+
+def test_an_exported_model_in_a_folder_whose_name_is_not_utf_8_scores_too(
+    models: tuple[charlm.Model, charlm.ExportedModel], tiny_onnx: Path, tmp_path: Path
+) -> None:
+    moved = shutil.copytree(tiny_onnx, tmp_path / os.fsdecode(b"caf\xe9"))
+    assert charlm.load(moved).score("the cat sat") == models[1].score("the cat sat")
 
 
 def test_states_of_an_exported_model_step_as_its_runs(

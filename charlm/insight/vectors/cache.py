@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn import functional
 
 from charlm.errors import DataError
 from charlm.insight.vectors.taps import Vectors
-from charlm.run.stored_weights import open_tensors
-from charlm.text.io.files import atomic_write
+from charlm.text.io.files import atomic_write, name_in_utf8
 from charlm.version import __version__
 
 FORMAT = 1
@@ -102,7 +101,7 @@ def _mapped(path: Path, *, key: str, shape: tuple[int, int]) -> Tensor | None:
     if not path.is_file():
         return None
     try:
-        with open_tensors(path) as file:
+        with name_in_utf8(path) as name, safe_open(name, framework="pt") as file:
             if (file.metadata() or {}).get(KEY) != key:
                 return None
             kept_VE: Tensor = file.get_tensor(NAME)

@@ -81,6 +81,22 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
         yield from _decompressed(_watched(raw, digest), display_name(path))
 
 
+@contextmanager
+def name_in_utf8(path: str | Path) -> Iterator[str]:
+    """What a file is called by libraries that take no other names: an open file's where it must be.
+
+    Raises:
+        OSError: as the system gave it.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        with open(path, "rb") as file:
+            yield f"/dev/fd/{file.fileno()}"
+    else:
+        yield str(path)
+
+
 def display_name(path: str | Path) -> str:
     """How messages call a file."""
     return "standard input" if str(path) == "-" else str(path)

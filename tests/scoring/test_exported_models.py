@@ -11,6 +11,7 @@ import pytest
 
 import charlm
 from charlm.errors import ConfigError
+from charlm.run.onnx_model import OnnxModel, State, Vectors
 
 SENTENCES = ["the cat sat on the mat", "", "a zebra looked", "the cat", "<unk>:cat looked"]
 
@@ -86,15 +87,29 @@ def test_lists_get_the_scores_of_the_run(tiny_run: Path, tiny_onnx: Path, lists:
 def test_surprisals_and_entropies_are_those_of_the_run(
     tiny_run: Path, tiny_onnx: Path, text: Path
 ) -> None:
-    for context in ("none", "document"):
+    for context, entropy in (("none", True), ("none", False), ("document", True)):
         tables = [
-            charlm.surprisal(text, model=model, context=context, entropy=True, threads=1)
+            charlm.surprisal(text, model=model, context=context, entropy=entropy, threads=1)
             for model in (tiny_onnx, tiny_run)
         ]
         ours, theirs = ([list(map(str, row)) for row in table.rows()] for table in tables)
         assert len(ours) == len(theirs) > 10
         for a, b in zip(ours, theirs, strict=True):
             assert [number(x) for x in a] == pytest.approx([number(x) for x in b], abs=1e-3)
+
+
+def test_sentences_that_stand_alone_are_read_side_by_side(
+    tiny_onnx: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, sizes = OnnxModel.step, list[int]()
+
+    def counted(self: OnnxModel, x_BE: Vectors, state: State) -> tuple[Vectors, State]:
+        sizes.append(len(x_BE))
+        return step(self, x_BE, state)
+
+    monkeypatch.setattr(OnnxModel, "step", counted)
+    charlm.surprisal(text, model=tiny_onnx, threads=1)
+    assert max(sizes) == 3  # "the", "a" and "<unk>:cat", with which all of them begin
 
 
 def number(cell: str) -> float:

@@ -18,7 +18,7 @@ from charlm.ngram.ngram_states import NgramSteps
 from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
 from charlm.run.onnx_model import OnnxModel
-from charlm.scoring.likelihood.onnx_steps import OnnxSteps
+from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
 from charlm.text.corpus.sentences import blocks
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -66,7 +66,7 @@ class TokenModel(ABC):
 
 
 class ExportedBits(TokenModel):
-    """An exported model, read a token at a time."""
+    """An exported model: sentences that stand alone side by side, a stream a token at a time."""
 
     def __init__(self, model: OnnxModel, *, name: str) -> None:
         self.name = name
@@ -78,20 +78,29 @@ class ExportedBits(TokenModel):
     def bits(
         self, sentences: Sentences, *, is_carried: bool, entropy: bool
     ) -> Iterator[SentenceBits]:
+        if not (is_carried or entropy):
+            found = sentence_log_probs(self._steps, sentences)
+            for words, log_probs in zip(sentences, found, strict=True):
+                yield SentenceBits(log_probs * -NATS, self._known(words), None)
+            return
         row = np.zeros(1, np.int64)
         start = at = self._steps.start(1)
         for words in sentences:
             at = at if is_carried else start
             ids = self._steps.ids([*words, END_WORD])
-            nats, entropies = np.empty((2, len(ids)))
+            nats, entropies = np.zeros((2, len(ids)))
             for place, token in enumerate([*words, END_WORD]):
                 log_probs_V = self._steps.distribution(at)[0]
                 nats[place] = -log_probs_V[ids[place]]
-                entropies[place] = -(np.exp(log_probs_V) * log_probs_V).sum()
+                if entropy:
+                    entropies[place] = -(np.exp(log_probs_V) * log_probs_V).sum()
                 if is_carried or place < len(words):
                     at = self._steps.read(at, rows=row, tokens=[token], words=ids[[place]])
-            known = tuple((ids[:-1] != UNK).tolist())
-            yield SentenceBits(nats * NATS, known, entropies * NATS if entropy else None)
+            bits = nats * NATS
+            yield SentenceBits(bits, self._known(words), entropies * NATS if entropy else None)
+
+    def _known(self, words: Sequence[str]) -> tuple[bool, ...]:
+        return tuple((self._steps.ids(words) != UNK).tolist())
 
 
 class NgramBits(TokenModel):

@@ -126,7 +126,7 @@ def _state(value: list[Any], path: Path) -> tuple[Leaf, ...]:
             not isinstance(shape, list)
             or not isinstance(initial, list)
             or len(shape) > MOST_AXES
-            or not all(type(n) is int and 1 <= n <= MOST_NUMBERS for n in shape)
+            or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape)
         ):
             raise DataError(f"{path}: 'state' is no list of shapes and numbers; {EXPECTED}")
         size = math.prod(shape)

@@ -93,6 +93,7 @@ MODELS = {
         },
     },
     **{name: parts(name) for name in ("nnlm-5gram", "rnn", "gru", "deep-rnn", "deep-transition")},
+    "bigram": merged(parts("nnlm-5gram"), {"context": {"order": 2}}),  # no word in its state
     "mlbl": parts("mlbl"),
     "ngrams": parts("word-ngram-modern"),
     "mixture": parts("mixture-modern"),

@@ -4,6 +4,7 @@ Colours lie over whatever ground the notebook has, light or dark; every text is 
 """
 
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -41,7 +42,18 @@ class ColouredWords:
 
 def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) -> str:
     """Paragraphs of words with their bits; a number beyond the words' is that of the end."""
-    return "".join(f"<p>{_line(words, bits)}</p>" for words, bits in sentences)
+    return "".join(_paragraph(words, bits) for words, bits in sentences)
+
+
+def runs_from_right(words: Sequence[str]) -> bool:
+    """Whether a sentence is written from right to left, as its first letter is."""
+    letter = next((each for word in words for each in word if each.isalpha()), "")
+    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
+
+
+def _paragraph(words: Sequence[str], bits: Sequence[float]) -> str:
+    direction = "rtl" if runs_from_right(words) else "ltr"  # a word's `bdi` tells only its own
+    return f'<p dir="{direction}">{_line(words, bits)}</p>'
 
 
 def _line(words: Sequence[str], bits: Sequence[float]) -> str:

@@ -40,6 +40,15 @@ def test_the_less_a_word_was_expected_the_stronger_its_colour_up_to_a_limit() ->
     assert texts_of(html) == ["a", "b", "c", "d", "</s>"]
 
 
+@pytest.mark.parametrize(
+    ("words", "direction"),
+    [(["1", "\u0645\u0627", "a"], "rtl"), (["1", "a", "\u0645"], "ltr"), (["1", "."], "ltr")],
+)
+def test_a_sentence_runs_as_its_first_letter_does(words: list[str], direction: str) -> None:
+    (paragraph,) = ET.fromstring(f"<div>{coloured_html([(words, (1.0,) * 4)])}</div>")
+    assert paragraph.get("dir") == direction
+
+
 def test_words_that_look_like_markup_are_text_in_a_notebook() -> None:
     assert HOSTILE in texts_of(coloured_html([([HOSTILE], (1.0,))]))
     rows = [(HOSTILE, HOSTILE)]

@@ -14,7 +14,7 @@ import numpy as np
 from charlm.insight.pictures.canvas import Drawn, set_title
 from charlm.insight.pictures.subject import Subject
 from charlm.insight.text_reading import ScoredLine, extreme_sentences
-from charlm.notebook import MOST_BITS, bits_of
+from charlm.notebook import MOST_BITS, bits_of, runs_from_right
 from charlm.run.fonts import drawable
 from charlm.text.corpus.tokens import END_WORD
 
@@ -109,9 +109,3 @@ def _width(shown: str) -> float:
     ink = TextPath((0, 0), shown.replace("$", r"\$"), size=SIZE).get_extents().width
     squares = sum(unicodedata.east_asian_width(each) in "WF" for each in shown)
     return max(float(ink), SIZE * squares)  # a Chinese full stop is as wide as any letter
-
-
-def runs_from_right(words: Sequence[str]) -> bool:
-    """Whether a sentence is written from right to left, as its first letter is."""
-    letter = next((each for word in words for each in word if each.isalpha()), "")
-    return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")

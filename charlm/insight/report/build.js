@@ -55,12 +55,6 @@ function span(system, bands, first) {
   return `${system} against ${first}: at best ${than(best)} (${best.name}), at worst ${than(worst)} (${worst.name}).`;
 }
 
-/** Of a sentence, by its first word that has one; the words themselves are kept apart from it. */
-function directionOf(words) {
-  const first = words.find((word) => /\p{L}/u.test(word)) || "";
-  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(first) ? "rtl" : "ltr";
-}
-
 function sentences(data) {
   const heat = (value) => Math.max(0, Math.min(5, Math.floor(-value)));
   const line = ({ words, log10_probs: values, line: number, mean }) => el("p", { class: "sentence", dir: directionOf(words) },

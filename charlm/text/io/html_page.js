@@ -14,6 +14,12 @@ function el(tag, attributes, ...children) {
 /** Text of a corpus, kept apart from the direction of what stands around it. */
 const bdi = (text) => el("bdi", { dir: "auto" }, text);
 
+/** Of a sentence, by its first word that has one; the words themselves are kept apart from it. */
+function directionOf(words) {
+  const first = words.find((word) => /\p{L}/u.test(word)) || "";
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(first) ? "rtl" : "ltr";
+}
+
 /** The system's colours until the button is pressed, then the other ones, and back. */
 function themes() {
   const button = byId("theme");

@@ -34,6 +34,7 @@ class Page {
   }
 
   show() {
+    byId("words").dir = directionOf(this.tokens);
     const values = [...this.tokens, END_WORD].map((token, place) => bits(this.positions[place].logProbs[this.model.idOf(token)]));
     byId("words").replaceChildren(...this.tokens.map((token, place) => this.word(token, place, values[place])), ending(values));
     const sum = values.reduce((a, b) => a + b, 0);

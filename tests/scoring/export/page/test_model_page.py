@@ -83,6 +83,12 @@ def test_a_typed_sentence_has_the_surprisals_of_the_exported_model(
     assert found == pytest.approx([-each * math.log2(10) for each in expected], abs=1e-3)
 
 
+def test_words_stand_in_the_order_in_which_the_sentence_is_written(opened: Open) -> None:
+    right = 'byId("words").firstChild.getBoundingClientRect().right > innerWidth / 2'
+    assert opened("שלום the cat").page.evaluate(right)
+    assert not opened("the cat שלום").page.evaluate(right)
+
+
 def test_the_next_words_are_the_ten_most_likely(opened: Open, folder: Path) -> None:
     model = charlm.load(folder)
     state = model.start(1)

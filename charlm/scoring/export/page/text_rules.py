@@ -27,6 +27,7 @@ WRITTEN = (  # in this order: the longer ones hold the shorter
     (r"(?!\w)", r"(?![\p{L}\p{N}_])"),
     (r"\w", r"\p{L}\p{N}_"),
     (r"\d", r"\p{Nd}"),
+    (r"\s", r"\s\x85"),  # a line end of ISO 8859, which stands in text of a wrong encoding
 )
 
 

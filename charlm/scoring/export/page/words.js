@@ -32,7 +32,7 @@ class TextRules {
   }
 
   of(text) {
-    return this.steps.reduce((words, [, step]) => step(words), wordsOf(this.composed(text)));
+    return this.steps.reduce((words, [, step]) => step(words), wordsOf(this.composed(text).replace(/^[ \t\r\n\ufeff]+/, "")));
   }
 
   /** What becomes of each word, but for marks and unknown words with their spelling. */

@@ -117,13 +117,15 @@ class OnnxModel:
         log_probs_BV, *after = self.step_session.run(None, feed)
         return log_probs_BV, tuple(after)
 
-    def encode(self, forms: Sequence[str]) -> Vectors:
-        """The vector of each form as it is spelled, (N, E)."""
+    def encode(self, forms: Sequence[str], *, are_unknown: bool = False) -> Vectors:
+        """The vector of each form as it is spelled, (N, E); `are_unknown` as that of no word."""
         blocks = [np.empty((0, self.info.vector_dim), np.float32)]
         at_once = 1 if self._is_row_by_row else FORMS_AT_ONCE
         for first in range(0, len(forms), at_once):
             some = forms[first : first + at_once]
             inputs = form_inputs(self.inventory, some, width=self._width)
+            if are_unknown:
+                inputs["words"][:] = UNK
             feed = {name: inputs[name] for name in self._inputs}
             blocks += self._encode_session.run(None, feed)
         return np.concatenate(blocks)
@@ -153,7 +155,7 @@ class FormVectors:
         new = [spellings[i - len(words)] for i in distinct[len(known) :].tolist()]
         rows_NE = self._table_VE[known]
         if new:
-            rows_NE = np.concatenate([rows_NE, self.model.encode(new)])
+            rows_NE = np.concatenate([rows_NE, self.model.encode(new, are_unknown=True)])
         found: Vectors = rows_NE[where.reshape(form_ids.shape)]
         return found
 

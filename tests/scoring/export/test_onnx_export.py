@@ -176,12 +176,13 @@ def test_the_parts_of_every_preset_give_the_same_probabilities_without_torch(
     run = save(settings)
     assert exported(run, tmp_path / "onnx").largest_difference < 1e-5
     model, loaded = OnnxModel(tmp_path / "onnx", threads=1), load_run(run)
-    spellings = ["sub", "abcabcabcabcabcabcabcabcabcabcabc", "ü"]  # the second is cut
+    # The second is cut; the last is `<unk>:cab`, spelled as a word and none.
+    spellings = ["sub", "abcabcabcabcabcabcabcabcabcabcabc", "ü", "cab"]
     if settings["context"].get("initial_state") == "learned":
         assert all(leaf.any() for leaf in model.initial_state(1))
     vectors = FormVectors(loaded.model, loaded.inventory, oov_input="spelling")
     for size in (1, 5):
-        drawn = np.random.default_rng(size).integers(0, len(WORDS) + 2 + 3, (4, size), np.int32)
+        drawn = np.random.default_rng(size).integers(0, len(WORDS) + 2 + 4, (4, size), np.int32)
         expected = sentence_nlls(vectors, list(drawn.T), spellings=spellings)
         assert walked(model, drawn, spellings) == pytest.approx(np.stack(expected).T, abs=1e-5)
 

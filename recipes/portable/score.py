@@ -5,6 +5,7 @@ punctuation) are charlm's.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -25,8 +26,8 @@ names = [each.name for each in step.get_inputs()][1:]  # of the state
 def vector(word: str) -> np.ndarray:
     form = word if word in ids or info["oov_input"] == "spelling" else "<unk>"
     known = {"<unk>": [3], "</s>": [4]}
-    spelled = known.get(form) or [letters.get(c, 5) for c in form[: vocab["max_word_length"]]]
-    row = [1, *spelled, 2]
+    shown = (form.removeprefix("<unk>:") or form)[: vocab["max_word_length"]]
+    row = [1, *known.get(form, [letters.get(c, 5) for c in shown]), 2]
     row += [0] * (width - len(row) if isinstance(width, int) else 0)
     inputs = {"words": np.array([ids.get(form, 1)]), "letters": np.array([row])}
     return encode.run(None, inputs)[0]
@@ -42,7 +43,7 @@ if rules := sorted(rules - {"unicode"}):
     sys.stderr.write(f"note: lines are not put through the text's rules ({', '.join(rules)})\n")
 for line in sys.stdin:
     state = [start(leaf) for leaf in info["state"]]
-    words, total = ["</s>", *line.split(), "</s>"], 0.0
+    words, total = ["</s>", *re.findall(r"[^ \t\n]+", line), "</s>"], 0.0
     for before, word in zip(words[:-1], words[1:], strict=True):
         feed = {"x": vector(before), **dict(zip(names, state, strict=True))}
         log_probs, *state = step.run(None, feed)

@@ -13,7 +13,7 @@ import charlm
 SCRIPT = Path(__file__).resolve().parents[2] / "recipes" / "portable" / "score.py"
 
 
-SENTENCES = ["the cat sat on the mat", "a zebra looked"]
+SENTENCES = ["the cat sat on the mat", "a zebra looked", "<unk>:cat <unk> the\u00a0cat"]
 
 
 def scored(folder: Path) -> tuple[list[float], str]:

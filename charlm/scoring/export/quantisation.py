@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from charlm.text.io.files import write_bytes
+from charlm.text.io.files import name_in_utf8, write_bytes
 
 KINDS = ["MatMul", "LSTM", "Gather"]  # products, recurrences, tables
 
@@ -29,10 +29,10 @@ def quantise(path: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    with TemporaryDirectory() as scratch, quiet():
+    with TemporaryDirectory() as scratch, quiet(), name_in_utf8(path) as name:
         folded, quantised = Path(scratch) / "folded.onnx", Path(scratch) / "quantised.onnx"
         # Its inference of symbolic shapes fails on a Split; ONNX's own does.
-        quant_pre_process(str(path), str(folded), skip_symbolic_shape=True)
+        quant_pre_process(name, str(folded), skip_symbolic_shape=True)
         quantize_dynamic(
             str(folded),
             str(quantised),

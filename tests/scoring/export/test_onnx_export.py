@@ -1,6 +1,7 @@
 """`charlm.export(onnx=…)`: each preset, small, against torch; and what is refused."""
 
 import json
+import os
 import pickle
 import shutil
 import sys
@@ -21,6 +22,7 @@ from charlm.run.folder import VOCABULARY
 from charlm.run.onnx_model import OnnxModel
 from charlm.run.stored_weights import load_run
 from charlm.scoring.export.onnx_export import OnnxExport
+from charlm.scoring.export.quantisation import quantise
 from charlm.scoring.likelihood.nll import FormVectors, sentence_nlls
 from charlm.settings import Settings, merged
 from charlm.text.corpus.tokens import END
@@ -215,6 +217,15 @@ def test_eight_bits_leave_neither_a_product_nor_an_lstm_in_fp32(
     expected = pytest.approx(plain.by_state["sentence"].ppl, rel=5e-3)
     assert small.by_state["sentence"].ppl == expected
     assert small.signatures["sentence"].endswith("precision:int8-onnx")
+
+
+def test_eight_bits_are_the_same_in_a_folder_whose_name_is_not_utf_8(
+    tiny_onnx: Path, tiny_int8: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.onnx")
+    path.write_bytes((tiny_onnx / STEP).read_bytes())
+    quantise(path)
+    assert path.read_bytes() == (tiny_int8 / STEP).read_bytes()
 
 
 def test_in_eight_bits_a_row_does_not_depend_on_its_company(tiny_int8: Path) -> None:

@@ -191,8 +191,10 @@ def load_weights(path: str | Path) -> Weights:
     """The weights in a file, which may come from a stranger.
 
     Raises:
-        DataError: no such file, or not one of weights.
+        DataError: no such file, a pipe, or not one of weights.
     """
+    if str(path) == "-" or Path(path).is_fifo():
+        raise DataError(f"{path}: a pipe; expected a file of weights: it is read more than once")
     if not Path(path).is_file():
         raise DataError(f"{path}: no such file; expected weights, as charlm tune writes them")
     content = read_json(path)

@@ -1,6 +1,7 @@
 """Weights: totals by hand, rankings with ties, overrides, and files that strangers wrote."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +138,13 @@ def test_a_file_that_is_not_one_of_weights_is_refused_in_one_line(
 def test_a_file_of_weights_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"w.json: no such file; expected weights"):
         load_weights(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+def test_weights_from_a_pipe_are_refused_since_they_are_read_twice(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(DataError, match=rf"^{name}: a pipe; expected a file of weights: it is"):
+        load_weights(name)

@@ -1,7 +1,6 @@
 """Log10 probabilities by a folder of `charlm export --onnx`: python score.py FOLDER < SENTENCES
 
-Words stand between blanks, as the model's text had them: rules for raw text (lower case,
-punctuation) are charlm's.
+Words stand between blanks, as the model's text had them: rules for raw text are charlm's.
 """
 
 import json

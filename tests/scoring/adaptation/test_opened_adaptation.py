@@ -141,6 +141,11 @@ def test_climbing_doubles_or_halves_as_long_as_it_helps() -> None:
     assert len(tried) == 1 + 4 + 1 + 3
 
 
+def test_climbing_ends_where_a_step_gains_next_to_nothing() -> None:
+    found = climbed(Rates(decay=0.1), ["decay"], measure=lambda rates: 50 + 1e-3 * rates.decay)
+    assert found.decay == 0.1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -41,7 +41,8 @@ def naming(path: Path, *, in_place_of: Path | None = None) -> Iterator[None]:
     except OSError as error:
         found = error.filename
         if found is None or (in_place_of and str(found).startswith(str(in_place_of))):
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            del error.filename2  # where it is None, Python shows that: `'file' -> None`
         raise
 
 

@@ -120,6 +120,7 @@ def test_a_folder_that_is_missing_is_told_by_the_name_that_was_asked_for(tmp_pat
     with pytest.raises(FileNotFoundError) as caught:
         write_bytes(tmp_path / "missing" / "file", b"new")
     assert caught.value.filename == str(tmp_path / "missing" / "file")
+    assert str(caught.value).endswith(f"No such file or directory: '{caught.value.filename}'")
 
 
 class _FullDisk(io.FileIO):

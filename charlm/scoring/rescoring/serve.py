@@ -1,8 +1,8 @@
 """`charlm serve`: JSON lines in, JSON lines out, the models kept loaded.
 
 Each line is answered before the next one is read. A line that is wrong is answered, too, by
-`{"error": …}`, and nothing else comes of it: a program on the other side must neither wait for an
-answer nor see its model gone.
+`{"id": …, "error": …}`, and nothing else comes of it: a program on the other side must neither wait
+for an answer nor see its model gone.
 """
 
 import io
@@ -23,6 +23,7 @@ from charlm.scoring.rescoring.result import ServeResult, what_was_done
 from charlm.scoring.rescoring.run import pipeline_of, with_tuned_rules
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.serve_options import ServeOptions
+from charlm.text.io.files import parse_json
 
 JSONL = "jsonl"
 
@@ -32,7 +33,7 @@ def serve(options: ServeOptions) -> ServeResult:
     """Answer the JSON lines of standard input, each before the next is read, until it ends.
 
     A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis; a wrong one is answered by
-    `{"error": …}`.
+    `{"error": …}`, with its `id` where that can be read.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the models.
@@ -89,7 +90,8 @@ class Server:
                     raise
                 except CharlmError as error:
                     self.n_errors += 1
-                    write(json.dumps({"error": str(error)}, ensure_ascii=False) + "\n")
+                    answer = {**_id_of(request), "error": str(error)}
+                    write(json.dumps(answer, ensure_ascii=False) + "\n")
 
     def _answers(self, request: Line | DataError, *, name: str) -> Iterator[str]:
         if isinstance(request, DataError):
@@ -98,6 +100,16 @@ class Server:
         for nbest in form.read(replace(self.source, lines=_OneLine(request, name))):
             pieces = laid_out([self.pipeline.one(nbest)], form, layout=self.layout)
             yield "".join(piece.text for piece in pieces).rstrip("\r\n") + "\n"
+
+
+def _id_of(request: Line | DataError) -> dict[str, str | int]:
+    """The `id` of a line, as far as it can be read."""
+    try:
+        value = parse_json("" if isinstance(request, DataError) else request.text, "")
+    except DataError:
+        return {}
+    found = value.get("id") if isinstance(value, dict) else None
+    return {"id": found} if isinstance(found, str | int) else {}
 
 
 def _requests(lines: Lines) -> Iterator[Line | DataError]:

@@ -52,8 +52,25 @@ def test_an_answer_is_the_list_with_its_scores(ask: Ask, run: Path, tmp_path: Pa
     [
         (b'{"id": "u"', "standard input:2: not valid JSON"),
         (b"[1]", "standard input:2: found no object; expected one a line"),
-        (b'{"id": "u", "hyps": []}', "standard input:2: found no hypothesis of 'u'"),
+        (b'{"hyps": []}', "standard input:2: "),
+        (b'{"id": {}, "hyps": []}', "standard input:2: "),
         (b'{"id": "u", "hyps": [{"text": "\xff"}]}', "standard input:2: "),
+    ],
+)
+def test_a_bad_line_is_answered_by_its_error_and_the_next_is_served(
+    ask: Ask, line: bytes, message: str
+) -> None:
+    content = b"\n".join([GOOD.encode(), line, b"", GOOD.encode()])
+    first, error, last = ask(content, weight=["am=1"])
+    assert list(error) == ["error"]
+    assert str(error["error"]).startswith(message)
+    assert first == last
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"id": "u", "hyps": []}', "standard input:2: found no hypothesis of 'u'"),
         (b'{"id": "u", "hyps": [{"text": "a <s> b"}]}', "standard input:2: hypothesis 1"),
         (b'{"id": "u", "hyps": [{"text": "a", "nn": 1}]}', "standard input:2: hypothesis 1: the l"),
         (
@@ -62,11 +79,9 @@ def test_an_answer_is_the_list_with_its_scores(ask: Ask, run: Path, tmp_path: Pa
         ),
     ],
 )
-def test_a_bad_line_is_answered_by_its_error_and_the_next_is_served(
-    ask: Ask, line: bytes, message: str
-) -> None:
-    content = b"\n".join([GOOD.encode(), line, b"", GOOD.encode()])
-    first, error, last = ask(content, weight=["am=1"])
+def test_the_error_of_a_list_has_its_id(ask: Ask, line: bytes, message: str) -> None:
+    first, error, last = ask(b"\n".join([GOOD.encode(), line, GOOD.encode()]), weight=["am=1"])
+    assert error.pop("id") == json.loads(line)["id"]
     assert list(error) == ["error"]
     assert str(error["error"]).startswith(message)
     assert first == last

@@ -25,7 +25,7 @@ class WordTable(NamedTuple):
     bias_V: Tensor | None
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        """−log softmax at each word in nats, shape (N,), fp32; 0 where it is -1."""
+        """−log softmax at each word in nats, shape (N,), fp32 or wider; 0 where it is -1."""
         if torch.is_grad_enabled() and h_NH.device.type == "cpu" and len(h_NH):
             bias_V = self.bias_V
             if bias_V is None:
@@ -40,7 +40,8 @@ class WordTable(NamedTuple):
     def _nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         # Not of `scores`: a GPU reads bf16 and writes fp32 in one pass, and so again for gradients.
         scores_NV = functional.linear(h_NH, self.vectors_VH, self.bias_V)
-        log_probs_NV = functional.log_softmax(scores_NV, dim=-1, dtype=torch.float32)
+        dtype = torch.promote_types(scores_NV.dtype, torch.float32)
+        log_probs_NV = functional.log_softmax(scores_NV, dim=-1, dtype=dtype)
         return functional.nll_loss(log_probs_NV, words_N, ignore_index=-1, reduction="none")
 
     def log_probs(self, h_NH: Tensor) -> Tensor:

@@ -67,6 +67,7 @@ def _gate(figures: dict[str, Any]) -> str:
     )
     return (
         f"gate: Spearman's rho with the frequency rank {rho} over {figures['n_words']} words, "
-        f"{frequent} over the 1,000 most frequent; mean {figures['gate_mean']:.3g}; <unk> "
-        f"{figures['unk_gate']:.3g}, above {figures['unk_percentile']:.4g} % of the words"
+        f"{frequent} over the {figures['n_frequent']:,} most frequent; mean "
+        f"{figures['gate_mean']:.3g}; <unk> {figures['unk_gate']:.3g}, "
+        f"above {figures['unk_percentile']:.4g} % of the words"
     )

@@ -57,7 +57,7 @@ class GateProfile:
     word_norms_N: Floats
     char_norms_N: Floats
     correlation: float | None  # Spearman's, of rank and gate; None where all gates are equal
-    correlation_frequent: float | None  # the same over the 1,000 most frequent words
+    correlation_frequent: float | None  # the same over the most frequent words
     unk_gate: float
     unk_percentile: float  # per cent of the words whose gate lies below that of <unk>
 
@@ -66,10 +66,16 @@ class GateProfile:
         """1 for the most frequent word."""
         return np.arange(1, len(self.words) + 1)
 
+    @property
+    def n_frequent(self) -> int:
+        """How many words `correlation_frequent` is of."""
+        return min(FREQUENT, len(self.words))
+
     def to_dict(self) -> dict[str, object]:
         """As JSON, less the words."""
         return {
             "n_words": len(self.words),
+            "n_frequent": self.n_frequent,
             "gate_rank_spearman": self.correlation,
             "gate_rank_spearman_frequent": self.correlation_frequent,
             "gate_mean": float(self.gates_N.mean()),

@@ -84,7 +84,7 @@ def test_the_picture_of_a_gate_tells_how_it_goes_with_the_rank(gated: Path, tmp_
     result = invoke(gated, "--picture", "gate", "--out", out, "--data-out", numbers)
     assert result.exit_code == 0, result.stderr
     assert result.stderr == (
-        "gate: Spearman's rho with the frequency rank +1.000 over 3 words, +1.000 over the 1,000 "
+        "gate: Spearman's rho with the frequency rank +1.000 over 3 words, +1.000 over the 3 "
         "most frequent; mean 0.55; <unk> 0.731, above 66.67 % of the words\n"
     )
     _, *rows = [line.split("\t") for line in numbers.read_text().splitlines()]

@@ -92,6 +92,7 @@ def test_the_gate_of_unk_is_told_beside_those_of_the_words(gated: LoadedRun) -> 
     assert found.to_dict() == {
         "n_words": 3,
         "gate_rank_spearman": pytest.approx(1),
+        "n_frequent": 3,
         "gate_rank_spearman_frequent": pytest.approx(1),
         "gate_mean": pytest.approx(0.549913, abs=1e-6),
         "unk_gate": found.unk_gate,

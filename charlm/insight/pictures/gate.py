@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from charlm.insight.gates import FREQUENT, GateProfile
+from charlm.insight.gates import GateProfile
 from charlm.insight.pictures.canvas import (
     BLACK,
     BLUE,
@@ -75,7 +75,7 @@ def _draw_gates(axes: "Axes", found: GateProfile) -> None:
         color=BLACK,
         linewidth=2,
         label=f"median; Spearman\u2019s \u03c1 with the rank {correlation},\n"
-        f"of the {FREQUENT:,} most frequent {frequent}",
+        f"of the {found.n_frequent:,} most frequent {frequent}",
     )
     axes.axhline(
         found.unk_gate,

@@ -4,7 +4,7 @@ The table has a fixed number of rows, and an n-gram's hash says which is its own
 one. The hash reads characters, not their ids, so a row means the same under any vocabulary.
 """
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from torch.nn import functional
 from charlm.errors import ConfigError
 from charlm.model.contract import Encoder
 from charlm.model.forms import FixedForms, Forms
+from charlm.model.kernels.known_sums import Places, known_sums, places_of
 from charlm.settings import Dim, Meaning, Range
 from charlm.text.vocabulary.vocabulary import N_MARKERS, PAD, WORD_END, WORD_START, Inventory
 
@@ -22,34 +23,6 @@ FNV_START, FNV_PRIME = 2_166_136_261, 16_777_619  # FNV-1a of 32 bits
 BITS_32 = 2**32 - 1
 NO_BYTE = -1
 ROWS_OF_ZEROS = 4096
-
-
-class _Places(NamedTuple):
-    """Which n-grams are in which forms, both ways round."""
-
-    letters_NL: Tensor  # of the forms
-    rows_P: Tensor  # of the table, form by form
-    starts_N: Tensor  # where a form's begin in `rows_P`
-    forms_P: Tensor  # row by row
-    starts_R: Tensor
-    counts_N: Tensor  # n-grams of a form
-
-
-class _Sums(torch.autograd.Function):
-    """Sums of rows where the places are known: the gradient of a row is a sum over its forms."""
-
-    @staticmethod
-    def forward(ctx: Any, table_RE: Tensor, places: _Places) -> Tensor:
-        ctx.places = places
-        return functional.embedding_bag(places.rows_P, table_RE, places.starts_N, mode="sum")
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (gradient_NE,) = gradients
-        places = ctx.places
-        return functional.embedding_bag(
-            places.forms_P, gradient_NE.contiguous(), places.starts_R, mode="sum"
-        ), None
 
 
 class CharNgrams(Encoder):
@@ -96,18 +69,17 @@ class CharNgrams(Encoder):
         self.table = nn.Embedding(buckets, dim)
         # Follows from the vocabulary: no weight, not saved, and real under a meta device, too.
         self.register_buffer("bytes_AU", _bytes_of(inventory), persistent=False)
-        self._places: _Places | None = None  # of the forms that are fixed, a vocabulary's
+        self._kept: tuple[Tensor, Places] | None = None  # of a vocabulary's forms, by their letters
 
     def forward(self, forms: Forms) -> Tensor:
         """One vector a form, shape (N, dim); no more memory than the n-grams' row numbers."""
         if isinstance(forms, FixedForms):
             places = self._places_of(forms.letters_NL)
-            sums_NE: Tensor = _Sums.apply(self.table.weight, places)  # type: ignore[no-untyped-call]
-            return self._divided(sums_NE, places.counts_N)
+            return self._divided(known_sums(self.table.weight, places), places.counts_N)
         rows_NK, is_ngram_NK = self._rows(forms.letters_NL)
         counts_N = is_ngram_NK.sum(dim=1)
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on what the letters are
-            sums_NE = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
+            sums_NE: Tensor = (self.table(rows_NK) * is_ngram_NK.unsqueeze(2)).sum(dim=1)
         elif rows_NK.is_cuda:
             sums_NE = self._masked_sums(rows_NK, is_ngram_NK)
         else:
@@ -122,22 +94,13 @@ class CharNgrams(Encoder):
         counts_N1 = counts_N.clamp(min=1).to(sums_NE.dtype).unsqueeze(1)  # 0 stays 0
         return sums_NE / (counts_N1.sqrt() if self.divisor == "root" else counts_N1)
 
-    def _places_of(self, letters_NL: Tensor) -> _Places:
+    def _places_of(self, letters_NL: Tensor) -> Places:
         """Hashed and sorted once: in every step of a training it takes as long as the sums."""
-        if self._places is None or self._places.letters_NL is not letters_NL:
+        if self._kept is None or self._kept[0] is not letters_NL:
             rows_NK, is_ngram_NK = self._rows(letters_NL)
-            counts_N, rows_P = is_ngram_NK.sum(dim=1), rows_NK[is_ngram_NK]
-            forms_P = torch.arange(len(rows_NK), device=rows_P.device).repeat_interleave(counts_N)
-            in_row_R = torch.bincount(rows_P, minlength=self.table.num_embeddings)
-            self._places = _Places(
-                letters_NL,
-                rows_P=rows_P,
-                starts_N=counts_N.cumsum(0) - counts_N,
-                forms_P=forms_P[rows_P.argsort(stable=True)],
-                starts_R=in_row_R.cumsum(0) - in_row_R,
-                counts_N=counts_N,
-            )
-        return self._places
+            n_rows = self.table.num_embeddings
+            self._kept = letters_NL, places_of(rows_NK, is_ngram_NK, n_rows=n_rows)
+        return self._kept[1]
 
     def _masked_sums(self, rows_NK: Tensor, is_ngram_NK: Tensor) -> Tensor:
         """The same without a size that depends on letters, for which a host would wait.

@@ -20,10 +20,11 @@ from charlm.model.outputs.vocabulary import VocabularyVectors
 from charlm.settings import Layers, Meaning, Probability
 from charlm.text.vocabulary.vocabulary import Inventory
 
-SCORES_AT_ONCE = {"cpu": 1 << 24, "cuda": 1 << 26}  # of a block; 64 and 256 MB in fp32
+SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
+GPU_SCORES = 1 << 26  # the same of a GPU
 # For the gradients, instead of a third more time: 256 MB in bf16. A GPU takes up to 14 bytes for a
 # score and its gradient, and gives a quarter of its memory.
-SCORES_KEPT = {"cpu": 1 << 27}
+SCORES_KEPT = 1 << 27
 BYTES_A_SCORE = 14
 
 
@@ -98,10 +99,9 @@ class MixtureOfSoftmaxes(Output):
         if torch.compiler.is_exporting():  # to ONNX: no size may depend on the batch
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
         n_scores = self.components * len(table.vectors_VH)
-        device = h_NH.device
-        if torch.is_grad_enabled() and len(h_NH) * n_scores <= _most_kept(device):
+        if torch.is_grad_enabled() and len(h_NH) * n_scores <= _most_kept(h_NH.device):
             return [of_block(table, latent_NKD, log_prior_NK, *more)]
-        n_rows = max(1, SCORES_AT_ONCE[device.type] // n_scores)
+        n_rows = max(1, (GPU_SCORES if h_NH.is_cuda else SCORES_AT_ONCE) // n_scores)
         blocks = zip(*(x.split(n_rows) for x in (latent_NKD, log_prior_NK, *more)), strict=True)
         if not torch.is_grad_enabled():
             return [of_block(table, *block) for block in blocks]
@@ -114,7 +114,7 @@ class MixtureOfSoftmaxes(Output):
 
 def _most_kept(device: torch.device) -> int:
     if device.type != "cuda":
-        return SCORES_KEPT.get(device.type, 0)
+        return SCORES_KEPT
     total = torch.cuda.get_device_properties(device).total_memory
     return int(total) // 4 // BYTES_A_SCORE
 

@@ -92,10 +92,10 @@ class FormVectors(FormRows):
     @property
     def positions_at_once(self) -> int:
         """How many positions a chunk may hold, over all its streams."""
-        most, scores = CHUNK_POSITIONS, CHUNK_SCORES
+        positions, scores = CHUNK_POSITIONS, CHUNK_SCORES
         if self.device.type == "cuda":
-            most, scores = GPU_POSITIONS, GPU_SCORES
-        return max(1, min(most, scores // self.inventory.n_words))
+            positions, scores = GPU_POSITIONS, GPU_SCORES
+        return max(1, min(positions, scores // self.inventory.n_words))
 
     @torch.no_grad()
     def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:

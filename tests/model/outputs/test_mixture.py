@@ -80,8 +80,8 @@ def test_blocks_of_positions_change_neither_answers_nor_gradients(
     output = output_of(build, inventory, components=3, dim=4)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         whole, gradients = answers(output)
-        monkeypatch.setitem(mixture.SCORES_AT_ONCE, "cpu", 7 * 3 * inventory.n_words)
-        monkeypatch.setitem(mixture.SCORES_KEPT, "cpu", 0)
+        monkeypatch.setattr(mixture, "SCORES_AT_ONCE", 7 * 3 * inventory.n_words)
+        monkeypatch.setattr(mixture, "SCORES_KEPT", 0)
         in_blocks, gradients_in_blocks = answers(output)
     tolerance = 1e-5 if precision == "fp32" else 1e-2
     torch.testing.assert_close(in_blocks, whole, rtol=tolerance, atol=tolerance)
@@ -107,7 +107,7 @@ def test_scores_beyond_a_limit_are_not_kept_for_the_gradients(
         return max(sizes)
 
     assert largest_kept() == 100 * 3 * inventory.n_words
-    monkeypatch.setitem(mixture.SCORES_KEPT, "cpu", 100 * 3 * inventory.n_words - 1)
+    monkeypatch.setattr(mixture, "SCORES_KEPT", 100 * 3 * inventory.n_words - 1)
     assert largest_kept() == 100 * 3 * 4  # the latent vectors
 
 

@@ -1,0 +1,65 @@
+"""Sums of a table's rows whose numbers never change, and their gradients, without sorting any.
+
+What goes into a sum is known both ways round, so that the gradient of a row is a sum as well, of
+those of the sums that it is in. Bits are those of `embedding_bag`, whose gradients are sorted at
+every step.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+class Places(NamedTuple):
+    """Which rows are in which sums."""
+
+    rows_P: Tensor  # sum by sum
+    starts_N: Tensor  # where a sum's begin in `rows_P`
+    sums_P: Tensor  # row by row
+    starts_R: Tensor
+    counts_N: Tensor  # rows in a sum
+
+
+def places_of(rows_NK: Tensor, is_in_NK: Tensor, *, n_rows: int) -> Places:
+    """The places of the rows that are in the N sums, some of K candidates each."""
+    counts_N, rows_P = is_in_NK.sum(dim=1), rows_NK[is_in_NK]
+    sums_P = torch.arange(len(rows_NK), device=rows_P.device).repeat_interleave(counts_N)
+    in_row_R = torch.bincount(rows_P, minlength=n_rows)
+    return Places(
+        rows_P,
+        starts_N=counts_N.cumsum(0) - counts_N,
+        sums_P=sums_P[rows_P.argsort(stable=True)],
+        starts_R=in_row_R.cumsum(0) - in_row_R,
+        counts_N=counts_N,
+    )
+
+
+def known_sums(table_RE: Tensor, places: Places) -> Tensor:
+    """The sums, (N, E)."""
+    sums_NE: Tensor = KnownSums.apply(  # type: ignore[no-untyped-call]  # torch's own
+        table_RE, places
+    )
+    return sums_NE
+
+
+class KnownSums(torch.autograd.Function):
+    """As `known_sums`."""
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Any) -> Tensor:
+        """The sums, (N, E), of table_RE and places."""
+        table_RE, places = operands
+        ctx.places = places
+        return functional.embedding_bag(places.rows_P, table_RE, places.starts_N, mode="sum")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        """The table's gradient, (R, E)."""
+        (gradient_NE,) = gradients
+        places = ctx.places
+        gradient_RE = functional.embedding_bag(
+            places.sums_P, gradient_NE.contiguous(), places.starts_R, mode="sum"
+        )
+        return gradient_RE, None

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from charlm.model.kernels import bf16_lstm
+from charlm.model.kernels.masked_lstm import masked_lstm
 from charlm.model.kernels.tiles import is_bf16_on_cpu
 from charlm.settings import Meaning
 
@@ -197,30 +198,15 @@ def run_masked(
 ) -> tuple[Tensor, Leaves]:
     """As `run_fused` for an LSTM; where `keep_TB` is 0 and not 1, a step begins with zeros anew.
 
-    A launch or more a step: for recordings, in which launches cost next to nothing.
+    Some launches a step: for recordings, in which launches cost next to nothing.
     """
     on_input, on_state, bias_x, bias_h = _weights(
         layer, weight_drop=weight_drop, bias_shift_G=bias_shift_G
     )
-    h_BH, c_BH = state
-    on_state = _ready(on_state, 0.0, layer.training)
-    x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h).to(c_BH.dtype)
-    outputs = []
-    for x_BG, keep_B1 in zip(x_TBG, keep_TB.to(c_BH.dtype).unsqueeze(2), strict=True):
-        sums_BG = functional.linear(h_BH * keep_B1, on_state).to(c_BH.dtype)
-        h_BH, c_BH = _lstm_step(x_BG, sums_BG, c_BH=c_BH * keep_B1)
-        outputs.append(h_BH)
-    return torch.stack(outputs), (h_BH, c_BH)
-
-
-def _lstm_step(x_BG: Tensor, sums_BG: Tensor, *, c_BH: Tensor) -> Leaves:
-    """(h, c) from what input and state add to the gates i, f, g and o, and the memory before."""
-    if c_BH.is_cuda:  # one kernel
-        h_BH, c_BH, _ = torch.ops.aten._thnn_fused_lstm_cell(x_BG, sums_BG, c_BH)
-        return h_BH, c_BH
-    i, f, g, o = (x_BG + sums_BG).chunk(4, dim=-1)
-    c_BH = f.sigmoid() * c_BH + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c_BH.tanh(), c_BH
+    x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
+    weight_GH = _ready(on_state, 0.0, layer.training)
+    h_TBH, c_BH = masked_lstm(x_TBG, *state, weight_GH=weight_GH, keep_TB=keep_TB)
+    return h_TBH, (h_TBH[-1], c_BH)
 
 
 def _weights(layer: nn.RNNBase, *, weight_drop: float, bias_shift_G: Tensor | None) -> list[Tensor]:

@@ -13,13 +13,15 @@ BLOCK = 64  # rows of a matrix that are transposed at once
 NARROW = 1024  # columns; a product of fewer is shared out badly among threads
 
 
+def is_bf16(x: Tensor) -> bool:
+    """Whether the products of `x` are computed in bf16."""
+    kind = x.device.type
+    return torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
+
+
 def is_bf16_on_cpu(x: Tensor) -> bool:
-    """Whether the products of `x` are computed in bf16 on a CPU."""
-    return (
-        x.device.type == "cpu"
-        and torch.is_autocast_enabled("cpu")
-        and torch.get_autocast_dtype("cpu") == torch.bfloat16
-    )
+    """Whether they are, and on a CPU."""
+    return x.device.type == "cpu" and is_bf16(x)
 
 
 def rounded_up(number: int, step: int = TILE) -> int:

@@ -22,10 +22,10 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 SCORES_AT_ONCE = 1 << 24  # of a block; 64 MB in fp32
 GPU_SCORES = 1 << 26  # the same of a GPU
-# For the gradients, instead of a third more time: 256 MB in bf16. A GPU takes up to 14 bytes for a
-# score and its gradient, and gives a quarter of its memory.
+# For the gradients, instead of a third more time: 256 MB in bf16. A GPU gives a quarter of its
+# memory, of which a score takes no more than a number in fp32.
 SCORES_KEPT = 1 << 27
-BYTES_A_SCORE = 14
+BYTES_A_SCORE = 4
 
 
 class MixtureOfSoftmaxes(Output):

@@ -15,6 +15,7 @@ from charlm.model.contract import Output
 from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
+KERNEL_DEVICES = ("cpu", "cuda")  # that gradients have a kernel for
 SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
 
 
@@ -26,7 +27,7 @@ class WordTable(NamedTuple):
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """−log softmax at each word in nats, shape (N,), fp32 or wider; 0 where it is -1."""
-        if torch.is_grad_enabled() and h_NH.device.type == "cpu" and len(h_NH):
+        if torch.is_grad_enabled() and h_NH.device.type in KERNEL_DEVICES and len(h_NH):
             bias_V = self.bias_V
             if bias_V is None:
                 bias_V = self.vectors_VH.new_zeros(len(self.vectors_VH))
@@ -38,11 +39,9 @@ class WordTable(NamedTuple):
         return torch.cat([self._nll(h, words) for h, words in parts])
 
     def _nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        # Not of `scores`: a GPU reads bf16 and writes fp32 in one pass, and so again for gradients.
-        scores_NV = functional.linear(h_NH, self.vectors_VH, self.bias_V)
-        dtype = torch.promote_types(scores_NV.dtype, torch.float32)
-        log_probs_NV = functional.log_softmax(scores_NV, dim=-1, dtype=dtype)
-        return functional.nll_loss(log_probs_NV, words_N, ignore_index=-1, reduction="none")
+        return functional.cross_entropy(
+            self.scores(h_NH), words_N, ignore_index=-1, reduction="none"
+        )
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all rows in nats, shape (N, V), fp32."""

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from charlm.model.kernels.cross_entropy import cross_entropy
+from charlm.model.kernels import cross_entropy as kernels
+from charlm.model.kernels.cross_entropy import Bf16CrossEntropyOnGPU, cross_entropy
 from charlm.model.outputs.softmax import Softmax
 from charlm.text.vocabulary.vocabulary import Inventory
 
@@ -34,9 +35,12 @@ def words() -> Tensor:
 FORMATS = {torch.bfloat16: TOLERANCE, torch.float32: 2e-6, torch.float64: 1e-14}
 
 
-@pytest.fixture(params=FORMATS, ids=str)
-def products(request: pytest.FixtureRequest) -> torch.dtype:
-    """The format that is computed in."""
+@pytest.fixture(params=[*FORMATS, "on a GPU"], ids=str)
+def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
+    """The format that is computed in; in bf16 as on a GPU, too."""
+    if request.param == "on a GPU":
+        monkeypatch.setattr(kernels, "Bf16CrossEntropy", Bf16CrossEntropyOnGPU)
+        return torch.bfloat16
     dtype: torch.dtype = request.param
     return dtype
 

@@ -112,7 +112,7 @@ def test_scores_beyond_a_limit_are_not_kept_for_the_gradients(
 
 
 def test_a_gpu_keeps_scores_in_a_quarter_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = SimpleNamespace(total_memory=56_000_000_000)
+    card = SimpleNamespace(total_memory=16_000_000_000)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
     assert mixture._most_kept(torch.device("cuda")) == 1_000_000_000
 

@@ -1,0 +1,115 @@
+"""An LSTM whose streams may begin anew at any step, in few launches a step: for a GPU's recordings.
+
+What waits for no state is one product for all steps, the weight's gradient among them. Gates and
+memory are fp32 where products are bf16. On a CPU the same is computed from plain operations, with
+which the tests compare it.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def masked_lstm(
+    x_TBG: Tensor, h_BH: Tensor, c_BH: Tensor, *, weight_GH: Tensor, keep_TB: Tensor
+) -> tuple[Tensor, Tensor]:
+    """h_TBH and the last c_BH; where `keep_TB` is 0 and not 1, a step begins with zeros.
+
+    `x_TBG` is what input and biases add to the gates i, f, g and o; products with the state are
+    made in the weight's format.
+    """
+    with torch.autocast(x_TBG.device.type, enabled=False):  # which would round the memory
+        h_TBH, c_BH = MaskedLSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
+            x_TBG, h_BH, c_BH, weight_GH, keep_TB.to(c_BH.dtype).unsqueeze(2)
+        )
+    return h_TBH, c_BH
+
+
+class MaskedLSTM(torch.autograd.Function):
+    """As `masked_lstm`."""
+
+    @staticmethod
+    def forward(ctx: Any, *operands: Tensor) -> tuple[Tensor, Tensor]:
+        """h_TBH and the last c_BH of x_TBG, h_BH, c_BH, weight_GH and keep_TB1."""
+        x_TBG, h_BH, c_BH, weight_GH, keep_TB1 = operands
+        dim = c_BH.shape[1]
+        read_TBH = weight_GH.new_empty(*x_TBG.shape[:2], dim)
+        outputs, before, after, gates = [], [], [], []
+        steps = zip(
+            x_TBG.to(c_BH.dtype).unbind(), keep_TB1.unbind(), read_TBH.unbind(), strict=True
+        )
+        for x_BG, keep_B1, read_BH in steps:
+            torch.mul(h_BH, keep_B1, out=read_BH)
+            before.append(c_BH * keep_B1)
+            sums_BG = _product(read_BH, weight_GH.t(), like=c_BH)
+            h_BH, c_BH, gates_BG = _cell(x_BG, sums_BG, before[-1])
+            outputs.append(h_BH)
+            after.append(c_BH)
+            gates.append(gates_BG)
+        ctx.save_for_backward(weight_GH, keep_TB1, read_TBH, *before, *after, *gates)
+        return torch.stack(outputs), c_BH
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of all operands but the last, from those of h_TBH and the last c_BH."""
+        weight_GH, keep_TB1, read_TBH, *kept = ctx.saved_tensors
+        grad_TBH, grad_c = grads
+        n_steps, n_streams, dim = read_TBH.shape
+        before, after, gates = (kept[k * n_steps : (k + 1) * n_steps] for k in range(3))
+        sums_TBG = read_TBH.new_empty(n_steps, n_streams, 4 * dim)
+        grad_h = grad_TBH[-1]
+        for t in reversed(range(n_steps)):
+            grad_BG, grad_c = _cell_backward(
+                grad_h, grad_c, before=before[t], after=after[t], gates_BG=gates[t]
+            )
+            grad_c = grad_c * keep_TB1[t]
+            below_BH = _product(sums_TBG[t].copy_(grad_BG), weight_GH, like=grad_c)
+            grad_h = (
+                torch.addcmul(grad_TBH[t - 1], below_BH, keep_TB1[t])
+                if t
+                else below_BH * keep_TB1[0]
+            )
+        grad_weight = sums_TBG.flatten(0, 1).t() @ read_TBH.flatten(0, 1)
+        return sums_TBG, grad_h, grad_c, grad_weight, None
+
+
+def _product(left: Tensor, right: Tensor, *, like: Tensor) -> Tensor:
+    """left·right in the format of `like`, summed in it or a finer one."""
+    if left.is_cuda and left.dtype != like.dtype:
+        return torch.mm(left, right, out_dtype=like.dtype)
+    return (left @ right).to(like.dtype)
+
+
+def _cell(x_BG: Tensor, sums_BG: Tensor, c_BH: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """h and c after a step, and the squashed gates, from what input and state add to these."""
+    if c_BH.is_cuda:  # one kernel
+        h_BH, after_BH, gates_BG = torch.ops.aten._thnn_fused_lstm_cell(x_BG, sums_BG, c_BH)
+        return h_BH, after_BH, gates_BG
+    i, f, g, o = (x_BG + sums_BG).chunk(4, dim=1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    after_BH = f * c_BH + i * g
+    return o * after_BH.tanh(), after_BH, torch.cat([i, f, g, o], dim=1)
+
+
+def _cell_backward(
+    grad_h: Tensor, grad_c: Tensor, *, before: Tensor, after: Tensor, gates_BG: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of what is added to the gates and of the memory before a step."""
+    if grad_h.is_cuda:
+        grad_BG, grad_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
+            grad_h, grad_c, before, after, gates_BG, False
+        )
+        return grad_BG, grad_before
+    i, f, g, o = gates_BG.chunk(4, dim=1)
+    squashed = after.tanh()
+    to_c = grad_c + grad_h * o * (1 - squashed**2)
+    to_gates = (
+        to_c * g * i * (1 - i),
+        to_c * before * f * (1 - f),
+        to_c * i * (1 - g**2),
+        grad_h * squashed * o * (1 - o),
+    )
+    return torch.cat(to_gates, dim=1), to_c * f

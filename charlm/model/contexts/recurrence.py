@@ -205,7 +205,7 @@ def run_masked(
     )
     x_TBG = functional.linear(x_TBE, on_input, bias_x + bias_h)
     weight_GH = _ready(on_state, 0.0, layer.training)
-    h_TBH, c_BH = masked_lstm(x_TBG, *state, weight_GH=weight_GH, keep_TB=keep_TB)
+    h_TBH, c_BH = masked_lstm(x_TBG, state, weight_GH=weight_GH, keep_TB=keep_TB)
     return h_TBH, (h_TBH[-1], c_BH)
 
 

@@ -5,6 +5,7 @@ memory are fp32 where products are bf16. On a CPU the same is computed from plai
 which the tests compare it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,16 +14,16 @@ from torch.autograd.function import once_differentiable
 
 
 def masked_lstm(
-    x_TBG: Tensor, h_BH: Tensor, c_BH: Tensor, *, weight_GH: Tensor, keep_TB: Tensor
+    x_TBG: Tensor, state: Sequence[Tensor], *, weight_GH: Tensor, keep_TB: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """h_TBH and the last c_BH; where `keep_TB` is 0 and not 1, a step begins with zeros.
+    """h_TBH and the last c_BH, from (h, c) on; where `keep_TB` is 0 and not 1, it begins anew.
 
     `x_TBG` is what input and biases add to the gates i, f, g and o; products with the state are
     made in the weight's format.
     """
     with torch.autocast(x_TBG.device.type, enabled=False):  # which would round the memory
         h_TBH, c_BH = MaskedLSTM.apply(  # type: ignore[no-untyped-call]  # torch's own
-            x_TBG, h_BH, c_BH, weight_GH, keep_TB.to(c_BH.dtype).unsqueeze(2)
+            x_TBG, *state, weight_GH, keep_TB.to(state[1].dtype).unsqueeze(2)
         )
     return h_TBH, c_BH
 

@@ -55,7 +55,7 @@ def all_of(function, operands: list[Tensor]) -> list[Tensor]:  # type: ignore[no
 
 def kernel(operands: list[Tensor], keep_TB: Tensor) -> tuple[Tensor, Tensor]:
     x_TBG, h, c, weight = operands
-    return masked_lstm(x_TBG, h, c, weight_GH=weight, keep_TB=keep_TB)
+    return masked_lstm(x_TBG, (h, c), weight_GH=weight, keep_TB=keep_TB)
 
 
 @pytest.mark.parametrize("device", DEVICES)

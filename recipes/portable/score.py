@@ -18,23 +18,23 @@ vocab, info = (json.loads((folder / f"{n}.json").read_text("utf-8")) for n in ("
 step, encode = (InferenceSession(folder / f"{name}.onnx") for name in ("step", "encode"))
 ids = {word: number for number, word in enumerate(vocab["words"])}
 letters = {letter: number for number, letter in enumerate(vocab["characters"], 6)}
-width = encode.get_inputs()[1].shape[1]  # a number where all forms are to be as long
+form_inputs = {each.name: each.shape for each in encode.get_inputs()}
+if "morphs" in form_inputs:
+    sys.exit(f"{folder}: reads words as morphs; expected letters; charlm score reads both")
+width = form_inputs["letters"][1]  # a number where all forms are to be as long
 names = [each.name for each in step.get_inputs()][1:]  # of the state
 
 
 def vector(word: str) -> np.ndarray:
     form = word if word in ids or info["oov_input"] == "spelling" else "<unk>"
-    known = {"<unk>": [3], "</s>": [4]}
     shown = (form.removeprefix("<unk>:") or form)[: vocab["max_word_length"]]
-    row = [1, *known.get(form, [letters.get(c, 5) for c in shown]), 2]
+    row = [1, *{"<unk>": [3], "</s>": [4]}.get(form, [letters.get(c, 5) for c in shown]), 2]
     row += [0] * (width - len(row) if isinstance(width, int) else 0)
-    inputs = {"words": np.array([ids.get(form, 1)]), "letters": np.array([row])}
-    return encode.run(None, inputs)[0]
+    return encode.run(None, {"words": np.array([ids.get(form, 1)]), "letters": np.array([row])})[0]
 
 
 def start(leaf: dict) -> np.ndarray:
-    numbers = np.array(leaf["initial"] or np.zeros(leaf["shape"]), np.float32)
-    return numbers.reshape(1, *leaf["shape"])
+    return np.array(leaf["initial"] or np.zeros(leaf["shape"]), np.float32)[None]
 
 
 rules = {name for name, value in vocab["normalisation"].items() if value not in (False, "none")}

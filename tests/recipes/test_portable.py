@@ -62,6 +62,26 @@ def test_they_know_spellings_of_one_length_and_a_state_that_was_learned(
     assert found == pytest.approx(judged(tmp_path / "onnx"), abs=1e-3)
 
 
+def test_a_model_that_reads_morphs_is_refused_in_one_line(corpus_dir: Path, tmp_path: Path) -> None:
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package, reason=f"{package} is not installed: charlm[onnx]")
+    vocab, run, folder = tmp_path / "vocab.json", tmp_path / "run", tmp_path / "onnx"
+    charlm.vocab(data=corpus_dir, out=vocab, morphs="sentencepiece:40")
+    small = ["context.dim=8", "encoder.dim=8", "context.layers=1"]
+    options = {"epochs": 1, "batch_size": 2, "bptt": 5, "threads": 1, "device": "cpu"}
+    charlm.train(
+        arch="morph-small", data=corpus_dir, vocab=vocab, out=run, overrides=small, **options
+    )
+    charlm.export(run, onnx=folder, threads=1)
+    done = subprocess.run(
+        [sys.executable, SCRIPT, folder], input="", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"{folder}: reads words as morphs; expected letters; charlm score reads both\n"
+    )
+
+
 def test_rules_of_a_text_that_they_leave_out_are_told(tiny_onnx: Path, tmp_path: Path) -> None:
     folder = tmp_path / "onnx"
     shutil.copytree(tiny_onnx, folder)

@@ -108,7 +108,7 @@ class Bf16CrossEntropy(torch.autograd.Function):
 
 
 class Bf16CrossEntropyOnGPU(torch.autograd.Function):
-    """The same for a GPU, which need not be waited for, and whose sums are the same every time.
+    """The same for a GPU, whose sums are the same every time.
 
     The 1 at the word is subtracted where the probability stands. Widths and words are filled up: of
     268 numbers and 33,278 words cuBLAS makes products at half the speed.
@@ -159,11 +159,11 @@ def _shares(grad_N: Tensor) -> tuple[Tensor, Tensor]:
 def _nll(p_MV: Tensor, words_N: Tensor, scores: Callable[[Tensor], Tensor]) -> Tensor:
     """−log p at the words of the first rows; of what is too small, by the scores of its rows.
 
-    On a GPU p is LEAST at least: one would wait for it to say which are smaller.
+    While a graph is recorded p is LEAST at least: nothing can be asked that decides what follows.
     """
     own_N = p_MV[: len(words_N)].gather(1, words_N[:, None])[:, 0]
     own_N = own_N.to(torch.promote_types(own_N.dtype, torch.float32))
-    if own_N.is_cuda:
+    if own_N.is_cuda and torch.cuda.is_current_stream_capturing():
         return -own_N.clamp(min=LEAST).log()
     nll_N = -own_N.log()
     lost = (own_N < LEAST).nonzero()[:, 0]

@@ -3,6 +3,7 @@
 const SHOWN = 10; // next words, and near ones
 const STEPS = [2, 4, 6, 9, 12]; // bits, from which on a word is a shade darker
 const PAUSE = 60; // milliseconds behind a key before the sentence is read
+const AT_ONCE = 100; // milliseconds of reading
 
 const bits = (logProb) => -logProb / Math.LN2;
 const shade = (value) => STEPS.filter((step) => value >= step).length;
@@ -23,13 +24,27 @@ class Page {
 
   /** Read what was typed; what it begins with as before is not read again. */
   refresh() {
-    const tokens = this.model.tokens(byId("text").value);
+    clearTimeout(this.waiting);
+    this.wanted = this.model.tokens(byId("text").value);
     let same = 0;
-    while (same < tokens.length && tokens[same] === this.tokens[same]) same++;
+    while (same < this.wanted.length && this.wanted[same] === this.tokens[same]) same++;
+    this.tokens.length = same;
     this.positions.length = same + 1;
-    tokens.slice(same).forEach((token, k) => this.positions.push(this.model.read(this.positions[same + k], token)));
-    this.tokens = tokens;
     this.chosen = null;
+    this.readOn();
+  }
+
+  /** Read for a while and show it; the rest of a long text comes when the page has answered to what is pressed. */
+  readOn() {
+    const { wanted, tokens, positions } = this;
+    const until = performance.now() + AT_ONCE;
+    while (tokens.length < wanted.length) {
+      const token = wanted[tokens.length];
+      positions.push(this.model.read(positions[tokens.length], token));
+      tokens.push(token);
+      if (performance.now() > until) break;
+    }
+    if (tokens.length < wanted.length) this.waiting = setTimeout(() => this.readOn(), 0);
     this.show();
   }
 
@@ -40,6 +55,7 @@ class Page {
     const sum = values.reduce((a, b) => a + b, 0);
     const unknown = this.tokens.filter((token) => !this.model.wordIds.has(token));
     const told = [`${sum.toFixed(2)} bits with the end, perplexity ${(2 ** (sum / values.length)).toFixed(1)}`];
+    if (this.tokens.length < this.wanted.length) told.push("reading on …");
     if (unknown.length) told.push(`* not in the vocabulary: the surprisal is that of any such word`);
     byId("total").textContent = this.tokens.length ? told.join("; ") : "";
     this.look();

@@ -83,6 +83,21 @@ def test_a_typed_sentence_has_the_surprisals_of_the_exported_model(
     assert found == pytest.approx([-each * math.log2(10) for each in expected], abs=1e-3)
 
 
+def test_a_long_text_is_shown_as_far_as_it_is_read(opened: Open, folder: Path) -> None:
+    page, text = opened("the").page, " ".join(["the cat looked at a zebra"] * 5)
+    page.evaluate("() => { let t = 0; performance.now = () => t += 1000; }")  # all is slow
+    page.evaluate(
+        "() => { window.seen = []; new MutationObserver(() => seen.push(byId('total').textContent))"
+        ".observe(byId('total'), { childList: true }); }"
+    )
+    page.locator("#text").fill(text)
+    page.wait_for_function("() => byId('words').querySelectorAll('bdi').length === 30")
+    assert sum("reading on" in told for told in page.evaluate("() => seen")) == 28
+    expected = charlm.load(folder).score(text).log10_probs
+    wanted = [-each * math.log2(10) for each in expected]
+    assert numbers(page.locator("#words")) == pytest.approx(wanted, abs=1e-3)
+
+
 def test_words_stand_in_the_order_in_which_the_sentence_is_written(opened: Open) -> None:
     right = 'byId("words").firstChild.getBoundingClientRect().right > innerWidth / 2'
     assert opened("שלום the cat").page.evaluate(right)

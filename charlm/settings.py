@@ -262,6 +262,19 @@ def _copied(value: Any, depth: int) -> Any:
     return value
 
 
+def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
+    """`changes` with what each `--set` says besides; only then are they laid over a preset.
+
+    So an option holds for a part whose type is said after it, too.
+
+    Raises:
+        ConfigError: as `parse_override`.
+    """
+    for text in overrides:
+        changes = merged(changes, parse_override(text))
+    return changes
+
+
 def parse_override(text: str) -> Settings:
     """`encoder.widths=1,2,3` as `{"encoder": {"widths": [1, 2, 3]}}`.
 

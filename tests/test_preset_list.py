@@ -143,6 +143,12 @@ def test_the_settings_of_a_preset_are_shown_as_set_changes_it() -> None:
     assert json.loads(run("--list", "rnn", *changes, "--json").output)["context"]["type"] == "gru"
 
 
+def test_an_option_holds_for_the_part_that_is_named_after_it_as_in_a_training() -> None:
+    changes = ("--set", "context.dim=77", "--set", "context.type=gru")
+    context = json.loads(run("--list", "char-small", *changes, "--json").output)["context"]
+    assert (context["type"], context["dim"]) == ("gru", 77)
+
+
 @pytest.mark.parametrize(
     ("changes", "shown"),
     [

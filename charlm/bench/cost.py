@@ -20,7 +20,7 @@ from charlm.errors import ConfigError, DataError
 from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
-from charlm.settings import Settings, merged, parse_override
+from charlm.settings import Settings, merged, overridden
 from charlm.training.loop.step import EagerStep
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.batching import Batch
@@ -106,11 +106,8 @@ def _quantity(over: str) -> tuple[str, list[str]]:
 
 
 def _settings(arch: str, overrides: Sequence[str]) -> Settings:
-    """As `charlm train` has them: an option holds for a part whose type is said after it, too."""
-    changes: Settings = {}
-    for override in overrides:
-        changes = merged(changes, parse_override(override))
-    return merged(preset(arch), changes)
+    """As `charlm train` has them."""
+    return merged(preset(arch), overridden({}, overrides))
 
 
 def _needed_tokens(settings: Settings, *, steps: int) -> int:

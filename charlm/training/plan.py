@@ -28,7 +28,7 @@ from charlm.run.folder import (
 )
 from charlm.run.stored_weights import read_meta
 from charlm.runtime import pick_device, pick_precision, set_threads
-from charlm.settings import Settings, merged, parse_override
+from charlm.settings import Settings, merged, overridden
 from charlm.text.io.files import sha256_of
 from charlm.text.vocabulary.vocabulary import vocabulary_at
 from charlm.training.recipe.recipe import Recipe, build_recipe
@@ -279,8 +279,7 @@ def requested_changes(options: TrainOptions, settings: Settings) -> Settings:
     if options.lr is not None:
         recipe["optimiser"] = {"lr": options.lr}
     changes: Settings = {"recipe": recipe} if recipe else {}
-    for text in options.overrides:
-        changes = merged(changes, parse_override(text))
+    changes = overridden(changes, options.overrides)
     if options.purpose != "sentences" or _learns_single_sentences(merged(settings, changes)):
         return changes
     return merged({"recipe": {"batching": SENTENCES_ALONE}}, changes)

@@ -18,7 +18,7 @@ from charlm.settings import (
     inner_family,
     merged,
     options_of,
-    parse_override,
+    overridden,
 )
 from charlm.text.vocabulary.morphs import MorphModel
 from charlm.text.vocabulary.vocabulary import Inventory
@@ -46,9 +46,7 @@ def all_settings(name: str, overrides: Sequence[str] = ()) -> Settings:
     Raises:
         ConfigError: no such preset, or a change that makes no model.
     """
-    settings = preset(name)
-    for text in overrides:
-        settings = merged(settings, parse_override(text))
+    settings = merged(preset(name), overridden({}, overrides))
     with without_memory():
         _, parts = build_model(settings, _words())
     if "cutoffs" in parts["output"]:  # else chosen by the counts of words that are none

@@ -8,16 +8,13 @@ from charlm.bench.text import corpus
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.presets import preset
-from charlm.settings import Settings, merged, parse_override
+from charlm.settings import Settings, merged, overridden
 
 SMALL = ("context.dim=8", "context.layers=1", "recipe.batch_size=2", "recipe.bptt=5")
 
 
 def small(*overrides: str) -> Settings:
-    settings = preset("word-small")
-    for override in (*SMALL, *overrides):
-        settings = merged(settings, parse_override(override))
-    return settings
+    return merged(preset("word-small"), overridden({}, (*SMALL, *overrides)))
 
 
 def test_a_setting_is_varied_and_changes_the_model() -> None:

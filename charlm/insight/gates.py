@@ -170,7 +170,7 @@ def gate_profile(run: LoadedRun) -> GateProfile:
 
 def _gates_and_norms(encoder: GateEncoder, forms: Forms) -> tuple[Tensor, Tensor, Tensor]:
     word_NE, char_NE = encoder.vectors_of_sides(forms)
-    gates_N = encoder.taps(forms)["gate"].flatten()
+    gates_N = encoder.mix(word_NE, char_NE)["gate"].flatten()
     norms = (side.float().norm(dim=1) for side in (word_NE, char_NE))
     return tuple(each.double().cpu() for each in (gates_N, *norms))
 

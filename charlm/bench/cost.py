@@ -17,6 +17,7 @@ from charlm.bench.text import N_WORDS, WORDS_PER_SENTENCE, corpus
 from charlm.bench.timing import peak_bytes, reset_peak
 from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import ConfigError, DataError
+from charlm.model.kernels.sparse_rows import spread
 from charlm.options import keywords
 from charlm.presets import preset
 from charlm.runtime import autocast, pick_device, pick_precision, set_threads
@@ -181,7 +182,7 @@ def part_seconds(trainer: Trainer, batch: Batch) -> dict[str, float]:
     clock = _Clock(trainer.device)
     trainer.optimiser.zero_grad()
     with autocast(trainer.device, trainer.precision):
-        x_TBE = model.encoder(batch.forms)[batch.where_TB]
+        x_TBE = spread(model.encoder(batch.forms), batch.where_TB)
         clock.stop("encoder")
         fed_TBE = x_TBE.detach().requires_grad_()
         h_TBH, _ = model.context(fed_TBE, model.context.initial_state(fed_TBE.shape[1]))

@@ -17,7 +17,7 @@ from charlm.ngram.backoff import TokenScores
 from charlm.ngram.load import NgramModel
 from charlm.ngram.word_ids import UNK, mapped
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.sentences import BLOCK, blocks
 from charlm.text.corpus.tokens import END_WORD, START_WORD
 from charlm.text.io.files import display_name
 from charlm.text.perplexity.perplexity import (
@@ -36,7 +36,6 @@ from charlm.text.vocabulary.vocabulary import Inventory
 from charlm.version import __version__
 
 STATE = "sentence"
-BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
 
 
 def evaluate_ngram(

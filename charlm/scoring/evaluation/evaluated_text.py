@@ -19,7 +19,7 @@ from charlm.options import require_one_stdin, several
 from charlm.scoring.evaluation.evaluate_options import EvaluateOptions, Trained
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.hashed_text import ReadText
-from charlm.text.corpus.sentences import blocks, split_path
+from charlm.text.corpus.sentences import BLOCK, blocks, split_path
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.io.files import display_name
 from charlm.text.io.lines import TEXT
@@ -38,7 +38,6 @@ from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 from charlm.text.vocabulary.vocabulary import Inventory
 
 SPLIT = "test"  # of a corpus directory, where nothing else is said
-BLOCK = 1 << 16  # tokens held in memory at a time, or one sentence if it is longer
 
 Nlls = npt.NDArray[np.float32]
 Log10s = npt.NDArray[np.float64]

@@ -11,6 +11,9 @@ from charlm.text.io.files import display_name, open_bytes, read_json
 from charlm.text.io.lines import CORPUS, UTF8, read_lines, split_words
 from charlm.text.io.table_lines import LOOKED_AT, MOST_CHARACTERS, refuse_csv_bytes
 
+# Tokens of a text that are scored together, or one sentence if it is longer: another block, other
+# last bits.
+BLOCK = 1 << 16
 HOW_TO_MAKE_IT = "`charlm prep FILE --out DIR` makes such a folder of raw text"
 
 

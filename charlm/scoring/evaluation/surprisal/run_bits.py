@@ -19,7 +19,6 @@ from charlm.run.stored_weights import LoadedRun
 from charlm.runtime import autocast
 from charlm.scoring.adaptation.adaptive_reader import Adaptation, AdaptiveReader
 from charlm.scoring.evaluation.surprisal.token_bits import (
-    BLOCK,
     NATS,
     SentenceBits,
     Sentences,
@@ -28,7 +27,7 @@ from charlm.scoring.evaluation.surprisal.token_bits import (
 )
 from charlm.scoring.likelihood.nll import FormVectors, Nlls, continued_nll, sentence_nlls
 from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
-from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.sentences import BLOCK, blocks
 from charlm.text.corpus.tokens import UNK
 from charlm.text.vocabulary.encoding import FormIds, Ids, encode_sentences
 

@@ -19,14 +19,13 @@ from charlm.ngram.word_ids import UNK as NGRAM_UNK
 from charlm.ngram.word_ids import mapped
 from charlm.run.onnx_model import OnnxModel
 from charlm.scoring.likelihood.onnx_steps import OnnxSteps, sentence_log_probs
-from charlm.text.corpus.sentences import blocks
+from charlm.text.corpus.sentences import BLOCK, blocks
 from charlm.text.corpus.tokens import END_WORD, UNK
 from charlm.text.vocabulary.vocabulary import Inventory
 
 if TYPE_CHECKING:
     from charlm.scoring.likelihood.open_vocabulary import OpenVocabulary
 
-BLOCK = 1 << 16  # tokens read together, as eval has it: another block, other last bits
 ROWS_AT_ONCE = 256  # distributions of an n-gram model in memory
 NATS, LOG10 = 1 / math.log(2), math.log2(10)  # in bits
 

@@ -15,7 +15,6 @@ from charlm.model.contract import Output
 from charlm.model.kernels.cross_entropy import cross_entropy
 from charlm.model.kernels.sparse_rows import rows_of
 
-KERNEL_DEVICES = ("cpu", "cuda")  # that gradients have a kernel for
 SCORES_AT_ONCE = 1 << 26  # without gradients: what is read once need not all be kept
 
 
@@ -27,21 +26,18 @@ class WordTable(NamedTuple):
 
     def nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
         """−log softmax at each word in nats, shape (N,), fp32 or wider; 0 where it is -1."""
-        if torch.is_grad_enabled() and h_NH.device.type in KERNEL_DEVICES and len(h_NH):
+        if torch.is_grad_enabled() and len(h_NH):
             bias_V = self.bias_V
             if bias_V is None:
                 bias_V = self.vectors_VH.new_zeros(len(self.vectors_VH))
             return cross_entropy(h_NH, words_N, weight_VH=self.vectors_VH, bias_V=bias_V)
-        if torch.is_grad_enabled():
-            return self._nll(h_NH, words_N)
         at_once = max(1, SCORES_AT_ONCE // len(self.vectors_VH))
         parts = zip(h_NH.split(at_once), words_N.split(at_once), strict=True)
-        return torch.cat([self._nll(h, words) for h, words in parts])
-
-    def _nll(self, h_NH: Tensor, words_N: Tensor) -> Tensor:
-        return functional.cross_entropy(
-            self.scores(h_NH), words_N, ignore_index=-1, reduction="none"
-        )
+        nlls = [
+            functional.cross_entropy(self.scores(h), words, ignore_index=-1, reduction="none")
+            for h, words in parts
+        ]
+        return torch.cat(nlls)
 
     def log_probs(self, h_NH: Tensor) -> Tensor:
         """Log-probabilities of all rows in nats, shape (N, V), fp32."""

@@ -56,7 +56,7 @@ class Page {
     const unknown = this.tokens.filter((token) => !this.model.wordIds.has(token));
     const told = [`${sum.toFixed(2)} bits with the end, perplexity ${(2 ** (sum / values.length)).toFixed(1)}`];
     if (this.tokens.length < this.wanted.length) told.push("reading on …");
-    if (unknown.length) told.push(`* not in the vocabulary: the surprisal is that of any such word`);
+    if (unknown.length) told.push("* not in the vocabulary: the surprisal is that of any such word");
     byId("total").textContent = this.tokens.length ? told.join("; ") : "";
     this.look();
   }
@@ -116,7 +116,7 @@ function nearWord([word, cosine]) {
 }
 
 function legend() {
-  const scale = [0, ...STEPS].map((least, k) => el("span", { class: `word h${k}` }, k ? `${least}` : "0"));
+  const scale = [0, ...STEPS].map((least, k) => el("span", { class: `word h${k}` }, `${least}`));
   byId("legend").append("Surprisal in bits, from ", ...scale.flatMap((each) => [each, " "]));
 }
 

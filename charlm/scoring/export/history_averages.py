@@ -46,8 +46,8 @@ class Averages:
 
     def add_text(
         self, steps: Iterable[tuple[Ids, Tensor]], *, on_tokens: OnTokens | None = None
-    ) -> int:
-        """Add what `distributions` tells of a text; returns how many positions it has."""
+    ) -> None:
+        """Add what `distributions` tells of a text."""
         n_positions = 0
         contexts: list[npt.NDArray[np.int64]] = []
         for inputs_B, probs_BV in steps:
@@ -57,7 +57,6 @@ class Averages:
             n_positions += n_rows
             if on_tokens is not None:
                 on_tokens(n_positions)
-        return n_positions
 
     def _advanced(
         self, contexts: Sequence[npt.NDArray[np.int64]], inputs_B: Ids

@@ -128,7 +128,9 @@ def test_averages_are_means_over_all_positions_behind_a_context(vectors: FormVec
     closure = closure_of(vectors)
     averages = Averages(closure)
     model = model_of(vectors, carries_state=True)
-    assert averages.add_text(distributions(model, IDS, n_streams=1)) == len(IDS)
+    n_read: list[int] = []
+    averages.add_text(distributions(model, IDS, n_streams=1), on_tokens=n_read.append)
+    assert n_read == list(range(1, len(IDS) + 1))
     prior = [np.full(len(level), -1.0) for level in closure.levels]
     found = averages.log10_probs(prior)
     slow = slow_averages(vectors, closure)

@@ -47,7 +47,6 @@ class FormCache:
         self.by_spelling = oov_input == "spelling"
         self.form_ids = FormIds(inventory)
         self.keeps_products = keeps_products
-        self.n_encoded = 0
         self.device = next(model.parameters()).device
         self._max_bytes = max_bytes
         self._rows = np.full(inventory.n_words, ABSENT, np.int64)  # of each form id in the table
@@ -120,7 +119,6 @@ class FormCache:
         return len(kept)
 
     def _encode(self, form_ids: npt.NDArray[np.integer]) -> Tensor:
-        self.n_encoded += len(form_ids)
         model = self.model.eval()
         n_words = self.inventory.n_words
         n_known = int(np.searchsorted(form_ids, n_words))

@@ -26,7 +26,6 @@ class NeuralHistories:
         self.walker = walker
         self._paths = walker.begin() if start is None else start
         self._rows: dict[History, int] = {}  # row 0 is the start, of every root
-        self.n_states = 1
 
     @property
     def n_rows(self) -> int:
@@ -86,7 +85,6 @@ class NeuralHistories:
         n_known = len(self._paths)
         self._paths = _joined(self._paths, fresh)
         self._rows.update((history, n_known + i) for i, history in enumerate(histories))
-        self.n_states += len(histories)
 
 
 def _joined(one: Paths, other: Paths) -> Paths:

@@ -152,7 +152,7 @@ def test_a_state_is_computed_once_for_all_lattices_and_may_be_forgotten(
     root = History()
     long = root.then("a").then("b").then("c")
     first = model.log_probs([(long, "d"), (root.then("a"), "b"), (long, END_WORD)])
-    assert model.n_states == 1 + 3
+    assert model.n_rows == 1 + 3
     model.keep([root.then("a").then("b")])
     again = model.log_probs([(long, "d"), (root.then("a"), "b"), (long, END_WORD)])
     assert again == pytest.approx(first, abs=1e-5)

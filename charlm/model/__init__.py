@@ -6,7 +6,11 @@ A tensor that crosses a function boundary ends in its dimensions:
     N  forms, or positions in a row L  characters of the longest form
     E  width of a form's vector     H  width of a context's vector
     V  words                        C  clusters of words      M  words of a cluster, morphs
-    W  windows of a convolution     F  filters
+    W  windows, or numbers of one   F  filters
     A  characters of a vocabulary   U  bytes of one           K  n-grams of a form
     G  rows of a cell's matrices, gates one below the other
+    D  width of another vector: a letter's, a latent one      R  rows of a table
+    P  all windows of a batch, or all rows that are summed    S  symbols of a speller
+
+In a kernel M is N filled up to a multiple, in a mixture K are its components.
 """

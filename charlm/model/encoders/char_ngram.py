@@ -72,7 +72,7 @@ class CharNgrams(Encoder):
         self._kept: tuple[Tensor, Places] | None = None  # of a vocabulary's forms, by their letters
 
     def forward(self, forms: Forms) -> Tensor:
-        """One vector a form, shape (N, dim); no more memory than the n-grams' row numbers."""
+        """One vector a form, shape (N, dim); on a CPU in no more memory than row numbers."""
         if isinstance(forms, FixedForms):
             places = self._places_of(forms.letters_NL)
             return self._divided(known_sums(self.table.weight, places), places.counts_N)
@@ -103,7 +103,7 @@ class CharNgrams(Encoder):
         return self._kept[1]
 
     def _masked_sums(self, rows_NK: Tensor, is_ngram_NK: Tensor) -> Tensor:
-        """The same without a size that depends on letters, for which a host would wait.
+        """The sums without a size that depends on letters, for which a host would wait.
 
         What is no n-gram reads one of the rows of zeros behind the table: many, since the gradients
         of a row are summed one after the other, for a single one in half of a step's time.

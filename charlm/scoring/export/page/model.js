@@ -148,7 +148,7 @@ class Model {
     return this.filters.scaled(largest, unit).map(Math.tanh);
   }
 
-  /** Behind one more token: the state, and log-probabilities of what may follow, in nats. */
+  /** The position behind one more token. */
   read(position, token) {
     const isKnown = this.wordIds.has(token);
     const form = isKnown || this.content.bySpelling ? this.formOf(token) : UNK_WORD;
@@ -159,7 +159,16 @@ class Model {
       state.push(h, c);
       values = h;
     });
-    return { state, logProbs: logSoftmax(this.output.of(values)) };
+    return { state };
+  }
+
+  /** Log-probabilities of what may follow a position, in nats; those of one are kept, not of a whole text. */
+  logProbs(position) {
+    if (this.asked !== position) {
+      this.asked = position;
+      this.told = logSoftmax(this.output.of(position.state[position.state.length - 2])); // the last layer's output
+    }
+    return this.told;
   }
 }
 

@@ -14,6 +14,7 @@ class Page {
     this.near = near;
     this.tokens = [];
     this.positions = [model.begun]; // before each token, and before the end
+    this.values = []; // bits of each token
     this.chosen = null; // the number of a token; null: the last
     byId("text").addEventListener("input", () => {
       clearTimeout(this.waiting);
@@ -30,6 +31,7 @@ class Page {
     while (same < this.wanted.length && this.wanted[same] === this.tokens[same]) same++;
     this.tokens.length = same;
     this.positions.length = same + 1;
+    this.values.length = same;
     this.chosen = null;
     this.readOn();
   }
@@ -40,6 +42,7 @@ class Page {
     const until = performance.now() + AT_ONCE;
     while (tokens.length < wanted.length) {
       const token = wanted[tokens.length];
+      this.values.push(this.surprisal(token));
       positions.push(this.model.read(positions[tokens.length], token));
       tokens.push(token);
       if (performance.now() > until) break;
@@ -48,9 +51,14 @@ class Page {
     this.show();
   }
 
+  /** Bits of a token behind all that was read. */
+  surprisal(token) {
+    return bits(this.model.logProbs(this.positions[this.tokens.length])[this.model.idOf(token)]);
+  }
+
   show() {
     byId("words").dir = directionOf(this.tokens);
-    const values = [...this.tokens, END_WORD].map((token, place) => bits(this.positions[place].logProbs[this.model.idOf(token)]));
+    const values = [...this.values, this.surprisal(END_WORD)];
     byId("words").replaceChildren(...this.tokens.map((token, place) => this.word(token, place, values[place])), ending(values));
     const sum = values.reduce((a, b) => a + b, 0);
     const unknown = this.tokens.filter((token) => !this.model.wordIds.has(token));
@@ -77,7 +85,7 @@ class Page {
   look() {
     const place = this.chosen ?? this.tokens.length - 1;
     byId("words").querySelectorAll("button").forEach((button, k) => button.setAttribute("aria-pressed", String(k === place)));
-    const { logProbs } = this.positions[place + 1];
+    const logProbs = this.model.logProbs(this.positions[place + 1]);
     const token = this.tokens[place];
     byId("next-title").replaceChildren(...(token === undefined ? ["At the start"] : ["After ", bdi(token)]));
     const places = largestPlaces(logProbs, SHOWN, () => true);

@@ -98,6 +98,19 @@ def test_a_long_text_is_shown_as_far_as_it_is_read(opened: Open, folder: Path) -
     assert numbers(page.locator("#words")) == pytest.approx(wanted, abs=1e-3)
 
 
+def test_of_a_text_its_states_are_kept_and_no_number_for_each_word_of_the_vocabulary(
+    opened: Open,
+) -> None:
+    page = opened("the").page
+    page.evaluate(
+        "() => { window.kept = []; const { read } = Model.prototype; Model.prototype.read ="
+        " function (...said) { kept.push(read.apply(this, said)); return kept.at(-1); }; }"
+    )
+    page.locator("#text").fill("the cat looked at")
+    page.wait_for_function("() => byId('words').querySelectorAll('bdi').length === 4")
+    assert page.evaluate("() => kept.map((position) => Object.keys(position))") == [["state"]] * 3
+
+
 def test_words_stand_in_the_order_in_which_the_sentence_is_written(opened: Open) -> None:
     right = 'byId("words").firstChild.getBoundingClientRect().right > innerWidth / 2'
     assert opened("שלום the cat").page.evaluate(right)

@@ -2,7 +2,7 @@
 
 A last state is the one after a form's own last letter: padding comes later and is never looked at.
 For the second direction the letters are turned round within each form, not within the row.
-Drawn from ±0.05 as Kim et al.'s models are, it hardly begins to learn: see initialisations.
+Drawn from ±0.05 as Kim et al.'s models are, it hardly begins to learn: its cells take `xavier`.
 """
 
 from typing import Annotated, Literal

@@ -245,7 +245,7 @@ class _StepOfShape:
         """One update of parameters, state and sums."""
         self.gradients()
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rate
+            group["lr"] = self.rate  # each time: where a checkpoint was read, a copy stands there
         update(self.objective.model, self.optimiser)
 
     def gradients(self) -> None:

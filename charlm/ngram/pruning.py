@@ -23,7 +23,7 @@ def worth_keeping(closure: Closure, model: BackoffModel, *, threshold: float) ->
     histories = _context_log10s(closure, model)
     needed = np.zeros(len(closure.levels[-1]), np.bool_)
     for n in range(closure.order, 1, -1):
-        losses = _losses(closure, model, probs, histories, n=n)
+        losses = _losses(closure, probs, histories, n=n)
         kept[n - 1] = (np.expm1(losses) > threshold) | needed
         needed = np.zeros(len(closure.levels[n - 2]), np.bool_)
         needed[closure.contexts(n)[kept[n - 1]]] = True
@@ -45,12 +45,7 @@ def _context_log10s(closure: Closure, model: BackoffModel) -> list[Log10s]:
 
 
 def _losses(
-    closure: Closure,
-    model: BackoffModel,
-    probs: Sequence[Log10s],
-    histories: Sequence[Log10s],
-    *,
-    n: int,
+    closure: Closure, probs: Sequence[Log10s], histories: Sequence[Log10s], *, n: int
 ) -> Log10s:
     """How much cross-entropy, in nats a token, the loss of each n-gram of order `n` would cost."""
     contexts = closure.contexts(n)

@@ -116,11 +116,7 @@ def table(options: TableOptions) -> Table:
         _join(by_texts.setdefault(texts, found), found, state=options.state)
     all_found = list(by_texts.values())
     names = _names([found.path for found in all_found])
-    columns = [
-        _column(name, found, state=options.state)
-        for name, found in zip(names, all_found, strict=True)
-    ]
-    return Table(options.state, tuple(columns))
+    return Table(options.state, tuple(map(_column, names, all_found)))
 
 
 def _comparison(content: bytes, state: str, *, file: str) -> tuple[object, _Found]:
@@ -186,7 +182,7 @@ def _order(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _column(name: str, found: _Found, *, state: str) -> Column:
+def _column(name: str, found: _Found) -> Column:
     baseline = max(found.systems, key=lambda each: _order(each) or 0)
     reference = found.systems[baseline]["ppl"]
     cells = {}

@@ -26,6 +26,7 @@ from charlm.settings import Settings
 from charlm.text.corpus.sentences import corpus_normalisation, read_sentences, split_path
 from charlm.text.vocabulary.encoding import encode_text
 from charlm.text.vocabulary.vocabulary import inventory_of
+from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
 from charlm.training.recipe.recipe import MOST, Recipe, build_recipe
 
@@ -162,8 +163,7 @@ def trainer_on(
     recipe = recipe_of(settings)
     torch.manual_seed(seed)
     model, _ = build_model(settings, inventory)
-    recipe.initialisation.apply(model)
-    model.encoder.after_step()
+    draw_weights(model, recipe, inventory=inventory)
     with TemporaryDirectory(prefix="charlm-bench-") as encoded:
         text = encode_text(
             path,

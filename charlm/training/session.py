@@ -35,7 +35,7 @@ from charlm.training.checkpoint import restore_position, save_epoch, save_log, s
 from charlm.training.idle_settings import idle_settings
 from charlm.training.init_from_run import begin_from
 from charlm.training.loop.estimate import estimate
-from charlm.training.loop.objective import unigrams
+from charlm.training.loop.objective import draw_weights
 from charlm.training.loop.trainer import Trainer
 from charlm.training.plan import Plan
 from charlm.training.plan_checks import check_texts, initial_run
@@ -245,11 +245,7 @@ def trainer_of(
         torch.cuda.set_device(plan.device)
     torch.manual_seed(plan.seed)
     model, model_settings = build_model(plan.settings, inventory, may_read=plan.may_read)
-    plan.recipe.initialisation.apply(model)
-    if plan.recipe.criterion.is_self_normalised:
-        model.output.start_from(unigrams(inventory).log())
-    model.encoder.after_step()
-    model.output.after_step()
+    draw_weights(model, plan.recipe, inventory=inventory)
     trainer = Trainer(
         model,
         plan.recipe,

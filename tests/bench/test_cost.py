@@ -9,6 +9,7 @@ from charlm.bench.train import recipe_of, trainer_on
 from charlm.errors import CharlmError, ConfigError, DataError
 from charlm.presets import preset
 from charlm.settings import Settings, merged, overridden
+from charlm.training.loop.objective import unigrams
 
 SMALL = ("context.dim=8", "context.layers=1", "recipe.batch_size=2", "recipe.bptt=5")
 
@@ -41,6 +42,21 @@ def test_longer_words_are_the_same_words_as_often_repeated() -> None:
         with corpus(None, n_tokens=500, n_words=100, longer=longer) as folder:
             texts.append((folder / "train.txt").read_text().split())
     assert [word if word == "<unk>" else word * 3 for word in texts[0]] == texts[1]
+
+
+def test_a_model_begins_as_in_a_training() -> None:
+    letters = '{"type": "char-cnn", "dim": 3, "widths": [1], "filters": [8]}'
+    settings = small("output.type=composed", f"output.encoder={letters}", "output.bias=true")
+    settings["recipe"]["criterion"] = {"type": "self-normalised"}
+    with corpus(None, n_tokens=500, n_words=100) as folder:
+        trainer = trainer_on(
+            folder, settings=settings, device=torch.device("cpu"), precision="fp32", seed=1
+        )
+    output = trainer.model.output
+    assert not output.get_parameter("encoder.letters.weight")[0].any()  # padding's
+    torch.testing.assert_close(
+        output.get_parameter("bias").data, unigrams(trainer.inventory).log(), rtol=0, atol=0
+    )
 
 
 def test_the_parts_by_themselves_give_the_gradients_of_a_step() -> None:

@@ -107,3 +107,12 @@ def unigrams(inventory: Inventory) -> Tensor:
     """The words' probabilities in the training text, each counted once more, shape (V,)."""
     counts_V = torch.tensor(inventory.counts, dtype=torch.float32) + 1
     return counts_V / counts_V.sum()
+
+
+def draw_weights(model: LanguageModel, recipe: Recipe, *, inventory: Inventory) -> None:
+    """Let a model begin as a recipe says, and put back what no step may move."""
+    recipe.initialisation.apply(model)
+    if recipe.criterion.is_self_normalised:
+        model.output.start_from(unigrams(inventory).log())
+    model.encoder.after_step()
+    model.output.after_step()

@@ -16,13 +16,11 @@ from typing import Literal
 
 import numpy as np
 
-from charlm.nbest.features import Floats
 from charlm.nbest.hypotheses import NbestList
 from charlm.nbest.metrics.error_rates import ErrorRate, Ints, Metric
+from charlm.nbest.metrics.resampling import drawn_sums, interval
 
 SAMPLES = 1000
-BLOCK = 1 << 22  # numbers in memory at a time
-OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
 LEAST = 1e-300  # a share of settings of signs; smaller ones take much time and change no p
 
 
@@ -145,15 +143,6 @@ def _interval(
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     totals_GC = np.zeros((len(numbers), 2 * first_LK.shape[1]), np.int64)
     np.add.at(totals_GC, [numbers[group] for group in groups], np.hstack([first_LK, second_LK]))
-    generator = np.random.default_rng(seed)
-    block = max(1, BLOCK // len(numbers))
-    drawn: list[Floats] = []
-    for first in range(0, samples, block):
-        counts_BG = np.zeros((min(block, samples - first), len(numbers)), np.int64)
-        for counts_G in counts_BG:
-            draws = generator.integers(len(numbers), size=len(numbers))
-            counts_G[:] = np.bincount(draws, minlength=len(numbers))
-        rates = [metric.errors(half) for half in np.split(counts_BG @ totals_GC, 2, axis=1)]
-        drawn.append(rates[1] - rates[0])
-    low, high = np.percentile(np.concatenate(drawn), [OUTSIDE / 2, 100 - OUTSIDE / 2])
-    return float(low), float(high)
+    halves = np.split(drawn_sums(totals_GC, samples=samples, seed=seed), 2, axis=1)
+    first_B, second_B = map(metric.errors, halves)
+    return interval(second_B - first_B)

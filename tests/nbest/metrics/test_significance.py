@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from charlm.nbest.hypotheses import NbestList
-from charlm.nbest.metrics import significance
+from charlm.nbest.metrics import resampling
 from charlm.nbest.metrics.bleu import Bleu
 from charlm.nbest.metrics.error_rates import Ints, WordErrorRate
 from charlm.nbest.metrics.significance import Significance, compare, groups_of, sign_flip_p
@@ -96,7 +96,7 @@ def test_lists_are_drawn_where_recordings_tell_none_apart(recordings: list[str])
 def test_the_interval_is_that_of_each_draw_on_its_own(
     monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(significance, "BLOCK", block)  # numbers in memory at a time
+    monkeypatch.setattr(resampling, "BLOCK", block)  # numbers in memory at a time
     first, second = np.random.default_rng(5).integers(0, 4, (2, 7))
     generator = np.random.default_rng(1)
     drawn = []

@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
-BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
-LEAST = -1e300  # for −inf, of which none in a draw would be 0 · −inf, no number
+from charlm.nbest.features import Floats
+from charlm.nbest.metrics.resampling import drawn_sums, interval
 
-Floats = npt.NDArray[np.float64]
+LEAST = -1e300  # for −inf, of which none in a draw would be 0 · −inf, no number
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class PairedBootstrap:
         """`log10_sums_KS` are log10 probabilities of the sentences under each system."""
         values_SC = np.vstack([np.maximum(log10_sums_KS, LEAST), n_tokens_S]).T
         self._ppls_K = _perplexities(values_SC.sum(axis=0, keepdims=True))[0]
-        self._ppls_BK = _perplexities(_drawn_sums(values_SC, samples=samples, seed=seed))
+        self._ppls_BK = _perplexities(drawn_sums(values_SC, samples=samples, seed=seed))
 
     def difference(self, first: int, second: int) -> Difference:
         """Of two systems by their index."""
@@ -53,23 +52,7 @@ class PairedBootstrap:
         first_better = float((self._ppls_BK[:, first] < self._ppls_BK[:, second]).mean())
         if not (np.isfinite(ppl) and np.isfinite(drawn_B).all()):
             return Difference(None, None, None, first_better)
-        low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
-        return Difference(float(ppl), float(low), float(high), first_better)
-
-
-def _drawn_sums(values_SC: Floats, *, samples: int, seed: int) -> Floats:
-    """Sums of the columns over each draw of rows, (B, C); one random stream, whatever the block."""
-    generator = np.random.default_rng(seed)
-    n_sentences = len(values_SC)
-    block = max(1, BLOCK // n_sentences)
-    sums = []
-    for first in range(0, samples, block):
-        counts_BS = np.empty((min(block, samples - first), n_sentences))
-        for counts_S in counts_BS:
-            drawn = generator.integers(n_sentences, size=n_sentences)
-            counts_S[:] = np.bincount(drawn, minlength=n_sentences)
-        sums.append(counts_BS @ values_SC)
-    return np.concatenate(sums)
+        return Difference(float(ppl), *interval(drawn_B), first_better)
 
 
 def _perplexities(sums_BC: Floats) -> Floats:

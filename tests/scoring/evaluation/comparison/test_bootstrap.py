@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from charlm.scoring.evaluation.comparison import bootstrap
+from charlm.nbest.metrics import resampling
 from charlm.scoring.evaluation.comparison.bootstrap import PairedBootstrap
 
 
@@ -36,7 +36,7 @@ def slow_percentile(values: list[float], percent: float) -> float:
 def test_an_interval_is_what_a_loop_over_draws_and_sentences_gives(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bootstrap, "BLOCK", block)
+    monkeypatch.setattr(resampling, "BLOCK", block)
     generator = np.random.default_rng(3)
     n_tokens = generator.integers(1, 20, size=17)
     sums = -generator.uniform(1, 3, size=(3, 17)) * n_tokens

@@ -1,0 +1,37 @@
+"""The bootstrap: units are drawn with replacement, as many as there are, and a figure of each draw.
+
+What is drawn goes together: the tokens of a sentence, the lists of a recording.
+"""
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from charlm.nbest.features import Floats
+
+OUTSIDE = 5.0  # per cent of the draws that lie outside the interval
+BLOCK = 1 << 22  # counts held in memory at a time, or one draw's if they are more
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def drawn_sums(values_UC: npt.NDArray[Number], *, samples: int, seed: int) -> npt.NDArray[Number]:
+    """Sums of the columns over each draw of rows, (B, C); one random stream, whatever the block."""
+    generator = np.random.default_rng(seed)
+    n_units = len(values_UC)
+    block = max(1, BLOCK // n_units)
+    sums = []
+    for first in range(0, samples, block):
+        counts_BU = np.empty((min(block, samples - first), n_units), values_UC.dtype)
+        for counts_U in counts_BU:
+            drawn = generator.integers(n_units, size=n_units)
+            counts_U[:] = np.bincount(drawn, minlength=n_units)
+        sums.append(counts_BU @ values_UC)
+    return np.concatenate(sums)
+
+
+def interval(drawn_B: Floats) -> tuple[float, float]:
+    """Between what a figure lies in 95 % of the draws."""
+    low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
+    return float(low), float(high)

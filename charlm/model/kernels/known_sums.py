@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
@@ -55,6 +56,7 @@ class KnownSums(torch.autograd.Function):
         return functional.embedding_bag(places.rows_P, table_RE, places.starts_N, mode="sum")
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """The table's gradient, (R, E)."""
         (gradient_NE,) = gradients

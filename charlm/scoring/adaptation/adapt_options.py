@@ -32,9 +32,10 @@ AdaptRates = Annotated[
     str,
     Opt(
         "Rates of --adapt, over those kept with the run: segment (20), rate (5e-05) and decay "
-        "(0.006) of dynamic; size (500), theta (1) and lambda (0.1) of cache, which counts words "
-        "alone at theta=0. choose: eval finds them on the corpus directory's valid.txt, and keeps "
-        "them with the run.",
+        "(0.006) of dynamic, where no mean squared gradients are kept with the run rate (0.3) and "
+        "decay (0.001); size (500), theta (1) and lambda (0.1) of cache, which counts words alone "
+        "at theta=0. choose: eval finds them on the corpus directory's valid.txt, and keeps them "
+        "with the run.",
         GROUP,
         metavar="NAME=NUMBER,…",
     ),

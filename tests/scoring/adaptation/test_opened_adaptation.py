@@ -164,8 +164,9 @@ def test_rates_that_are_none_are_refused(text: str, message: str) -> None:
 
 def test_the_help_tells_the_rates_where_none_is_kept() -> None:
     (option,) = AdaptRates.__metadata__
-    for name, value in Rates().to_dict().items():
-        assert f"{name} ({value:g})" in " ".join(option.help.split())
+    for rates in (Rates(), PLAIN):
+        for name, value in rates.to_dict().items():
+            assert f"{name} ({value:g})" in " ".join(option.help.split())
 
 
 def test_rates_without_what_they_are_of_are_refused(run: LoadedRun) -> None:

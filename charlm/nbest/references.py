@@ -43,6 +43,7 @@ STM = re.compile(
 )
 STM_COMMENT = ";;"
 NOT_SCORED = "ignore_time_segment_in_scoring"
+ALTERNATIVES = {"{", "/", "}"}  # NIST's: `{ um / uh }`
 NO_HEADER = (
     "references; write a header above it that calls its columns id and ref, with commas between, "
     "or save it as utt TAB text, without quotes"
@@ -85,6 +86,11 @@ def read_references(
         if id in found:
             raise DataError(f"{name}:{number}: a second reference for {id!r}; expected one")
         found[id] = tuple(split_words(text))
+        if form in ("stm", "trn") and ALTERNATIVES.issubset(found[id]):
+            raise DataError(
+                f"{name}:{number}: {shown(text.strip())}; expected one text, and no alternatives; "
+                "write one"
+            )
     if not allow_missing:
         _require_same_ids(found, ids, name=name)
     elif notices is not None:
@@ -102,17 +108,13 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
 
 
 def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
-    """Whether a segment of STM is one text to be held against, and not one to be passed over."""
+    """Whether a segment of STM is a text to be held against, and not one to be passed over."""
     if text.casefold().split() == [NOT_SCORED]:
         if may_lack:
             return False
         raise DataError(
             f"{where}: {shown(text.strip())}; expected the words that were said; --allow-missing "
             "leaves such out"
-        )
-    if "{" in split_words(text):
-        raise DataError(
-            f"{where}: {shown(text.strip())}; expected one text, and no alternatives; write one"
         )
     return True
 
@@ -176,7 +178,7 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
     full = [(number, text) for number, text in lines if text.strip(" \t")]
     if not full:
         raise DataError(f"{name}: empty; expected references")
-    if full[0][1].startswith("{"):
+    if full[0][1].startswith("{") and not _keyed("trn", full[0][1])[0]:
         return "jsonl"
     if table := table_form(lines):
         return table

@@ -134,6 +134,8 @@ def test_a_file_with_the_ids_of_another_set_is_not_taken_for_plain(
         ("utt-1 1 a 0.5 1 a\nutt-1 1 a 1.5 2 b\n", "refs:2: a second reference for 'utt-1'"),
         ("a1 1 a 0.5 1 a\na2 1 a 0.5 1 b\na3 1 a 0.5 1 b\n", "no reference for 3 of 3 lists"),
         ("utt-1 1 a 0 1 <o> { um / @ } a\n", "refs:1: '{ um / @ } a'; expected one text, and no "),
+        ("{ um / @ } a (utt-1)\n", "refs:1: '{ um / @ } a'; expected one text, and no "),
+        ("b (utt-2)\na { um / @ } (utt-1)\n", "refs:2: 'a { um / @ }'; expected one text, and no "),
         (
             "utt-1 1 a 0 1 <o> IGNORE_TIME_SEGMENT_IN_SCORING\n",
             "refs:1: 'IGNORE_TIME_SEGMENT_IN_SCORING'; expected the words that were said",

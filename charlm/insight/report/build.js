@@ -38,11 +38,13 @@ function mixture(gate) {
   ];
 }
 
-function bands(data, key, { title, x, how }) {
+/** The band `hidden` stands in the table alone, as the picture leaves it out. */
+function bands(data, key, { title, x, how, hidden = "" }) {
   const { systems, bands: listed } = data[key];
+  const drawn = listed.filter(([name]) => name !== hidden);
   const rows = listed.map(([name, n, share, ppls]) => [name, shown(n), `${(100 * share).toFixed(2)} %`, ...ppls.map(shown)]);
   const alt = `${title}: perplexity of ${systems.join(", ")}; below, how much lower or higher than ${systems[0]}.`;
-  const stories = systems.slice(1).map((system, index) => span(system, listed.map(([name, , , ppls]) => ({ name, value: ppls[index + 1], first: ppls[0] })), systems[0]));
+  const stories = systems.slice(1).map((system, index) => span(system, drawn.map(([name, , , ppls]) => ({ name, value: ppls[index + 1], first: ppls[0] })), systems[0]));
   section(key, title, how, chart(key, alt, stories.join(" "), table([x, "tokens", "share", ...systems], rows)));
 }
 
@@ -146,8 +148,8 @@ function build() {
     how: `rare words stand on the left, frequent ones on the right: the upper lines say how hard they are to predict, the lower ones by how much a line differs from ${data.bands.systems[0]}. Lower is better in both.`,
   });
   if (data.positions) bands(data, "positions", {
-    title: "By position in the sentence", x: "position",
-    how: "the first word of a sentence stands on the left; a line that falls gains from what the sentence has said so far. Lower is better.",
+    title: "By position in the sentence", x: "position", hidden: "</s>",
+    how: "the first word of a sentence stands on the left; a line that falls gains from what the sentence has said so far. Lower is better. The end of a sentence, </s>, stands among the numbers alone.",
   });
   if (data.sentences) sentences(data);
   if (data.card) card(data);

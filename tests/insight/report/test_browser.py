@@ -224,3 +224,10 @@ def test_the_systems_are_held_against_the_first_run_in_a_sentence(watched: Any) 
     story = watched.page.locator("#bands figcaption").inner_text()
     assert "KN-5 against <b>run&amp;: at best " in story
     assert "words against <b>run&amp;: at best " in story
+
+
+def test_the_end_of_a_sentence_is_told_of_where_the_picture_has_it(watched: Any) -> None:
+    stories = {key: watched.page.locator(f"#{key} figcaption") for key in ("bands", "positions")}
+    assert "(</s>)" in stories["bands"].inner_text()
+    assert "</s>" not in stories["positions"].inner_text()
+    assert "</s>" in watched.page.locator("#positions table").text_content()

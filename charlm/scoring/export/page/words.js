@@ -82,7 +82,7 @@ class PhraseMap {
     this.exact = new Map(rules.filter((rule) => !hasRest(rule)).map(([old, read]) => [old, wordsOf(read)]));
     this.patterns = rules.filter(hasRest).map(([old, read]) => ({
       nWords: wordsOf(old).length,
-      pattern: whole(old.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace("\\*", "(\\S+)")),
+      pattern: whole(old.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace("\\*", "([^ ]+)")),
       read,
     }));
     this.lengths = [...new Set(rules.map(([old]) => wordsOf(old).length))].sort((a, b) => b - a);

@@ -46,7 +46,8 @@ NO_SYMBOL = rf"\x1c-\x1f{SEPARATORS}{IGNORED}"
 # A hyphen between what is no blank; minus signs are not among them.
 HYPHEN_WITHIN = re.compile("(?<=.)[-\u2010\u2011\u2012\u2013](?=.)")
 
-TURKISH = (("I\u0307", "i"), ("\u0130", "i"), ("I", "\u0131"))  # capitals, the dotted one first
+# A capital with its dot, and what lower-casing that knows no Turkish makes of it.
+DOTTED_I = re.compile("(?:[Ii]\u0307|\u0130)\u0307*")
 
 LETTER = r"[^\W\d_]"
 DOTTED = re.compile(rf"(?:{LETTER}\.)+{LETTER}")  # U.S, as it is once its last dot is gone
@@ -264,8 +265,7 @@ def _compose(text: str, form: str) -> str:
 @lru_cache(CACHED_WORDS)
 def _lower(token: str, form: str, dotless_i: bool) -> str:
     if dotless_i:
-        for capital, small in TURKISH:
-            token = token.replace(capital, small)
+        token = DOTTED_I.sub("i", token).replace("I", "\u0131")
     while (lowered := _compose(token.lower(), form)) != token:
         token = lowered  # lower-casing can undo a composition (J + caron), and the reverse
     return token

@@ -118,6 +118,7 @@ def test_lower_case_is_unicode_s_and_composed_again(line: str, tokens: str) -> N
 def test_turkish_has_an_i_without_a_dot_and_one_with(form: str) -> None:
     turkish = Normalisation(lower=True, unicode=form, dotless_i=True)
     assert turkish("IĞDIR'a I\u0307Lİ <unk>:ISI") == turkish.compose("ığdır'a ili <unk>:ısı")
+    assert turkish("i\u0307zmir I\u0307\u0307 \u0130\u0307") == "izmir i i"  # lower-cased elsewhere
     assert turkish("I" * 201) == "ı" * 201
     mapped = replace(turkish, map=(("IŞIK", "ışıklar"),))
     assert mapped("IŞIK") == turkish.compose("ışıklar")

@@ -47,7 +47,7 @@ class TextRules {
 
   /** Lower-casing can undo a composition, and the reverse. */
   lowered(word) {
-    const small = this.isTurkish ? word.replace(/I\u0307|\u0130/g, "i").replace(/I/g, "\u0131") : word;
+    const small = this.isTurkish ? word.replace(/(?:[Ii]\u0307|\u0130)\u0307*/g, "i").replace(/I/g, "\u0131") : word;
     const next = this.composed(small.toLowerCase());
     return next === word ? word : this.lowered(next);
   }

@@ -34,6 +34,8 @@ class Origin:
     version: str  # of charlm
     lists: Fingerprint
     spelled: bool = False  # unknown words by their spelling; files that do not say it had none so
+    # What models knew of the lists before one; empty: nothing; None: the file does not say.
+    history: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -43,6 +45,7 @@ class Origin:
             "charlm": self.version,
             "open_vocabulary": self.spelled,
             "lists": self.lists.to_dict(),
+            **({} if self.history is None else {"history": self.history}),
         }
 
 
@@ -235,9 +238,10 @@ def _parse_origin(tuned: object, *, path: str | Path) -> Origin:
         and _is_number(tuned.get("error"))
     ):
         error = float(tuned["error"])
-        spelled = tuned.get("open_vocabulary", False)
-        if isinstance(spelled, bool):
-            return Origin(tuned["metric"], error, tuned["seed"], tuned["charlm"], lists, spelled)
+        spelled, history = tuned.get("open_vocabulary", False), tuned.get("history")
+        if isinstance(spelled, bool) and isinstance(history, str | None):
+            facts = (tuned["metric"], error, tuned["seed"], tuned["charlm"], lists)
+            return Origin(*facts, spelled, history)
     raise DataError(
         f"{path}: tuned is {shown(tuned)}; expected how the weights were tuned, as charlm tune "
         "writes it"

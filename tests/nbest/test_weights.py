@@ -15,7 +15,8 @@ from charlm.nbest.weights import Origin, Weights, load_weights, parse_weights, r
 
 TABLE = FeatureTable(("am", "nn"), np.array([[-10.0, -6.0], [-8.0, -7.0], [-8.0, -7.0]]))
 NBEST = NbestList("u", tuple(Hypothesis((word,), {}, "x:1") for word in "abc"))
-ORIGIN = Origin("wer|case:mixed", 0.125, 7, "0.1.0", Fingerprint(2, "ab", ("0a", "0b")))
+PRINT = Fingerprint(2, "ab", ("0a", "0b"))
+ORIGIN = Origin("wer|case:mixed", 0.125, 7, "0.1.0", PRINT, history="--context previous")
 
 
 def test_a_total_is_the_weighted_sum_and_a_feature_without_weight_has_no_say() -> None:

@@ -84,11 +84,13 @@ def tune_weights(
     start: Mapping[str, float] | None = None,
     options: SearchOptions,
     spelled: bool = False,
+    history: str | None = None,
 ) -> Tuned:
     """The weights of features with the lowest error rate on these lists.
 
     The first feature that varies keeps its weight at the start's, or 1. Other weights start at 0 or
-    where `start` says. `spelled`: the tables' unknown words went by their spelling.
+    where `start` says. `spelled`: the tables' unknown words went by their spelling. `history`: what
+    their models knew of the lists before.
 
     Raises:
         ConfigError: a feature that is not there, a range without its start, a number below 0.
@@ -115,7 +117,7 @@ def tune_weights(
     chosen_LK, folds = _left_out(problem, search, groups=groups_of(lists)[0], options=options)
     error = problem.error(weights_F)
     prints = fingerprint(lists, references)
-    origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled)
+    origin = Origin(metric.signature, error, options.seed, __version__, prints, spelled, history)
     return Tuned(
         weights=Weights(dict(zip(names, weights_F.tolist(), strict=True)), origin),
         details=_details(problem, weights_F, names=names, space=space, varies_F=varies_F),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from charlm.nbest.features import OOV
 from charlm.nbest.tuning.tuning import TunedWeight
-from charlm.scoring.rescoring.result import RescoringResult, TuneResult
+from charlm.scoring.rescoring.result import RescoringResult, TuneResult, history_of
 from charlm.scoring.rescoring.run import FOREIGN, unweighed
 
 OTHER_CASE = 1 / 2  # of the words: more are not what a recogniser gets wrong
@@ -75,10 +75,18 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
 def _on_recordings(result: RescoringResult) -> list[str]:
     """A context of lists before that is none, or does harm."""
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
-    if not n_recordings:
-        return []
-    option = "--adapt" if result.adaptation else "--context previous"
+    origin = result.weights and result.weights.origin
+    history = history_of(result.counts, result.adaptation)
     notes = []
+    if origin and n_lists and result.scorers and origin.history not in (None, history):
+        notes.append(
+            "the weights were tuned on scores of another kind: what models know of the lists "
+            f"before is {history or 'nothing'} here, and was {origin.history or 'nothing'}; give "
+            "the same --context, --adapt and --adapt-rates, or tune again"
+        )
+    if not n_recordings:
+        return notes
+    option = "--adapt" if result.adaptation else "--context previous"
     if n_recordings == n_lists:
         notes.append(
             f"no list has another of its recording before it, and {option} does nothing; "

@@ -129,6 +129,11 @@ def what_was_done(
     }
 
 
+def history_of(counts: ListCounts, adaptation: str) -> str:
+    """What models knew of the lists before one; empty: nothing."""
+    return adaptation or ("--context previous" if counts.n_recordings else "")
+
+
 def _sharing(scorers: Scorers) -> float | None:
     n_prefixes = sum(each.n_prefixes for each in scorers.neural)
     return sum(each.n_tokens for each in scorers.neural) / n_prefixes if n_prefixes else None

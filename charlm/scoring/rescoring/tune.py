@@ -13,7 +13,7 @@ from charlm.options import keywords
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
 from charlm.scoring.rescoring.pipeline import ScoredList
-from charlm.scoring.rescoring.result import TuneResult, what_was_done
+from charlm.scoring.rescoring.result import TuneResult, history_of, what_was_done
 from charlm.scoring.rescoring.run import ListRun
 from charlm.scoring.rescoring.scorers.build_scorers import Scorers
 from charlm.scoring.rescoring.tune_options import TuneOptions
@@ -58,15 +58,15 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
     n_lists, scored = len(scored), [each for each in scored if each.nbest.id in references]
     run.notices.share_in_case = share_in_case([each.nbest for each in scored], references)
     start = {} if pipeline.weights is None else pipeline.weights.values
-    names = options.tuned_names or start
     tuned = tune_weights(
         [each.nbest for each in scored],
         [each.table for each in scored],
         references=references,
         metric=metric_named(options.metric),
-        start={name: weight for name, weight in start.items() if name in names},
+        start={name: start[name] for name in start if name in (options.tuned_names or start)},
         options=options,
         spelled=bool(scorers.spelled),
+        history=history_of(pipeline.counts, scorers.adaptation),
     )
     weights = replace(tuned.weights, text=scorers.text_rules, mixture=scorers.mixture)
     if options.column_names or options.format != "auto":

@@ -98,6 +98,27 @@ def test_who_asked_to_adapt_is_not_told_to_leave_out_a_context(
     assert "--context" not in found
 
 
+def test_weights_that_were_tuned_with_another_context_are_told(tmp_path: Path) -> None:
+    lists, refs, weights = tmp_path / "lists.tsv", tmp_path / "refs", tmp_path / "w.json"
+    lists.write_text("id\ttext\na-1\tb\na-1\tc\na-2\tb c\na-2\tc\nb-1\tc\nb-1\tb\n")
+    refs.write_text("a-1 c\na-2 c\nb-1 c\n")
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+
+    def told(context: Any) -> list[str]:
+        result = charlm.score(lists, scorer=scorer, weights=weights, context=context)
+        return [note for note in advice.advice_on(result) if "of another kind" in note]
+
+    charlm.tune(lists, scorer=scorer, refs=refs, context="previous", out=weights, folds=0)
+    assert told("previous") == []
+    (note,) = told("none")
+    assert "is nothing here, and was --context previous; " in note
+    charlm.tune(lists, scorer=scorer, refs=refs, out=weights, folds=0)
+    assert told("none") == []
+    assert "is --context previous here, and was nothing; " in told("previous")[0]
+    weights.write_text(weights.read_text().replace('"history"', '"note"'))  # as 0.1 wrote it
+    assert told("previous") == []
+
+
 def test_runs_that_were_trained_by_sentences_are_known(run: Path) -> None:
     info = load_info(run)
     options = RescoringOptions(model=[run])

@@ -177,6 +177,8 @@ def _file_lines(path: str, inventory: Inventory) -> Iterator[tuple[int, str, tup
             )
         (word,), pieces = fields
         separated = [piece for piece in pieces if piece != SEPARATOR]
+        if SEPARATOR not in word:
+            separated = [morph for piece in pieces for morph in piece.split(SEPARATOR) if morph]
         morphs = separated if separated and "".join(pieces) != word else pieces
         if len(morphs) > LONGEST_SEGMENTATION:
             raise DataError(

@@ -3,7 +3,7 @@
 C stands three times in what it prints, since the papers count markers and ours has one more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -102,7 +102,7 @@ def _print(result: "VocabularyResult") -> None:
         ("C", result.n_characters, "characters"),
         ("C", published, "with padding, start, end, <unk> and </s>, as the paper counts"),
         ("C", rows, "with the unknown character, too: rows of a model's table"),
-        _morph_row(result),
+        *_morph_rows(result),
         ("T", result.n_tokens, "tokens of train.txt, with </s>"),
     ]
     output.table(sizes, header=("", "number", "of"))
@@ -116,10 +116,13 @@ def _print(result: "VocabularyResult") -> None:
     output.write(f"words cut after {inventory.max_word_length} characters: {inventory.n_cut_words}")
 
 
-def _morph_row(result: "VocabularyResult") -> tuple[str, output.Cell, str]:
+def _morph_rows(result: "VocabularyResult") -> Iterator[tuple[str, output.Cell, str]]:
     if result.n_morphs is None:
-        return "M", "-", "morphs: no segmentation"
-    return "M", result.n_morphs, f"morphs, {result.morphs_per_word:.2f} to a word of train.txt"
+        yield "M", "-", "morphs: no segmentation"
+        return
+    yield "M", result.n_morphs, f"morphs, {result.morphs_per_word:.2f} to a word of train.txt"
+    if result.n_in_letters:
+        yield "", result.n_in_letters, "of the words are cut into single letters"
 
 
 def _print_splits(result: "VocabularyResult") -> None:

@@ -75,6 +75,7 @@ def test_vocab_prints_the_number_of_morphs_and_how_many_a_word_has(corpus: Path)
     # What no morph covers is cut into letters. Twice 6 + 5 + 2 + 2 + 2 pieces of the longer words
     # and 27 words of one letter: 61 pieces in 37 words.
     assert printed[5] == "M       3  morphs, 1.65 to a word of train.txt"
+    assert printed[6] == "        3  of the words are cut into single letters"
 
 
 def test_json_is_one_object_with_what_the_library_returns(corpus: Path) -> None:

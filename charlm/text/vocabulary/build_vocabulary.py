@@ -106,6 +106,14 @@ class VocabularyResult(ShortRepr):
         return share(sum(map(mul, counts, lengths)), sum(counts))
 
     @property
+    def n_in_letters(self) -> int | None:
+        """Words that are cut into single letters, as a file has those cut that it lacks."""
+        morphs, words = self.inventory.morphs, self.inventory.words[UNK + 1 :]
+        if morphs is None:
+            return None
+        return sum(1 < len(word) == len(morphs.segment(word)) for word in words)
+
+    @property
     def n_unseen(self) -> int:
         """Words that train.txt does not have: of a list that was made for another purpose."""
         return self.inventory.counts[UNK + 1 :].count(0)
@@ -130,6 +138,7 @@ class VocabularyResult(ShortRepr):
             "n_characters_with_all_markers": self.inventory.n_characters,
             "n_morphs": self.n_morphs,
             "morphs_per_word": self.morphs_per_word,
+            "n_in_letters": self.n_in_letters,
             "n_tokens": self.n_tokens,
             "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
             "longest_words": list(self.longest_words),

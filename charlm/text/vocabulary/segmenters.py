@@ -29,6 +29,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 SOURCES = "sentencepiece:N, morfessor, or a file of `word TAB morphs`"
 SEPARATOR = "+"  # between morphs, as Morfessor prints them
+BETWEEN = re.compile(r"(?<=[^+])\+(?=[^+])")
 TRAINING: dict[str, Any] = {  # options of sentencepiece
     "model_type": "unigram",
     "input_format": "tsv",  # a word, and how often it counts
@@ -177,8 +178,8 @@ def _file_lines(path: str, inventory: Inventory) -> Iterator[tuple[int, str, tup
             )
         (word,), pieces = fields
         separated = [piece for piece in pieces if piece != SEPARATOR]
-        if SEPARATOR not in word:
-            separated = [morph for piece in pieces for morph in piece.split(SEPARATOR) if morph]
+        if SEPARATOR not in word:  # at an end of a morph it says what kind of one that is
+            separated = [morph for piece in separated for morph in BETWEEN.split(piece)]
         morphs = separated if separated and "".join(pieces) != word else pieces
         if len(morphs) > LONGEST_SEGMENTATION:
             raise DataError(

@@ -130,6 +130,7 @@ def test_the_json_holds_every_figure(data: Path) -> None:
         "n_characters_with_all_markers": 10,
         "n_morphs": None,
         "morphs_per_word": None,
+        "n_in_letters": None,
         "n_tokens": 12,
         "longest_words": ["a", "b"],
         "max_word_length": 65,
@@ -151,6 +152,15 @@ def test_morphs_are_counted_and_weighed_by_tokens(data: Path) -> None:
     told = result.to_dict()
     assert (told["n_morphs"], told["morphs_per_word"]) == (3, 2.2)
     assert load_inventory(data / "vocab.json") == result.inventory
+
+
+def test_words_that_a_file_of_morphs_lacks_are_told_where_letters_are_all_they_get(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "train.txt").write_text("dogs dogs cats cats do do a a so so\n")
+    (tmp_path / "morphs.tsv").write_text("dogs\tdog s\ndo\tdo\n")
+    result = vocab(data=tmp_path, morphs=str(tmp_path / "morphs.tsv"))
+    assert result.n_in_letters == 2  # cats and so; a is one letter as it is
 
 
 def test_a_segmenter_that_does_not_exist_is_found_before_the_corpus_is_read(data: Path) -> None:

@@ -166,12 +166,12 @@ def test_a_file_is_read_in_the_case_and_unicode_form_of_the_vocabulary(tmp_path:
 
 def test_a_plus_stands_between_morphs_with_blanks_around_it_or_without(tmp_path: Path) -> None:
     path = tmp_path / "morphs.tsv"
-    path.write_text("undo\tun+do\ndogs\tdog + s\nbe\t+be\nc++\tc ++\na+b\ta + +b\n")
-    words = {"undo": 1, "dogs": 1, "be": 1, "c++": 1, "a+b": 1}
+    path.write_text("undo\tun+do\ndogs\tdog + s\ncats\tcat +s\nc++\tc ++\na+b\ta + +b\n")
+    words = {"undo": 1, "dogs": 1, "cats": 1, "c++": 1, "a+b": 1}
     assert morphs_of(str(path), words).segmentations == {
         "undo": ("un", "do"),
         "dogs": ("dog", "s"),
-        "be": ("be",),
+        "cats": ("cat", "+s"),
         "c++": ("c", "++"),
         "a+b": ("a", "+b"),
     }

@@ -1,5 +1,7 @@
 """The cross-entropy in each format against `functional.cross_entropy` in float64."""
 
+from typing import NamedTuple
+
 import pytest
 import torch
 from torch import Tensor
@@ -35,22 +37,45 @@ def words() -> Tensor:
 FORMATS = {torch.bfloat16: TOLERANCE, torch.float32: 2e-6, torch.float64: 1e-14}
 
 
-@pytest.fixture(params=[*FORMATS, "on a GPU"], ids=str)
-def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.dtype:
-    """The format that is computed in; in bf16 as on a GPU, too."""
-    if request.param == "on a GPU":
+class Products(NamedTuple):
+    """What is computed, and where."""
+
+    dtype: torch.dtype
+    device: str = "cpu"
+    as_on_gpu: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        return FORMATS[self.dtype]
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+ALL_PRODUCTS = [
+    *map(Products, FORMATS),
+    Products(torch.bfloat16, as_on_gpu=True),
+    *(pytest.param(Products(dtype, "cuda"), marks=[needs_gpu]) for dtype in FORMATS),
+]
+
+
+@pytest.fixture(params=ALL_PRODUCTS, ids=str)
+def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Products:
+    """Each format on each device; what a GPU computes in bf16 on the CPU, too."""
+    found: Products = request.param
+    if found.as_on_gpu:
         monkeypatch.setattr(kernels, "Bf16CrossEntropy", Bf16CrossEntropyOnGPU)
-        return torch.bfloat16
-    dtype: torch.dtype = request.param
-    return dtype
+    return found
 
 
-def nll_of(operands: list[Tensor], words: Tensor, products: torch.dtype) -> Tensor:
+def nll_of(operands: list[Tensor], words: Tensor, products: Products) -> Tensor:
+    """On the CPU, wherever it was computed."""
+    operands = [tensor.to(products.device) for tensor in operands]
+    if products.dtype == torch.float64:
+        operands = [tensor.double() for tensor in operands]
     h_NH, weight_VH, bias_V = operands
-    if products == torch.float64:
-        h_NH, weight_VH, bias_V = (tensor.double() for tensor in operands)
-    with torch.autocast("cpu", torch.bfloat16, enabled=products == torch.bfloat16):
-        return cross_entropy(h_NH, words, weight_VH=weight_VH, bias_V=bias_V)
+    is_bf16 = products.dtype == torch.bfloat16
+    with torch.autocast(products.device, torch.bfloat16, enabled=is_bf16):
+        words = words.to(products.device)
+        return cross_entropy(h_NH, words, weight_VH=weight_VH, bias_V=bias_V).cpu()
 
 
 def truth(operands: list[Tensor], words: Tensor, weights: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -76,20 +101,20 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_values_and_gradients_are_those_of_float64_as_far_as_the_format_goes(
-    operands: list[Tensor], words: Tensor, weights: Tensor, products: torch.dtype
+    operands: list[Tensor], words: Tensor, weights: Tensor, products: Products
 ) -> None:
     nll = nll_of(operands, words, products)
     found = torch.autograd.grad(nll @ weights.to(nll.dtype), operands)
     expected, wanted = truth(operands, words, weights)
-    least = max(FORMATS[products], FORMATS[torch.float32])  # gradients of fp32 operands are fp32
-    assert nll.dtype == (torch.float64 if products == torch.float64 else torch.float32)
-    assert error(nll.detach(), expected) < FORMATS[products]
+    least = max(products.tolerance, FORMATS[torch.float32])  # gradients of fp32 operands are fp32
+    assert nll.dtype == (torch.float64 if products.dtype == torch.float64 else torch.float32)
+    assert error(nll.detach(), expected) < products.tolerance
     assert [tensor.dtype for tensor in found] == [torch.float32] * 3
     assert [error(*pair) < least for pair in zip(found, wanted, strict=True)] == [True] * 3
 
 
 def test_the_gradient_of_a_position_is_as_exact_however_small_its_share(
-    operands: list[Tensor], words: Tensor, products: torch.dtype
+    operands: list[Tensor], words: Tensor, products: Products
 ) -> None:
     weights = WEIGHTS["over nine decades"]
     nll = nll_of(operands, words, products)
@@ -97,11 +122,11 @@ def test_the_gradient_of_a_position_is_as_exact_however_small_its_share(
     wanted = truth(operands, words, weights)[1][0]
     scored = words >= 0
     errors = (found - wanted)[scored].norm(dim=1) / wanted[scored].norm(dim=1)
-    assert float(errors.max()) < 2 * max(FORMATS[products], FORMATS[torch.float32])
+    assert float(errors.max()) < 2 * max(products.tolerance, FORMATS[torch.float32])
 
 
 def test_a_word_that_is_all_but_impossible_has_the_nll_of_its_score(
-    words: Tensor, products: torch.dtype
+    words: Tensor, products: Products
 ) -> None:
     h, weight = torch.full((POSITIONS, 1), 16.0), torch.zeros(WORDS, 1)
     weight[0] = 32.0  # 512 above all others, whose probability is 0 in any format
@@ -114,7 +139,7 @@ def test_a_word_that_is_all_but_impossible_has_the_nll_of_its_score(
 
 
 def test_a_position_without_a_word_is_0_and_moves_nothing(
-    operands: list[Tensor], words: Tensor, products: torch.dtype
+    operands: list[Tensor], words: Tensor, products: Products
 ) -> None:
     nll = nll_of(operands, words, products)
     h_grad, *others = torch.autograd.grad(nll.sum(), operands)
@@ -127,7 +152,7 @@ def test_a_position_without_a_word_is_0_and_moves_nothing(
 
 
 def test_no_word_at_all_gives_zeros_throughout(
-    operands: list[Tensor], words: Tensor, products: torch.dtype
+    operands: list[Tensor], words: Tensor, products: Products
 ) -> None:
     nll = nll_of(operands, torch.full_like(words, -1), products)
     assert not nll.any()

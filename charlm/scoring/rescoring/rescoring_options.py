@@ -250,7 +250,10 @@ class ListOptions(RescoringOptions):
     length_penalty: Annotated[
         float,
         Opt(
-            "The lists' scores were divided by length**P: multiply them back.", "Lists", metavar="P"
+            "Scores of huggingface's or ctranslate2's lists were divided by length**P: multiply "
+            "them back.",
+            "Lists",
+            metavar="P",
         ),
     ] = 0.0
     beam: Annotated[

@@ -121,8 +121,8 @@ def _morph_rows(result: "VocabularyResult") -> Iterator[tuple[str, output.Cell, 
         yield "M", "-", "morphs: no segmentation"
         return
     yield "M", result.n_morphs, f"morphs, {result.morphs_per_word:.2f} to a word of train.txt"
-    if result.n_in_letters:
-        yield "", result.n_in_letters, "of the words are cut into single letters"
+    if n_words := result.n_in_letters:
+        yield "", n_words, "of the words are cut into single letters"
 
 
 def _print_splits(result: "VocabularyResult") -> None:

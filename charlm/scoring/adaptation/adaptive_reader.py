@@ -18,7 +18,13 @@ from charlm.model.language_model import LanguageModel
 from charlm.scoring.adaptation.adapt_options import Adapt, Rates, shown_rates
 from charlm.scoring.adaptation.dynamic import DynamicWeights, Squares
 from charlm.scoring.adaptation.neural_cache import Positions, with_cache
-from charlm.scoring.likelihood.nll import FormVectors, Nlls, UncachedVectors, positions_at_once
+from charlm.scoring.likelihood.nll import (
+    CHUNK_POSITIONS,
+    CHUNK_SCORES,
+    FormVectors,
+    Nlls,
+    UncachedVectors,
+)
 from charlm.scoring.likelihood.streams import as_words
 from charlm.text.corpus.tokens import END
 from charlm.text.perplexity.signature import HASH_DIGITS
@@ -85,7 +91,8 @@ class AdaptiveReader:
             kind = UncachedVectors if is_changing else FormVectors
             vectors_of = kind(model, inventory, oov_input=oov_input).of
         self.vectors_of = vectors_of
-        self._at_once = positions_at_once(inventory, next(model.parameters()).device)
+        # Of a GPU, too: a cache holds each position of a chunk against all that any of them sees.
+        self._at_once = max(1, min(CHUNK_POSITIONS, CHUNK_SCORES // inventory.n_words))
         if self.weights is not None:
             self._at_once = adaptation.rates.segment
 

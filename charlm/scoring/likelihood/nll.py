@@ -72,14 +72,6 @@ class FormRows(ABC):
         return vectors_NE[torch.from_numpy(places).to(self.device)]
 
 
-def positions_at_once(inventory: Inventory, device: torch.device) -> int:
-    """How many positions are computed side by side, over all streams."""
-    positions, scores = CHUNK_POSITIONS, CHUNK_SCORES
-    if device.type == "cuda":
-        positions, scores = GPU_POSITIONS, GPU_SCORES
-    return max(1, min(positions, scores // inventory.n_words))
-
-
 class FormVectors(FormRows):
     """The vectors of a vocabulary, computed once, and of further spellings as they come.
 
@@ -100,7 +92,10 @@ class FormVectors(FormRows):
     @property
     def positions_at_once(self) -> int:
         """How many positions a chunk may hold, over all its streams."""
-        return positions_at_once(self.inventory, self.device)
+        positions, scores = CHUNK_POSITIONS, CHUNK_SCORES
+        if self.device.type == "cuda":
+            positions, scores = GPU_POSITIONS, GPU_SCORES
+        return max(1, min(positions, scores // self.inventory.n_words))
 
     @torch.no_grad()
     def _encode(self, table: FormTable, rows: npt.NDArray[np.integer]) -> Tensor:

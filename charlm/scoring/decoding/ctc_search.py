@@ -38,7 +38,8 @@ class CTCOptions:
         Opt("The letters that the columns stand for: '' is the blank, ' ' ends a word."),
     ]
     model: Annotated[
-        object, Opt("A model with states, as charlm.load gives it; None: letters.")
+        object,
+        Opt("A model with states, as charlm.load gives it; None: letters, and no alpha or beta."),
     ] = None
     alpha: Annotated[float, Opt("Weight of the model's log-probabilities.", least=0)] = 0.5
     beta: Annotated[float, Opt("Added for each word.")] = 1.5

@@ -62,7 +62,7 @@ def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores
     if not words:
         raise DataError(
             f"{name}: no scored word; expected what SRILM prints at -debug 2, or `charlm eval` "
-            "with --debug 2 or --format jsonl"
+            "with --debug 2 or --format jsonl (probabilities and n-gram models: no pipes)"
         )
     if words[-1] != END_WORD:
         raise DataError(

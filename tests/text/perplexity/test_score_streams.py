@@ -114,7 +114,7 @@ JSONL_1 = '{"words": ["a"], "known": [true], "log10_probs": [-1, -2]}\n'
         (
             "the cat\n",
             ": no scored word; expected what SRILM prints at -debug 2, or `charlm eval` with "
-            "--debug 2 or --format jsonl",
+            "--debug 2 or --format jsonl (probabilities and n-gram models: no pipes)",
         ),
         (
             SRILM.partition("\tp( </s> | know")[0],

@@ -7,9 +7,10 @@ as `<unk>`, as KenLM does it.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +25,7 @@ from charlm.text.corpus.tokens import CAPITAL_UNK, UNK_WORD
 from charlm.text.io.files import Digest, display_name, open_bytes
 from charlm.text.io.lines import SAY_ENCODING, UTF8, LineRules, raw_lines
 
-BLOCK = 1 << 14  # lines parsed at once
+BLOCK = 1 << 10  # lines parsed at once; their words stay in the cache
 SIZE = re.compile(rb"ngram +([0-9]{1,2}) *= *([0-9]{1,18})")
 IRSTLMS_OWN = b"iARPA"  # its probabilities lack what shorter n-grams add
 HIGHEST = 20  # more is no language model, and would ask for as many empty orders
@@ -178,16 +179,21 @@ class _Reader:
         An empty line, over which KenLM goes as well, ends a block.
         """
         block: list[bytes] = []
-        first = 0
-        while self.step() and not self.line.startswith(b"\\"):
-            if self.line.strip():
-                first = first if block else self.number
-                block.append(self.line)
+        first = number = self.number
+        for number, line in self.lines:
+            if line.startswith(b"\\"):
+                self.number, self.line = number, line
+                break
+            if line and not line.isspace():
+                first = first if block else number
+                block.append(line)
                 if len(block) < BLOCK:
                     continue
             if block:
                 yield first, block
             block = []
+        else:
+            self.number, self.line = number, b""
         if block:
             yield first, block
 
@@ -195,31 +201,37 @@ class _Reader:
         """Add the lines of the block to a section."""
         fields = [line.split() for line in self.block]
         for row, each in enumerate(fields):
-            if not n + 1 <= len(each) <= n + 2:
+            if len(each) == n + 1:
+                each.append(b"0")
+            elif len(each) != n + 2:
                 expected = f"a log10 probability, {n} words and perhaps a back-off"
                 raise self.wrong(expected, row=row)
-        log10_probs = self._numbers([each[0] for each in fields])
+        probs, *words, backoffs = zip(*fields, strict=True)
+        log10_probs = self._numbers(probs)
         self._refuse(log10_probs > 0, "a log10 probability, 0 or less")
-        backoffs = [each[n + 1] if len(each) > n + 1 else b"0" for each in fields]
         log10_backoffs = self._numbers(backoffs)
         if n == highest:
             self._refuse(log10_backoffs != 0, "no back-off in the last order")
         if n == 1:
-            self._add_words(fields)
-        known = self.word_ids
-        flat = [known.get(word, -1) for each in fields for word in each[1 : n + 1]]
-        ids = np.array(flat, np.int32).reshape(len(fields), n)
+            self._add_words(words[0])
+        ids = np.empty((len(fields), n), np.int32)
+        for place, column in enumerate(words):
+            found = map(self.word_ids.get, column, repeat(-1))
+            ids[:, place] = np.fromiter(found, np.int32, len(column))
         self._refuse(ids.min(axis=1, initial=0) < 0, "words of the 1-grams")
         section.ids.append(ids)
         section.log10_probs.append(log10_probs)
         section.log10_backoffs.append(log10_backoffs)
 
-    def _numbers(self, texts: list[bytes]) -> Log10s:
+    def _numbers(self, texts: Sequence[bytes]) -> Log10s:
         """The numbers, −99 and less as −inf."""
-        numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
+        try:
+            numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:
+            numbers = np.fromiter(map(_number, texts), np.float64, len(texts))
         if b"_" in b"".join(texts):  # Python reads -1_0 as -10
             numbers[[b"_" in text for text in texts]] = np.nan
-        self._refuse(np.isnan(numbers), "log10 numbers")
+        self._refuse(~(numbers < np.inf), "log10 numbers")
         numbers[numbers <= LOG10_ZERO] = -np.inf
         return numbers
 
@@ -228,13 +240,13 @@ class _Reader:
         if is_wrong.any():
             raise self.wrong(expected, row=int(np.argmax(is_wrong)))
 
-    def _add_words(self, fields: list[list[bytes]]) -> None:
-        for row, each in enumerate(fields):
-            if each[1] in self.word_ids:
+    def _add_words(self, words: Sequence[bytes]) -> None:
+        for row, word in enumerate(words):
+            if word in self.word_ids:
                 raise self.wrong("each word once", row=row)
-            if OTHER_UNK.get(each[1]) in self.word_ids:
+            if OTHER_UNK.get(word) in self.word_ids:
                 raise self.wrong("<unk> or <UNK>, not both", row=row)
-            self.word_ids[each[1]] = len(self.word_ids)
+            self.word_ids[word] = len(self.word_ids)
 
     def _decoded(self, section: _Section) -> list[str]:
         """The words that have been added.
@@ -264,12 +276,11 @@ class _Reader:
 
 
 def _number(text: bytes) -> float:
-    """What is no number, and infinity, as NaN: that runs through a whole column at no cost."""
+    """What is no number as NaN, so that its line is found among a block's."""
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         return math.nan
-    return number if number < math.inf else math.nan
 
 
 def _model(sections: list[_Section], name: str) -> BackoffModel:

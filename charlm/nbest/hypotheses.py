@@ -6,7 +6,7 @@ the list; what a model reads is a normalised copy.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from charlm.nbest.scorer import WordLogProbs
@@ -38,6 +38,15 @@ class NbestList:
     recording: str = ""  # of which it is a part; empty where the format does not say
     reference: tuple[str, ...] | None = None  # where the format holds it
     original: object = None  # what stands around the hypotheses, for the format's own writer
+
+    def without_layout(self) -> "NbestList":
+        """What no writer needs, a word that comes again kept once: to hold many lists at a time."""
+        words = {word: word for each in self.hypotheses for word in each.words}
+        hypotheses = tuple(
+            Hypothesis(tuple(map(words.__getitem__, each.words)), each.features, each.place)
+            for each in self.hypotheses
+        )
+        return replace(self, hypotheses=hypotheses, original=None)
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,8 @@ class _Seen:
     def look(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> None:
         """A list has come through."""
         if self._keeps:
-            self.lists.append((scored.nbest, result))
+            kept = scored.nbest.without_layout()
+            self.lists.append((kept, Rescored(kept, order=result.order)))
         if self.question is not None:
             self.question.look(scored, result, weights=weights)
 

@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from charlm.nbest.features import FeatureTable
+from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.metrics.metric_names import metric_named
 from charlm.nbest.references import share_in_case
 from charlm.nbest.tuning.tuning import tune_weights
-from charlm.nbest.weights import ListLayout
+from charlm.nbest.weights import ListLayout, Weights
 from charlm.options import keywords
 from charlm.scoring.rescoring.lattices import LatticeLists
 from charlm.scoring.rescoring.one_process import run_with_scorers
@@ -44,23 +46,23 @@ def tune(options: TuneOptions) -> TuneResult:
 def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResult:
     run = ListRun(options, scorers)
     references = run.references_ahead(options.refs, options.lists)  # before anything is scored
-    scored: list[ScoredList] = []
+    scored: list[tuple[NbestList, FeatureTable]] = []
     with ExitStack() as stack:
         form, lists, scorers = run.open(options.lists, stack=stack)
-        pipeline = run.pipeline(form, scorers, on_list=lambda each, *_, **__: scored.append(each))
+        pipeline = run.pipeline(form, scorers, on_list=partial(_keep, scored))
         if references is None and not isinstance(form, LatticeLists):
             lists = list(lists)
             references = run.references(options.refs, lists)
         for _ in pipeline.run(lists):
             pass
     if references is None:
-        references = run.references(options.refs, [each.nbest for each in scored])
-    n_lists, scored = len(scored), [each for each in scored if each.nbest.id in references]
-    run.notices.share_in_case = share_in_case([each.nbest for each in scored], references)
+        references = run.references(options.refs, [nbest for nbest, _ in scored])
+    n_lists, scored = len(scored), [each for each in scored if each[0].id in references]
+    run.notices.share_in_case = share_in_case([nbest for nbest, _ in scored], references)
     start = {} if pipeline.weights is None else pipeline.weights.values
     tuned = tune_weights(
-        [each.nbest for each in scored],
-        [each.table for each in scored],
+        [nbest for nbest, _ in scored],
+        [table for _, table in scored],
         references=references,
         metric=metric_named(options.metric),
         start={name: start[name] for name in start if name in (options.tuned_names or start)},
@@ -81,3 +83,15 @@ def _tuned(options: TuneOptions, scorers: Scorers, *, began: float) -> TuneResul
         tuned=replace(tuned, weights=weights),
         n_without_reference=n_lists - len(scored),
     )
+
+
+def _keep(
+    kept: list[tuple[NbestList, FeatureTable]],
+    scored: ScoredList,
+    _: Rescored,
+    /,
+    *,
+    weights: Weights,
+) -> None:
+    """A list that has come through, without what no tuning needs."""
+    kept.append((scored.nbest.without_layout(), scored.table))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -302,3 +303,18 @@ def test_sentences_have_nothing_to_be_ranked_by_but_models(tmp_path: Path) -> No
     (tmp_path / "a.txt").write_text("a b\n")
     with pytest.raises(charlm.ConfigError, match=r"a\.txt: sentences have no features of th"):
         charlm.score(tmp_path / "a.txt", weight=["words=1"])
+
+
+@pytest.mark.parametrize("measure", [charlm.score, charlm.tune])
+def test_what_only_a_writer_needs_is_not_kept_for_rates(
+    measure: Callable[..., object], tmp_path: Path
+) -> None:
+    lists, refs = tmp_path / "lists.tsv", tmp_path / "refs"
+    rows = (f"u{i}\t{'x' * 40_000}\t-1\ta b\nu{i}\t{'x' * 40_000}\t-2\ta\n" for i in range(500))
+    lists.write_text("".join(rows))
+    refs.write_text("".join(f"u{i} a b\n" for i in range(500)))
+    tracemalloc.start()
+    measure(lists, refs=refs, columns="id,-,am,text", at_once=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000  # the lists are 40 MB

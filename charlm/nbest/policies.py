@@ -27,6 +27,7 @@ NOT_FOR_ALL = {  # fields of a source
     "features": "files of features",
     "length_penalty": "a length penalty",
 }
+MAX_PENALTY = 10
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -69,6 +70,15 @@ def only(source: Source, name: str, *taken: str) -> None:
     for said, what in NOT_FOR_ALL.items():
         if getattr(source, said) and said not in taken:
             raise ConfigError(f"format {name!r}: found {what}; expected none; leave it out")
+
+
+def require_penalty(penalty: float) -> None:
+    """Raises ConfigError for a length penalty that none was."""
+    if not abs(penalty) <= MAX_PENALTY:  # NaN is not
+        raise ConfigError(
+            f"length penalty {penalty:g}: expected what `generate` was given, a number up to "
+            f"{MAX_PENALTY}"
+        )
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from charlm.nbest.formats.ctranslate2 import Ctranslate2Format
 from charlm.nbest.formats.cued import CuedFormat
 from charlm.nbest.formats.espnet import EspnetFormat
 from charlm.nbest.formats.espnet1 import Espnet1Format
+from charlm.nbest.formats.fairseq import FairseqFormat
 from charlm.nbest.formats.google import GoogleFormat
 from charlm.nbest.formats.huggingface import HuggingFaceFormat
 from charlm.nbest.formats.hyporadise import HyporadiseFormat
@@ -56,6 +57,7 @@ FORMATS: dict[str, type[Format]] = {
     "mlm-scoring": MlmScoringFormat,
     "jsonl": JsonlFormat,
     "moses": MosesFormat,
+    "fairseq": FairseqFormat,
     "nbestlist1": NbestList1Format,
     "nbestlist2": NbestList2Format,
     "srilm": SrilmFormat,

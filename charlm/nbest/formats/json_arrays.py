@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 
-from charlm.errors import ConfigError, DataError
+from charlm.errors import DataError
 from charlm.nbest.format import FEATURE, Source
 from charlm.nbest.formats.json_lists import (
     Candidate,
@@ -28,8 +28,8 @@ from charlm.nbest.formats.json_values import (
 )
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.list_lines import Lines
+from charlm.nbest.policies import require_penalty
 
-MAX_PENALTY = 10
 MAX_LENGTH = 1e9  # of a text, in tokens
 SCORES = re.compile(rf"score|log_?prob|^{FEATURE}$")
 
@@ -74,11 +74,7 @@ class ArraysFormat(JsonFormat):
         return lengths
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        if not abs(source.length_penalty) <= MAX_PENALTY:  # NaN is not
-            raise ConfigError(
-                f"length penalty {source.length_penalty:g}: expected what `generate` was given, a "
-                f"number up to {MAX_PENALTY}"
-            )
+        require_penalty(source.length_penalty)
         return super().lists(lines, source)
 
     def block(self, record: Record, source: Source) -> RecordContent:

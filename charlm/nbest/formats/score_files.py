@@ -25,18 +25,10 @@ from charlm.text.io.paths import PACKED
 ENDINGS = (*PACKED, ".Z", ".score", ".nbest")  # no part of an utterance's id
 
 
-class ScoreFileFormat(TemplateFormat):
-    """A format whose lines hold what its tool reads and nothing else."""
+class ScoresBesideFormat(TemplateFormat):
+    """A format that holds what its tool writes or reads and nothing else."""
 
     is_alone: ClassVar[bool] = False  # whether every line is a list
-
-    @abstractmethod
-    def row(self, line: Line, key: str) -> Row | OtherLine:
-        """What a line is; `key` is the id that the file's name gives.
-
-        Raises:
-            DataError: FILE:LINE of a line that is no hypothesis.
-        """
 
     def piece(self, hypothesis: Hypothesis, score: float | None, *, at: Hypothesis) -> str:
         assert isinstance(hypothesis.original, str)
@@ -48,13 +40,6 @@ class ScoreFileFormat(TemplateFormat):
             return super().filled(item, reranked=reranked)
         pairs = zip(item.scores, item.nbest.hypotheses, strict=True)
         return "".join(score_text(score / LN10, hypothesis) + "\n" for score, hypothesis in pairs)
-
-    def read(self, source: Source) -> Iterator[NbestList]:
-        """One list an id; files of features hold a log10 for each hypothesis."""
-        only(source, self.name, "features")
-        with lines_of(source) as lines:
-            rows = (self.row(line, "") for line in lines)
-            yield from self._gathered(rows, source, lines.name, features=source.features)
 
     def _gathered(
         self,
@@ -72,6 +57,25 @@ class ScoreFileFormat(TemplateFormat):
             }
             builder = ListBuilder(source, name=name, file=file, is_alone=self.is_alone)
             yield from builder.lists(_with_features(rows, beside, name))
+
+
+class ScoreFileFormat(ScoresBesideFormat):
+    """Such a format that gives a hypothesis a line."""
+
+    @abstractmethod
+    def row(self, line: Line, key: str) -> Row | OtherLine:
+        """What a line is; `key` is the id that the file's name gives.
+
+        Raises:
+            DataError: FILE:LINE of a line that is no hypothesis.
+        """
+
+    def read(self, source: Source) -> Iterator[NbestList]:
+        """One list an id; files of features hold a log10 for each hypothesis."""
+        only(source, self.name, "features")
+        with lines_of(source) as lines:
+            rows = (self.row(line, "") for line in lines)
+            yield from self._gathered(rows, source, lines.name, features=source.features)
 
 
 def row_of_scores(line: Line, fields: list[str], *, key: str) -> Row:

@@ -250,8 +250,8 @@ class ListOptions(RescoringOptions):
     length_penalty: Annotated[
         float,
         Opt(
-            "Scores of huggingface's or ctranslate2's lists were divided by length**P: multiply "
-            "them back.",
+            "Scores of huggingface's, ctranslate2's or fairseq's lists were divided by length**P: "
+            "multiply them back.",
             "Lists",
             metavar="P",
         ),

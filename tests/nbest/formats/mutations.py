@@ -137,6 +137,16 @@ SEEDS: dict[str, list[Files]] = {
             "2 |||  ||| d: 0 1 lm: 2 w: 3 ||| -1.23\n"
         }
     ],
+    "fairseq": [
+        {
+            "": "2022-05-05 10:00:00 | INFO | fairseq.tasks | [de] dictionary: 8 types\n"
+            "S-12\twir wissen\nT-12\twe know\n"
+            "H-12\t-0.31\twe know\nD-12\t-0.31\twe know\nP-12\t-0.2 -0.3 -0.43\n"
+            "H-12\t-0.5\twe\nD-12\t-0.5\twe\nP-12\t-0.4 -0.6\nA-12\t0-0\n"
+            "S-3\tja\nH-3\t-2\t\nD-3\t-2\t\nP-3\t-2.0000\nGenerate test with beam=5: BLEU4 = 1\n"
+        },
+        {"": "S-0\tx\nH-0\t-0.31\twe know\nH-0\t-0.5\twe\nS-1\t\nH-1\t-1e-2\tnaïve 日本\n"},
+    ],
     "srilm": [
         {
             "utt1.nbest": "-1792.12 -16.0727 3 -pau- we know\n-1792.93 -15.8891 2 we know\n",

@@ -42,6 +42,8 @@ def test_every_format_is_called_as_its_class_says() -> None:
         (['{"id": "u", "hyps": [{"text": "a", "am": 1}]}'], "jsonl"),
         (['{"id": "u", "rank": 1, "text": "a", "scores": {"am": 1}}'], "jsonl"),
         (["0 ||| das ist ||| d: 0 lm: -1 ||| -9.2 ||| 0-0", "0 ||| das ||| d: 0 ||| -1"], "moses"),
+        (["S-3\twir", "T-3\twe", "H-3\t-0.3\t▁we", "D-3\t-0.3\twe", "P-3\t-0.2 -0.4"], "fairseq"),
+        (["2022-05-05 10:00:00 | INFO | x | loading", "S-0\twir", "H-0\t-0.3\twe"], "fairseq"),
         (["-1792.12 -16.0727 3 -pau- we know", "-1 -2 0"], "srilm"),
         (["NBestList1.0", "(-15234) i think"], "nbestlist1"),
         (["NBestList2.0", "(-1) i ( st: 0.10 et: 0.18 g: -120 a: -3450 )"], "nbestlist2"),
@@ -90,6 +92,11 @@ def test_what_two_formats_claim_is_not_guessed(monkeypatch: pytest.MonkeyPatch) 
     assert str(caught.value) == (
         "a.list: found what could be moses or srilm; expected one; name it with --format"
     )
+
+
+def test_lines_h_of_fairseqs_alone_could_be_a_table() -> None:
+    with pytest.raises(ConfigError, match=r"found what could be fairseq or tsv; expected one"):
+        detect(Sample("a.list", ("H-3\t-0.3\twe know", "H-3\t-0.4\twe do"), ()))
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,14 @@ def cued_line(made: Made, i: int, score: str) -> str:
     return " ".join((made.id, *made.numbers[i], "<s>", *made.words[i], "</s>"))
 
 
+def fairseq_lines(made: Made, i: int, score: str) -> str:
+    (am, lm, _), words = made.numbers[i], made.blanks[i].join(made.words[i])
+    return "\n".join(
+        f"{mark}-{made.id}\t{rest}"
+        for mark, rest in (("H", f"{am}\t▁x"), ("D", f"{am}\t{words}"), ("P", lm))
+    )
+
+
 def flat_jsonl_line(made: Made, i: int, score: str) -> str:
     am, lm, count = (float(number) for number in made.numbers[i])
     value = {"id": made.id, "text": " ".join(made.words[i]), "x": [1, {"y": "z"}]}
@@ -89,6 +97,7 @@ LINES = {
     "moses": moses_line,
     "rnnlm": rnnlm_line,
     "cued": cued_line,
+    "fairseq": fairseq_lines,
     "flat jsonl": flat_jsonl_line,
 }
 HEADERS = {
@@ -99,7 +108,7 @@ SCORED_HEADERS = {
     "headed tsv": "id\tam:cost\tlm:log10\tcharlm\ttext\t-",
     "headed csv": "id,am:cost,lm:log10,charlm,text,-",
 }
-BESIDE = ("rnnlm", "cued")  # without a place for a further feature
+BESIDE = ("rnnlm", "cued", "fairseq")  # without a place for a further feature
 CASES = pytest.mark.parametrize("case", LINES)
 SETTINGS = settings(derandomize=True, deadline=None, max_examples=50, database=None)
 

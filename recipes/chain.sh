@@ -1,12 +1,12 @@
-# Sourced by run.sh of each set, after setup.sh: a text, a vocabulary, models and their tables.
+# Sourced by run.sh of each set, after setup.sh: from a text to a vocabulary, models and tables.
 #
-# A step whose result is there is not done again, and a training goes on where it was stopped: after
-# an interruption, or with more presets, the same call does what is missing and no more.
+# A step whose result is there is not done again, and a stopped training continues. After an
+# interruption, or with more presets, the same call therefore does only what is missing.
 #
 # ARCHS   the presets (word-small morph-small char-small)
 # SEED    their seed (1)
-# MORPHS  segmentation of the words (sentencepiece:5000; morfessor, where it is installed; none)
-# A set says further options of each step by $prep_options, $vocab_options and the others below.
+# MORPHS  segmentation of the words (sentencepiece:5000; morfessor, if it is installed; none)
+# A set gives further options of each step in $prep_options, $vocab_options and the others below.
 
 archs=${ARCHS:-word-small morph-small char-small}
 seed=${SEED:-1}
@@ -15,7 +15,7 @@ prep_options=
 vocab_options=
 spelled_options=    # of charlm train, for presets that read spelling
 pretrained_options= # of charlm train, for presets that are pre-trained
-halving_options=    # of charlm train, for presets whose rate is halved by valid
+halving_options=    # of charlm train, for presets that halve the rate by valid
 
 die() {
   printf 'run: %s\n' "$*" >&2
@@ -27,7 +27,7 @@ run() {
   "$@"
 }
 
-# keep FILE command ...: what it prints, in FILE once it is whole.
+# keep FILE command ...: writes what the command prints to FILE, once it is complete.
 keep() {
   local file=$1
   shift
@@ -36,7 +36,7 @@ keep() {
   mv "$file.part" "$file"
 }
 
-# is_new FILE OTHER ...: whether FILE is there and no other is newer.
+# is_new FILE OTHER ...: whether FILE exists and no OTHER is newer.
 is_new() {
   local file=$1 other
   shift
@@ -52,10 +52,10 @@ has_texts() {
     die "$1: train.txt without valid.txt or test.txt; expected all three; run get.sh again"
 }
 
-# Sets $corpus: FOLDER itself, or what prep makes of FOLDER/raw.
+# make_corpus FOLDER OUT: sets $corpus, FOLDER itself or what prep makes of FOLDER/raw.
 make_corpus() {
   local folder=$1 out=$2
-  case $folder in -*) folder=./$folder ;; esac # no option of cp or charlm
+  case $folder in -*) folder=./$folder ;; esac # not to be read as an option of cp or charlm
   corpus=$folder
   ! has_texts "$folder" || return 0
   has_texts "$folder/raw" ||
@@ -67,7 +67,7 @@ make_corpus() {
       --test "$folder/raw/test.txt" --out "$corpus" $prep_options
 }
 
-# require_numbers WHAT EACH ...: numbers from 1, or all.
+# require_numbers WHAT EACH ...: each must be a number from 1, or all.
 require_numbers() {
   local what=$1 each
   shift
@@ -79,8 +79,8 @@ require_numbers() {
   done
 }
 
-# cut_corpus TOKENS WHOLE FOLDER: sets $corpus, FOLDER with the first sentences of WHOLE's train.txt, of
-# so many tokens at most, each </s> one of them.
+# cut_corpus TOKENS WHOLE FOLDER: sets $corpus, FOLDER with the first sentences of WHOLE's train.txt:
+# at most TOKENS tokens, each </s> counted.
 cut_corpus() {
   local tokens=$1 whole=$2
   corpus=$3
@@ -113,7 +113,7 @@ train_all() {
     case $arch in *-modern | miyamoto-* | zaremba-*) ;; *) more="$more $halving_options" ;; esac
     resume=
     [ ! -f "$out/$arch/run.json" ] || resume=--resume
-    # Its encoded text goes when a training ends.
+    # A training that ends removes its encoded text.
     # shellcheck disable=SC2086  # several words or none
     if [ -z "$resume" ] || [ -e "$out/$arch/encoded" ]; then
       run charlm train --arch "$arch" --seed "$seed" --data "$corpus" --vocab "$out/vocab.json" \
@@ -125,7 +125,7 @@ train_all() {
   done
 }
 
-# Six frequent words of six letters and more, whose neighbours say something in any language.
+# The six most frequent words of six letters or more; their neighbours are informative in any language.
 frequent_words() {
   python - "$1" <<'EOF'
 import json, sys
@@ -136,8 +136,8 @@ print(*[word for word in words if len(word) >= 6 and word.isalpha()][:6], sep="\
 EOF
 }
 
-# compare OUT: its presets against Kneser-Ney, anew where one was trained since or the presets are
-# others; without any it is Kneser-Ney alone.
+# compare OUT: compares its presets with Kneser-Ney, again if one was trained since or the presets
+# have changed; without presets it measures Kneser-Ney alone.
 compare() {
   local out=$1 arch weights=() models=()
   for arch in $archs; do
@@ -176,8 +176,8 @@ chain() {
     keep "$out/nn.txt" charlm nn "${words[@]}" --model "${runs[${#runs[@]} - 1]}"
 }
 
-# The table of all data sets that were done, the last thing that is printed; of several, which lie
-# in one folder, also a page there: the table, and the last model of the last set.
+# print_table OUT ...: prints the table of all data sets, at the very end. For several sets, which lie
+# in one folder, it also writes a page there: the table, and the last model of the last set.
 print_table() {
   local out files=() tables=() page
   for out in "$@"; do

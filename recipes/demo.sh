@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The whole story on the English that comes with Python: raw text, a model, its measure, its words.
+# From raw text to a model, its perplexity and its words, on the English that comes with Python.
 #
 #   bash recipes/demo.sh            three to five minutes on two cores
 #   bash recipes/demo.sh --quick    a small part of the corpus and a small model, under a minute
 #
-# CHARLM_DEMO_DIR  where it works, instead of exp/demo
+# CHARLM_DEMO_DIR  the folder to work in, instead of exp/demo
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"

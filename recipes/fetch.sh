@@ -1,5 +1,5 @@
 # Sourced by get.sh of each set: finds a Python, and fetches and unpacks with fetch.py and texts.py.
-# Neither needs more than Python itself, so that nothing is installed before there is a text.
+# Both need only Python itself, so nothing has to be installed to get a text.
 
 recipes=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 export PYTHONPATH=$recipes PYTHONDONTWRITEBYTECODE=1
@@ -21,14 +21,14 @@ find_python() {
   die "found no Python 3.11 or newer in PATH; install one (python.org, your system's packages)"
 }
 
-# fetch FOLDER SET [NAME ...]: into FOLDER/downloads.
+# fetch FOLDER SET [NAME ...]: fetches files of a set into FOLDER/downloads.
 fetch() {
   local folder=$1
   shift
   "$python" "$recipes/fetch.py" "$folder/downloads" "$@"
 }
 
-# unpack SET ARCHIVE FOLDER train=NAME valid=NAME test=NAME: FOLDER's three texts.
+# unpack SET ARCHIVE FOLDER train=NAME valid=NAME test=NAME: writes the three texts of FOLDER.
 unpack() { "$python" "$recipes/texts.py" "$@"; }
 
 # is_there FOLDER: whether an earlier call has made its texts.

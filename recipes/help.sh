@@ -1,4 +1,4 @@
-# Sourced first by the scripts: `--help` prints the comment that a script begins with, and ends it.
+# Sourced first by the scripts: `--help` prints the comment at the head of the script, and exits.
 
 case "${1:-}" in
   -h | --help)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up and runs the tests; arguments go to pytest (`-n 0` runs them in one process, for --pdb).
+# Sets up charlm and runs its tests. Arguments go to pytest (`-n 0` uses one process, for --pdb).
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 cd "$setup_root"

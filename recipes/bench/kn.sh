@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Time and memory of `charlm ngram` and of lmplz on the first so many tokens of a text, in turns.
+# Measures time and memory of `charlm ngram` and lmplz in turns, on the first tokens of a text.
 #
 #   bash recipes/bench/kn.sh TEXT [TOKENS ...]
 #
-# TOKENS are 1000000 5000000 20000000 if none are given. LMPLZ names the program (lmplz on the
-# PATH), ORDER the order (5), ROUNDS how often each is run (3), LMPLZ_MEMORY what it may take for
-# sorting (4G). Needs GNU time. Both write an ARPA file to TMPDIR; their headers must be equal.
+# TOKENS are 1000000 5000000 20000000 if none are given. LMPLZ is the program (lmplz on the PATH),
+# ORDER the order (5), ROUNDS the number of runs of each (3), LMPLZ_MEMORY the memory that lmplz may
+# use for sorting (4G). GNU time is needed. Both write an ARPA file to TMPDIR; the headers must be
+# equal.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
@@ -15,7 +16,7 @@ die() {
   exit 1
 }
 
-[ $# -ge 1 ] || die "expected a text; see the head of $0"
+[ $# -ge 1 ] || die "expected a text; see --help"
 text=$1
 shift
 [ $# -gt 0 ] || set -- 1000000 5000000 20000000
@@ -26,13 +27,13 @@ memory=${LMPLZ_MEMORY:-4G}
 timer=${TIMER:-/usr/bin/time}
 
 [ -f "$text" ] || die "$text: no such file; expected a text, one sentence a line"
-command -v "$lmplz" >/dev/null 2>&1 || die "found no lmplz; build KenLM's and name it with LMPLZ"
+command -v "$lmplz" >/dev/null 2>&1 || die "found no lmplz; build KenLM and name its lmplz with LMPLZ"
 "$timer" -f '%e' true >/dev/null 2>&1 || die "found no GNU time; name it with TIMER"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/charlm-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# lmplz refuses <unk>; both get the text in which it is a plain word.
+# lmplz refuses <unk>, so both get a text in which it is a plain word.
 cut_text() {
   awk -v limit="$1" '{ gsub(/<unk>/, "@unk@"); n += NF; if (n > limit) exit; print }' "$text"
 }

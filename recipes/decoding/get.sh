@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The Bible in English and Czech, whose letters are decoded.
+# Fetches the Bible in English and Czech, whose letters are decoded.
 #
 #   bash recipes/decoding/get.sh [FOLDER [CODE ...]]
 #
-# As languages/get.sh: FOLDER (data/bible) gets a folder a language, en and cs if no CODE is given.
+# As in languages/get.sh, FOLDER (data/bible) gets one folder per language: en and cs if no CODE is
+# given.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 folder=${1:-data/bible}

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Sentences through a noisy channel, and back by beam search under n-gram and neural models.
+# Sends sentences through a noisy channel, and decodes them with n-gram and neural models.
 #
 #   bash recipes/decoding/run.sh FOLDER [options of charlm train]
 #
-# FOLDER holds a folder a language, as get.sh leaves them, or each with train.txt, valid.txt and
-# test.txt. LANGS chooses (en cs), ARCH is the preset (char-small), DECODE holds options of decode.py
-# (--pyctcdecode 500 asks that decoder, too, where it is installed), OUT (exp/decoding) is where
-# everything goes, and is gone on with.
+# FOLDER has one folder per language, as get.sh leaves them, or each with train.txt, valid.txt and
+# test.txt. LANGS chooses the languages (en cs), ARCH the preset (char-small). DECODE holds options of
+# decode.py (--pyctcdecode 500 also tries that decoder, if it is installed). OUT (exp/decoding) is
+# the folder for all results; the next call continues there.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of the languages; see the head of this file"}
+folder=${1:?"expected the folder of the languages; see --help"}
 shift
 ARCHS=${ARCH:-char-small}
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The film reviews of Maas et al., from their page, as sentences for `charlm prep`.
+# Fetches the film reviews of Maas et al. from their page, as sentences for `charlm prep`.
 #
 #   bash recipes/imdb/get.sh [FOLDER]
 #
-# FOLDER (data/imdb) gets raw/train.txt, raw/valid.txt and raw/test.txt, which run.sh preps;
-# CHARLM_MIRROR is another host.
+# FOLDER (data/imdb) gets raw/train.txt, raw/valid.txt and raw/test.txt, which run.sh preps.
+# CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/imdb}

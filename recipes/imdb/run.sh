@@ -4,11 +4,12 @@
 #   bash recipes/imdb/run.sh FOLDER [options of charlm train]
 #
 # FOLDER holds raw/, as get.sh leaves it, or train.txt, valid.txt and test.txt. ARCHS chooses the
-# presets (miyamoto-word miyamoto-gate-pretrained), OUT (exp/imdb) is where everything goes, and is gone on with.
-# As in their code, unknown words are read by their spelling where a model reads spelling.
+# presets (miyamoto-word miyamoto-gate-pretrained). OUT (exp/imdb) is the folder for all results;
+# the next call continues there. As in their code, models that read spelling read unknown words by
+# their spelling.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of raw/, or of train.txt, valid.txt and test.txt"}
+folder=${1:?"expected the folder of raw/, or of train.txt, valid.txt and test.txt"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 ARCHS=${ARCHS:-miyamoto-word miyamoto-gate-pretrained}

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# One text in many languages, or the news of Botha & Blunsom as Kim et al. have it.
+# Fetches the Bible in many languages, or the news of Botha & Blunsom as Kim et al. use it.
 #
 #   bash recipes/languages/get.sh [FOLDER [CODE ...]]
 #   bash recipes/languages/get.sh --news [FOLDER [CODE ...]]
 #
-# FOLDER (data/bible, data/news) gets a folder a language. The Bible corpus of Christodoulopoulos &
-# Steedman (en cs de es fr ru ar; any other code of recipes/addresses.tsv) is raw/, which run.sh
-# preps; DATA-S of Botha & Blunsom (cs de es fr ru) is train.txt, valid.txt and test.txt as it is.
-# CHARLM_MIRROR is another host.
+# FOLDER (data/bible, data/news) gets one folder per language. The Bible corpus of Christodoulopoulos
+# & Steedman (en cs de es fr ru ar; any other code of recipes/addresses.tsv) goes to raw/, which
+# run.sh preps. DATA-S of Botha & Blunsom (cs de es fr ru) becomes train.txt, valid.txt and test.txt
+# without changes. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 
@@ -22,7 +22,7 @@ get_news() {
     esac
     is_there "$folder/$code" && continue
     fetch "$folder" news
-    # Kim et al. validate on test.in, and test on what its makers kept for the end.
+    # Kim et al. validate on test.in, and test on what its authors held out for the end.
     unpack news "$folder/downloads/icml14-data.tar.bz2" "$folder/$code" \
       "train=en-$code/1m-mono/train.in" "valid=en-$code/1m-mono/test.in" \
       "test=en-$code/1m-mono/finaltest.in"

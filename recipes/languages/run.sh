@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Words, morphs and characters in several languages, against Kneser-Ney, in one table.
+# Compares words, morphs and characters with Kneser-Ney in several languages, in one table.
 #
 #   bash recipes/languages/run.sh FOLDER [options of charlm train]
 #
-# FOLDER holds a folder a language, as get.sh leaves them, or each with train.txt, valid.txt and
-# test.txt. LANGS chooses (all of them), ARCHS the presets (word-small morph-small char-small), OUT
-# (exp/languages) is where everything goes, and is gone on with. A training has 15 epochs unless the
-# options say otherwise, and a rate that valid halves is halved when it falls by less than 1 %: the
-# papers' 1.0 is 3 % at a perplexity of 35. Ends with bits a verse (or sentence), which compare across languages as
-# far as the texts do (not where unknown words stand as <unk>, unspelled), and with the table.
+# FOLDER has one folder per language, as get.sh leaves them, or each with train.txt, valid.txt and
+# test.txt. LANGS chooses the languages (all of them), ARCHS the presets (word-small morph-small
+# char-small). OUT (exp/languages) is the folder for all results; the next call continues there.
+#
+# A training has 15 epochs unless the options say otherwise. Where valid decides when the rate is
+# halved, it is halved when valid's perplexity falls by less than 1 %; the papers' 1.0 is 3 % at a
+# perplexity of 35. At the end come bits per verse (or sentence) and the table. The bits compare
+# across languages as far as the texts do, but not where unknown words are written <unk>.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of the languages; see the head of this file"}
+folder=${1:?"expected the folder of the languages; see --help"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 . "$setup_root/recipes/chain.sh"
@@ -29,7 +31,7 @@ if [ -z "${LANGS:-}" ]; then
     [ "$each" = downloads ] || [ "$each" = '*' ] || LANGS="${LANGS:-} $each"
   done
 fi
-[ -n "${LANGS:-}" ] || die "$folder: no folder of a language in it; run get.sh first"
+[ -n "${LANGS:-}" ] || die "$folder: found no folder of a language in it; run get.sh first"
 
 bits_a_sentence() {
   python - "$@" <<'EOF'
@@ -48,7 +50,7 @@ outs=()
 evaluations=()
 for language in $LANGS; do
   outs+=("$out/$language")
-  # What stands as <unk> in the text, as in the news, has no spelling to learn.
+  # Words written <unk> in the text, as in the news, have no spelling to learn.
   if grep -qsF '<unk>' "$folder/$language/train.txt"; then
     chain "$folder/$language" "$out/$language" --epochs 15 "$@"
     continue

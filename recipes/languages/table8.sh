@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Kim et al.'s table 8: what characters gain by how much text (T) there is, and how many words (V).
+# Table 8 of Kim et al.: what characters gain with the size of the text (T) and of the vocabulary (V).
 #
 #   bash recipes/languages/table8.sh FOLDER [options of charlm train]
 #
-# FOLDER is that of one language, as data/bible/de. TOKENS ("100000 250000 all") and SIZES ("1000 3000
-# all") choose, ARCHS the presets (word-small char-small; none is Kneser-Ney alone), OUT (exp/table8)
-# is where everything goes, and is gone on with. Trains as run.sh beside it does, and ends with a
-# table for each V. Where a text has no more words than V, V is all of them, which are trained once.
-# Perplexities over other words do not compare: of two tables only the per cent do.
+# FOLDER is that of one language, such as data/bible/de. TOKENS ("100000 250000 all") chooses T, SIZES
+# ("1000 3000 all") V, and ARCHS the presets (word-small char-small; none is Kneser-Ney alone). OUT
+# (exp/table8) is the folder for all results; the next call continues there. Models are trained as by
+# run.sh, and a table for each V is printed at the end. Where a text has no more than V words, all of
+# them are used, and trained once. Perplexities over different vocabularies do not compare; between
+# two tables only the percentages do.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of one language; see the head of this file"}
+folder=${1:?"expected the folder of one language; see --help"}
 folder=${folder%/}
 shift
 ARCHS=${ARCHS:-word-small char-small}

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Which preset for how much text: trains on the beginnings of a text, and holds all against Kneser-Ney.
+# Which preset for how much text: trains on the beginnings of a text, and compares with Kneser-Ney.
 #
 #   bash recipes/low-resource/run.sh FOLDER [options of charlm train]
 #
 # FOLDER holds train.txt, valid.txt and test.txt. TOKENS ("100000 500000 all") chooses the beginnings,
-# ARCHS ("char-small word-char-modern word-ngram-modern") the presets, SEED (3435) their seed, OUT
-# (exp/low-resource) is where everything goes, and is gone on with. Perplexities of two beginnings do not
-# compare: the words are those of each.
+# ARCHS ("char-small word-char-modern word-ngram-modern") the presets, SEED (3435) their seed. OUT
+# (exp/low-resource) is the folder for all results; the next call continues there. Perplexities of
+# two beginnings do not compare, since each has its own vocabulary.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of a text; see the head of this file"}
+folder=${1:?"expected the folder of a text; see --help"}
 folder=${folder%/}
 shift
 ARCHS=${ARCHS:-char-small word-char-modern word-ngram-modern}

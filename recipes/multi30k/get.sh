@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Multi30k's captions as its publishers tokenised them; XML entities are decoded, nothing else.
+# Fetches Multi30k's captions as its publishers tokenised them, and decodes XML entities.
 #
 #   bash recipes/multi30k/get.sh [FOLDER [LANGUAGE ...]]
 #
-# FOLDER (data/multi30k) gets a folder a language (en de fr cs) of train.txt, valid.txt and test.txt;
-# CHARLM_MIRROR is another host.
+# FOLDER (data/multi30k) gets one folder per language (en de fr cs) with train.txt, valid.txt and
+# test.txt. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/multi30k}

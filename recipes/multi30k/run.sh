@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Image captions in several languages: models against Kneser-Ney, in one table.
+# Compares models with Kneser-Ney on image captions in several languages, in one table.
 #
 #   bash recipes/multi30k/run.sh FOLDER [options of charlm train]
 #
-# FOLDER holds a folder a language, as get.sh leaves them. LANGS chooses (en de fr cs), ARCHS the
-# presets (word-small morph-small char-small), OUT (exp/multi30k) is where everything goes, and is
-# gone on with. The rate is halved when valid falls by less than 1 %.
+# FOLDER has one folder per language, as get.sh leaves them. LANGS chooses the languages (en de fr
+# cs), ARCHS the presets (word-small morph-small char-small). OUT (exp/multi30k) is the folder for
+# all results; the next call continues there. The learning rate is halved when valid's perplexity
+# falls by less than 1 %.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of the languages"}
+folder=${1:?"expected the folder of the languages"}
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 . "$setup_root/recipes/chain.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Mikolov's Penn Treebank, which the papers use, from his page: nothing is changed.
+# Fetches Mikolov's Penn Treebank, which the papers use, from his page; nothing is changed.
 #
 #   bash recipes/ptb/get.sh [FOLDER]
 #
-# FOLDER (data/ptb) gets train.txt, valid.txt and test.txt; CHARLM_MIRROR is another host.
+# FOLDER (data/ptb) gets train.txt, valid.txt and test.txt. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/ptb}

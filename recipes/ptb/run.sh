@@ -4,8 +4,8 @@
 #   bash recipes/ptb/run.sh [FOLDER] [options of charlm train]
 #
 # FOLDER ($PTB_DATA) holds ptb.train.txt, ptb.valid.txt, ptb.test.txt, or the same without `ptb.`.
-# ARCH (char-small) is the preset, SEED (3435) its seed, OUT (exp/ptb-ARCH) its run, which is gone
-# on with if it exists.
+# ARCH (char-small) is the preset, SEED (3435) its seed. OUT (exp/ptb-ARCH) is its run, which is
+# continued if it exists.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

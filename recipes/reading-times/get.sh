@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Natural Stories with their reading times, BLiMP's minimal pairs, and WikiText-2 to train on.
+# Fetches Natural Stories with reading times, BLiMP's minimal pairs, and WikiText-2 to train on.
 #
 #   bash recipes/reading-times/get.sh [FOLDER]
 #
 # FOLDER (data/reading-times) gets all_stories.tok, processed_wordinfo.tsv, blimp/ (67 files) and
-# wikitext-2/. CHARLM_MIRROR is another host.
+# wikitext-2/. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/reading-times}

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Models of sentences, what their surprisal says of reading times, and their minimal pairs.
+# Trains models on sentences, and tests their surprisal on reading times and on minimal pairs.
 #
 #   bash recipes/reading-times/run.sh FOLDER [options of charlm train]
 #
 # FOLDER is as get.sh leaves it. ARCHS chooses the presets (word-small char-small), SIZE the
-# vocabulary (10000), OUT (exp/reading-times) is where everything goes, and is gone on with. A
-# training has 5 epochs unless the options say otherwise, with a rate that falls from their half on.
+# vocabulary (10000). OUT (exp/reading-times) is the folder for all results; the next call continues
+# there. A training has 5 epochs unless the options say otherwise; the learning rate falls in their
+# second half.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of stories, pairs and wikitext-2, as get.sh leaves it"}
+folder=${1:?"expected the folder of stories, pairs and wikitext-2, as get.sh leaves it"}
 shift
 ARCHS=${ARCHS:-word-small char-small}
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"

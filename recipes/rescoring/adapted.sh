@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What a run gains on LibriSpeech's lists when it follows each recording: cache, dynamic evaluation, both.
+# Measures what a run gains on LibriSpeech's lists by adapting to each recording: cache, dynamic, both.
 #
 #   bash recipes/rescoring/adapted.sh FOLDER RUN
 #
-# FOLDER holds dev_clean and dev_other, .nbest.tsv.gz and .ref.txt. Each set is ranked with weights
-# that were tuned on the other one, without adaptation; a row says what a way gains over no model
-# (the lists' own order) and over the run as it was trained. OUT (a new folder) keeps the weights and
-# what was chosen; what stands there already is not made again.
+# FOLDER holds dev_clean and dev_other, each as .nbest.tsv.gz and .ref.txt. Each set is ranked with
+# weights that were tuned on the other one, without adaptation. A row shows what one kind of
+# adaptation gains over no model (the lists' own order) and over the run as it was trained. OUT (a
+# new folder) keeps the weights and the chosen hypotheses; what is there already is not made again.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-data=${1:?"the folder of the lists"}
-run=${2:?"a run"}
+data=${1:?"expected the folder of the lists"}
+run=${2:?"expected a run"}
 data=$(cd -- "$data" && pwd)
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
 out=${OUT:-$(mktemp -d)}
@@ -32,7 +32,7 @@ for pair in dev_clean:dev_other dev_other:dev_clean; do
         --weights "$out/${pair#*:}.weights.json" --write tsv --out "$chosen" --json >"$chosen.part"
       mv "$chosen.part" "$chosen.json"
     }
-    # Two hypotheses a list: what the trained run chose, and what the adapted one did.
+    # Two hypotheses a list: the choice of the run as trained, and that of the adapted run.
     paste "$out/$set.none.tsv" "$chosen" |
       awk -F '\t' 'NR > 1 { print $1 "\t0\t" $5; print $1 "\t1\t" $10 }' >"$out/both.tsv"
     charlm score "$out/both.tsv" --refs "$refs" --columns id,adapted,text --weight adapted=1 \

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Five-best lists of Whisper on ATIS, and text of the same kind to train on, from HyPoradise's page.
+# Fetches Whisper's five-best lists of ATIS, and text of the same kind for training, from HyPoradise.
 #
 #   bash recipes/rescoring/get.sh [FOLDER]
 #
-# FOLDER (data/rescoring) gets atis.nbest.tsv and atis.ref.txt, which run.sh takes, and the corpus
-# atis/ for charlm train; CHARLM_MIRROR is another host.
+# FOLDER (data/rescoring) gets atis.nbest.tsv and atis.ref.txt for run.sh, and the corpus atis/ for
+# charlm train. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/rescoring}

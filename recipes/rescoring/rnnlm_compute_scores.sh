@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Takes the place of Kaldi's script of this name: costs of n-best lists under a model of charlm.
+# Replaces Kaldi's script of this name: costs of n-best lists under a model of charlm.
 #
 #   rnnlm_compute_scores.sh <rnn-dir> <temp-dir> <input-text> <output-scores>
 #
-# <rnn-dir> is a run directory, or holds a file model.arpa; of <temp-dir> nothing is needed.
-# <input-text> is an archive, "utt-1 we know"; <output-scores> gets "utt-1 87.29", the negated
-# natural logarithm with </s> included, for each line where it stood. charlm is taken from PATH, and
-# CHARLM_SCORE_OPTIONS holds further options of charlm score, as "--open-vocabulary --threads 1".
-# Kaldi's options (--rnnlm-ver and others, each with its value) are passed over.
+# <rnn-dir> is a run directory, or holds a file model.arpa; <temp-dir> is not used. <input-text> is
+# an archive, "utt-1 we know". <output-scores> gets one line for each, in the same order: "utt-1
+# 87.29", the negated natural logarithm with </s> included. charlm is taken from PATH.
+# CHARLM_SCORE_OPTIONS holds further options of charlm score, such as "--open-vocabulary --threads 1".
+# Kaldi's options (--rnnlm-ver and others, each with its value) are ignored.
 set -euo pipefail
 
 while [[ ${1:-} == --* ]]; do

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Weights found on one half of some lists, and the error rate of the other half.
+# Finds weights on one half of some lists, and reports the error rate on the other half.
 #
 #   bash recipes/rescoring/run.sh LISTS REFS [options of charlm tune and charlm score]
 #
-# LISTS has an id and a TAB at the start of every line, REFS too (both may be gz, and have a header,
-# which both halves get). Every second recording (an id less its last part; the id where that is the
-# same for all) is tuned on. OUT (a new folder) keeps the halves, the weights and the rescored lists.
-# TUNE holds options of charlm tune alone, as "--tuned am,nn --folds 0".
+# Every line of LISTS and of REFS starts with an id and a TAB. Both files may be gzipped, and may have
+# a header, which both halves get. Weights are tuned on every second recording: the id without its
+# last part, or the whole id where that is the same for all. OUT (a new folder) keeps the halves, the
+# weights and the rescored lists. TUNE holds options for charlm tune alone, such as "--tuned am,nn
+# --folds 0".
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-lists=${1:?"lists with an id at the start of every line"}
-refs=${2:?"references with an id at the start of every line"}
+lists=${1:?"expected lists with an id at the start of every line"}
+refs=${2:?"expected references with an id at the start of every line"}
 shift 2
 for file in "$lists" "$refs"; do
   [ -f "$file" ] || {
@@ -31,7 +32,7 @@ lists, refs, out = map(pathlib.Path, sys.argv[1:])
 
 
 def lines(path):
-    """Bytes: what is wrong with them is told by the commands below."""
+    """Bytes, since the commands below report what is wrong with them."""
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             yield from file

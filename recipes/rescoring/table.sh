@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# What rescoring gains on each set of lists: the rows of README.md's first table.
+# Measures what rescoring gains on each set of lists: the rows of the first table in README.md.
 #
 #   bash recipes/rescoring/table.sh FOLDER [SET...]
 #
-# FOLDER holds the lists and texts as the README names them. OUT (a new folder) keeps the n-gram
-# models and what each command said, as JSON; what stands there already is not made again. MODEL
-# is a run that is tried on one of the sets, too.
+# FOLDER holds the lists and texts that the README names. OUT (a new folder) keeps the n-gram models
+# and the JSON output of each command; what is there already is not made again. MODEL is a run that
+# is also tried on one of the sets.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-data=${1:?"the folder of the lists"}
+data=${1:?"expected the folder of the lists"}
 data=$(cd -- "$data" && pwd)
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
@@ -16,7 +16,7 @@ out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 asked=" $* "
 
-# ngram NAME TEXT [options of prep]: a Kneser-Ney model of a text, cut for valid and test.
+# ngram NAME TEXT [options of prep]: makes a Kneser-Ney model of a text, less parts for valid and test.
 ngram() {
   local name=$1 text=$2
   shift 2
@@ -36,7 +36,7 @@ row() {
   printf '\n# charlm tune %s %s\n' "${common[*]}" "${tune[*]-}" >&2
   local alone=(--weight kn=1)
   [[ $model == --lm* ]] || alone=(--weight nn=1)
-  [[ $set != moses-* ]] || alone+=(--weight total=0) # a format's one total counts 1, else
+  [[ $set != moses-* ]] || alone+=(--weight total=0) # the one total of a format has weight 1 otherwise
   [[ $lists != *.lat.txt.gz ]] || alone=() # lattices have weights of their own
   [ -s "$out/$set.score.json" ] ||
     charlm score "${common[@]}" ${alone[@]+"${alone[@]}"} --write none --json \
@@ -61,7 +61,7 @@ print(
 PY
 }
 
-# The spoken form of written English: train.sh's rules.
+# The spoken form of written English, by the rules of train.sh.
 if [ ! -f "$out/wikitext.txt" ]; then
   sed -e '/^ *=/d' -e 's/ @-@ / /g' -e 's/ @,@ //g' -e 's/ [.!?;:] /\
 /g' "$data/wikitext-2/train.txt" >"$out/wikitext.txt"
@@ -77,7 +77,7 @@ wikitext="--lm $out/wikitext.arpa"
 hyporadise=$data/nbest-hyporadise
 row atis "$hyporadise/atis.nbest.tsv.gz" "$hyporadise/atis.ref.txt" "--lm $out/atis.arpa" \
   -- --columns id,rank,am,text
-# No scores: the place in the list is what the recogniser said.
+# These have no scores: the place in the list stands for the recogniser.
 for set in swbd cv ls_clean ls_other; do
   [ -f "$out/$set.tsv" ] || gzip -dc "$hyporadise/$set.nbest.tsv.gz" | cut -f 1,2,4 >"$out/$set.tsv"
   row $set "$out/$set.tsv" "$hyporadise/$set.ref.txt" "$wikitext" --weight place=-1 \

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A model and a Kneser-Ney 5-gram for rescoring speech, of written text.
+# Trains a model and a Kneser-Ney 5-gram on written text, for rescoring speech.
 #
 #   bash recipes/rescoring/train.sh FOLDER [options of charlm train]
 #
 # FOLDER holds train.txt, valid.txt and test.txt: English, tokens between blanks. OUT (exp/speech)
-# is where everything goes: corpus/, vocab.json, kn.arpa, run/, which is gone on with if it exists.
-# SIZE (20000) is the vocabulary.
+# gets corpus/, vocab.json, kn.arpa and run/; a run that exists is continued. SIZE (20000) is the
+# size of the vocabulary.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../help.sh"
-folder=${1:?"the folder of train.txt, valid.txt and test.txt"}
+folder=${1:?"expected the folder of train.txt, valid.txt and test.txt"}
 folder=$(cd -- "$folder" && pwd)
 shift
 . "$(dirname -- "${BASH_SOURCE[0]}")/../setup.sh"
@@ -36,8 +36,8 @@ fi
   run charlm ngram --data "$out/corpus" --vocab "$out/vocab.json" --out "$out/kn.arpa"
 resume=
 [ ! -f "$out/run/run.json" ] || resume=--resume
-# One reading of a text five times as large as PTB: a rate that falls to zero in its second half, and
-# sentences that stand alone, as those of a list do.
+# One epoch over a text five times as large as PTB: the rate falls to zero in its second half, and
+# sentences stand alone, as in a list.
 # shellcheck disable=SC2086  # one word or none
 run charlm train --arch char-small --data "$out/corpus" --vocab "$out/vocab.json" \
   --out "$out/run" --epochs 1 --set recipe.batching.type=sentences \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# WikiText-2 as published: tokenised, rare words <unk>; nothing is changed, empty lines stay.
+# Fetches WikiText-2 as published: tokenised, rare words <unk>; nothing is changed, empty lines stay.
 #
 #   bash recipes/wikitext-2/get.sh [FOLDER]
 #
-# FOLDER (data/wikitext-2) gets train.txt, valid.txt and test.txt; CHARLM_MIRROR is another host.
+# FOLDER (data/wikitext-2) gets train.txt, valid.txt and test.txt. CHARLM_MIRROR names another host.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../fetch.sh"
 folder=${1:-data/wikitext-2}

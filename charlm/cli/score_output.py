@@ -235,9 +235,10 @@ def _tuned(tuned: "Tuned") -> Iterator[str]:
     held_out = ""
     if tuned.held_out_error is not None:
         held_out = f", {_percent(tuned.held_out_error)} cross-validated"
+    share = "1 - " if tuned.metric.startswith("bleu|") else ""
     yield (
         f"tuned on {tuned.n_lists} lists: {_percent(tuned.first_error)} first, "
-        f"{_percent(tuned.error)} tuned{held_out}; {tuned.metric}"
+        f"{_percent(tuned.error)} tuned{held_out}; {share}{tuned.metric}"
     )
     if tuned.held_out_gain is not None:
         yield f"cross-validated, {_gain(tuned.held_out_gain)}"

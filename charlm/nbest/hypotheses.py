@@ -40,7 +40,7 @@ class NbestList:
     original: object = None  # what stands around the hypotheses, for the format's own writer
 
     def without_layout(self) -> "NbestList":
-        """What no writer needs, a word that comes again kept once: to hold many lists at a time."""
+        """Without what its writer needs, a word that comes again kept once: to hold many lists."""
         words = {word: word for each in self.hypotheses for word in each.words}
         hypotheses = tuple(
             Hypothesis(tuple(map(words.__getitem__, each.words)), each.features, each.place)

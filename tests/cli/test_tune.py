@@ -43,6 +43,11 @@ def test_it_tells_the_weights_and_whether_they_pay(at_home: Path) -> None:
     assert json.loads(Path("w.json").read_text())["weights"].keys() == {"c2", "nn"}
 
 
+def test_of_bleu_what_is_minimised_is_told(at_home: Path) -> None:
+    result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0", "--metric", "bleu")
+    assert re.search(r"^tuned on 8 lists: .* % tuned; 1 - bleu\|nrefs:1\|", result.stdout, re.M)
+
+
 def test_without_a_model_and_a_file_the_weights_are_told(at_home: Path) -> None:
     result = call("tune", "dev.tsv", "--refs", "dev.refs", "--folds", "0")
     assert (result.exit_code, result.stderr) == (0, "")

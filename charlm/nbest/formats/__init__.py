@@ -172,7 +172,8 @@ def _refuse(sample: Sample, *, where: str) -> NoReturn:
         raise DataError(
             f"{where}: found lines that begin with what may be ids ({ids[0]:.40}) and hold no "
             "TAB; expected a format of lists; put a TAB behind the id of a sentence, or give "
-            "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1"
+            "--format text if all of a line is words, kaldi if ids end in ranks, as utt-1, rnnlm "
+            "if a list's id begins each of its lines"
         )
     raise DataError(
         f"{where}: found the beginning of no format of lists; expected one of "

@@ -23,7 +23,10 @@ from charlm.nbest.policies import is_number, number, only, plain_words, require_
 LN2 = log(2)
 OF_HYPOTHESIS = "HDPAIE"  # in the order in which they are printed
 MARKED = re.compile(r"([A-Z])-(0|[1-9][0-9]*)(?:_[0-9]+)?(?:\t(.*))?")  # E-12_3 has a step
-LOG = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} .* \| [A-Z]+ \| .*|\| .*|Generate .*|[ \t]*")
+LOG = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2} .* \| [A-Z]+ \| .*|Generate .*|[ \t]*"
+    r"|\| .*|Namespace\(.*"  # before 0.10
+)
 
 
 class FairseqFormat(ScoresBesideFormat):

@@ -124,6 +124,7 @@ def test_sentences_behind_what_may_be_ids_are_neither_text_nor_lists() -> None:
         "a.list: found lines that begin with what may be ids (1272-128104-0001) and hold no TAB; "
         "expected a format of lists; put a TAB behind the id of a sentence, or give --format text"
     )
+    assert str(caught.value).endswith("rnnlm if a list's id begins each of its lines")
 
 
 @pytest.mark.parametrize(

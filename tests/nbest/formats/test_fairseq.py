@@ -10,7 +10,8 @@ from charlm.nbest.formats.fairseq import FairseqFormat
 LN2 = 0.6931471805599453
 SECOND = "H-12\t-0.5\t▁we\nD-12\t-0.5\twe\nP-12\t-0.4000 -0.6000\nA-12\t0-0\n"
 FIRST = "H-12\t-0.25\t▁we ▁know\nD-12\t-0.25\twe know\nP-12\t-0.1000 -0.2000 -0.4500\n"
-ABOVE = "2022-05-05 10:00:00 | INFO | fairseq_cli.generate | loading\nS-12\t▁wir\nT-12\twe know\n"
+LOG = "Namespace(beam=2)\n| loading\n2022-05-05 10:00:00 | INFO | fairseq_cli.generate | loading\n"
+ABOVE = f"{LOG}S-12\t▁wir\nT-12\twe know\n"
 BELOW = "S-3\t▁ja\nT-3\tyes\nH-3\t-2\t\nD-3\t-2\t\nP-3\t-2.0000\nGenerate test with beam=2: BLEU4\n"
 WHOLE = ABOVE + FIRST + SECOND + BELOW
 

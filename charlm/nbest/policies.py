@@ -72,13 +72,15 @@ def only(source: Source, name: str, *taken: str) -> None:
             raise ConfigError(f"format {name!r}: found {what}; expected none; leave it out")
 
 
-def require_penalty(penalty: float) -> None:
-    """Raises ConfigError for a length penalty that none was."""
+def note_penalty(source: Source) -> None:
+    """Raises ConfigError for a length penalty that none was; 0 leaves scores as they are."""
+    penalty = source.length_penalty
     if not abs(penalty) <= MAX_PENALTY:  # NaN is not
         raise ConfigError(
             f"length penalty {penalty:g}: expected what `generate` was given, a number up to "
             f"{MAX_PENALTY}"
         )
+    source.notices.may_be_means = not penalty
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Notices:
     share_in_case: float = 0.0
     # What the command line says of the lists, and the file of weights says otherwise.
     said_otherwise: list[str] = field(default_factory=list)
+    may_be_means: bool = False  # scores that a decoder divides by length unless told otherwise
 
     def look(self, nbest: NbestList) -> None:
         """Count what can be seen of a list that has been read."""
@@ -57,6 +58,7 @@ class Notices:
             "ids_read_as_words": self.ids_read_as_words,
             "share_in_case": self.share_in_case,
             "said_otherwise": self.said_otherwise,
+            "may_be_means": self.may_be_means,
         }
 
 

@@ -28,7 +28,7 @@ from charlm.nbest.formats.json_values import (
 )
 from charlm.nbest.hypotheses import NbestList, Rescored
 from charlm.nbest.list_lines import Lines
-from charlm.nbest.policies import require_penalty
+from charlm.nbest.policies import note_penalty
 
 MAX_LENGTH = 1e9  # of a text, in tokens
 SCORES = re.compile(rf"score|log_?prob|^{FEATURE}$")
@@ -74,7 +74,7 @@ class ArraysFormat(JsonFormat):
         return lengths
 
     def lists(self, lines: Lines, source: Source) -> Iterator[NbestList]:
-        require_penalty(source.length_penalty)
+        note_penalty(source)
         return super().lists(lines, source)
 
     def block(self, record: Record, source: Source) -> RecordContent:

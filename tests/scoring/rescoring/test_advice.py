@@ -153,3 +153,20 @@ def test_scores_that_only_the_first_list_has_are_told_too(tmp_path: Path) -> Non
     result = charlm.score(lists, scorer=scorer, write="ranked", out=tmp_path / "out")
     assert result.ignored == ("am", "words", "oov")
     assert "without am of the lists" in advice.advice_on(result)[0]
+
+
+@pytest.mark.parametrize(
+    ("penalty", "weights", "is_named"),
+    [(0, (1, 1), True), (1, (1, 1), False), (0, (1, 0), False), (0, (0, 1), False)],
+)
+def test_scores_that_may_be_means_beside_a_models_sums_are_named(
+    tmp_path: Path, penalty: float, weights: tuple[float, float], is_named: bool
+) -> None:
+    lists = tmp_path / "out.txt"
+    lists.write_text("H-0\t-0.3\ta b\nD-0\t-0.3\ta b\nP-0\t-0.1 -0.2 -0.6\n")
+    scorer = FunctionScorer(lambda sentences: [[-1.0] * (len(each) + 1) for each in sentences])
+    asked = [f"score={weights[0]}", f"own={weights[1]}"]
+    result = charlm.score(lists, scorer=scorer, write="none", length_penalty=penalty, weight=asked)
+    found = [each for each in advice.advice_on(result) if "--length-penalty 1" in each]
+    assert len(found) == is_named
+    assert all(each.startswith("score of fairseq's lists may be divided by") for each in found)

@@ -190,7 +190,7 @@ Data = Annotated[
     str | Path, Opt("Corpus directory with train.txt, valid.txt and test.txt.", metavar="DIR")
 ]
 DataOrFiles = Annotated[
-    str | Path | None, Opt("Corpus directory, in the place of files.", metavar="DIR")
+    str | Path | None, Opt("Corpus directory to read instead of files.", metavar="DIR")
 ]
 Split = Annotated[
     Literal["train", "valid", "test"] | None,
@@ -203,45 +203,56 @@ Files = Annotated[
 Encoding = Annotated[
     str,
     Opt(
-        "Encoding of all text that is read, as latin-1 or cp1251 of older tools; vocabularies and "
-        "runs are in UTF-8.",
+        "Encoding of all text that is read, such as latin-1 or cp1251; vocabularies and runs are "
+        "always UTF-8.",
         metavar="NAME",
     ),
 ]
 TextMap = Annotated[
     str | Path | Mapping[str, str] | None,
     Opt(
-        "Rules, one a line: a word or phrase, TAB, what is read in its place, in the words as case "
-        "and punctuation leave them; * is the rest of a word on both sides.",
+        "File of replacements, one a line: a word or phrase, TAB, what is read instead. They apply "
+        "after case and punctuation have been normalised; * stands for the rest of a word on both "
+        "sides.",
         "Normalisation",
     ),
 ]
 SplitHyphens = Annotated[
-    bool, Opt("Words of several parts as several words: well-known, twenty-one.", "Normalisation")
+    bool, Opt("Split words at hyphens: well-known, twenty-one.", "Normalisation")
 ]
 Punctuation = Annotated[
     Literal["keep", "drop"],
-    Opt("Punctuation at the ends of words, and signs that stand alone.", "Normalisation"),
+    Opt(
+        "What becomes of punctuation at the ends of words, and of signs that stand alone.",
+        "Normalisation",
+    ),
 ]
 StateChoice = Annotated[
     Literal["both", "carried", "sentence"],
-    Opt("Text read as one stream (carried), or every sentence on its own."),
+    Opt(
+        "How the text is read: as one stream whose state is carried on (carried), or every "
+        "sentence from the initial state (sentence)."
+    ),
 ]
 Model = Annotated[
     str | Path | None,
     Opt(
-        "Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
+        "Run directory of the model; if not given, $CHARLM_MODEL, else the newest finished run in "
+        "exp/.",
         metavar="RUN",
     ),
 ]
 ModelSaid = Annotated[
-    str | Path | None, Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN")
+    str | Path | None, Opt("Run directory of the model; $CHARLM_MODEL if not given.", metavar="RUN")
 ]
-Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=9)]
+Order = Annotated[
+    int, Opt("Order of the Kneser-Ney model: the length of its longest n-grams.", least=1, most=9)
+]
 Prune = Annotated[
     str | Sequence[int],
     Opt(
-        "Largest count of the n-grams left out, by order; the last holds for longer ones.",
+        "Largest count at which n-grams are left out, by order; the last number also holds for "
+        "longer n-grams.",
         metavar="0,0,1",
         cli_type=str,
     ),
@@ -259,12 +270,12 @@ Threads = Annotated[
 ]
 Gpus = Annotated[
     str | None,
-    Opt("GPUs that divide the work among them, a process for each.", "Machine", metavar="0,1,…"),
+    Opt("GPUs that share the work, one process each.", "Machine", metavar="0,1,…"),
 ]
 Processes = Annotated[
     int | None,
     Opt(
-        "As --gpus, but so many processes on the CPU, a share of the cores each.",
+        "Number of processes that share the work on the CPU, each with its share of the cores.",
         "Machine",
         least=1,
     ),

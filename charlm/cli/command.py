@@ -17,7 +17,7 @@ from charlm.options import Field, fields_of, shown_range
 Options = TypeVar("Options")
 Options_contra = TypeVar("Options_contra", contravariant=True)
 Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
+    bool, typer.Option("--json", help="Print one JSON object instead of text for people.")
 ]
 # An option that may stand alone or with a name, and is answered in the place of the command.
 LISTED = "--list"

@@ -27,12 +27,12 @@ DIFFERENCE = ("difference", "from", "to", "first-better")
 def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
     """Compare models with Kneser-Ney, alone and mixed.
 
-    Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
-    weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by
-    paired bootstrap over sentences, and both by how frequent the predicted word is.
+    Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
+    the weights of mixtures on valid.txt, and prints perplexities, their differences with intervals
+    by paired bootstrap over sentences, and both by how frequent the predicted word is.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
-    `charlm ngram` keeps them all as words, so that its perplexities are other ones.
+    `charlm ngram` keeps them all as words, so its perplexities differ.
 
     \b
     charlm compare-kn --data corpus --model exp/first --order 5

@@ -25,8 +25,8 @@ class NgramCommand(perplexities.Layout, NgramOptions):
     spelling_run: Annotated[
         Path | None,
         Opt(
-            "Run in whose vocabulary texts are read, and whose speller adds figures with words "
-            "outside it spelled instead of <unk>.",
+            "Run whose vocabulary applies, and whose speller adds figures in which words outside "
+            "it are spelled instead of being <unk>.",
             flags=("--speller",),
             metavar="RUN",
         ),
@@ -37,8 +37,9 @@ class NgramCommand(perplexities.Layout, NgramOptions):
 def ngram(options: NgramCommand, *, as_json: bool) -> None:
     """Estimate or load a Kneser-Ney model, and measure it.
 
-    Interpolated modified Kneser-Ney with lmplz's figures; small texts get fallback discounts.
-    Prints what `charlm eval` prints of a text; its --debug 2 tells the n-grams' lengths, [5gram].
+    The model is interpolated modified Kneser-Ney, equal to lmplz's; small texts get fallback
+    discounts. Prints what `charlm eval` prints of a text; --debug 2 adds the length of the n-gram
+    that was used, such as [5gram].
 
     \b
     charlm ngram --train corpus/train.txt --order 5 --out kn5.arpa.gz

@@ -38,10 +38,10 @@ NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 def nn(options: NnOptions, *, as_json: bool) -> None:
     """Find the words nearest to a word, known or not.
 
-    Nearest by the cosine similarity of their vectors, in the vocabulary.
+    The nearest words are those of the vocabulary whose vectors have the largest cosine.
 
     A word outside the vocabulary is read by its spelling; a * marks it in the table. Instead of
-    words: an analogy, files that measure the vectors, or a file to write them to.
+    words it takes an analogy, files to measure the vectors by, or a file to write them to.
 
     \b
     charlm nn while trading looooook --model exp/first -k 5

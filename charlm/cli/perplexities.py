@@ -37,8 +37,9 @@ class Layout:
     layout: Annotated[
         Literal["srilm", "kenlm", "jsonl", "probabilities"],
         Opt(
-            "SRILM's `ngram -ppl`, KenLM's `query`, an object a sentence, or a probability a line "
-            "with its word, the first of all left out, for `charlm mix`.",
+            "What is printed: what SRILM's `ngram -ppl` or KenLM's `query` prints, a JSON object "
+            "for each sentence, or a line for each token but the first, with its probability and "
+            "word, for `charlm mix`.",
             "Layout",
             flags=("--format",),
         ),
@@ -46,7 +47,7 @@ class Layout:
     debug: Annotated[
         int,
         Opt(
-            "SRILM's -debug: 1 adds sentences, 2 their words, too.",
+            "As SRILM's -debug: 1 adds sentences, 2 also their words.",
             "Layout",
             least=0,
             most=2,

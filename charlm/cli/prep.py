@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @command(PrepOptions)
 def prep(options: PrepOptions, *, as_json: bool) -> None:
-    """Make a corpus directory of raw text.
+    """Make a corpus directory from raw text.
 
     It holds train.txt, valid.txt, test.txt and corpus.json.
     Prints what each split holds, what became of every line that was read, and what is odd about

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def sample(options: SampleOptions, *, as_json: bool) -> None:
     """Draw sentences from a model.
 
-    Each begins from its initial state.
+    Each sentence begins from the model's initial state.
 
-    A seed gives the same sentences whatever their number and the batch size. --json tells each
+    A seed gives the same sentences whatever their number and the batch size. --json adds each
     sentence's log10 probability under the model itself, as eval gives it by sentence.
 
     \b

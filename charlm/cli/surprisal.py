@@ -37,7 +37,7 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
     ] = False
     layout: Annotated[
         Literal["table", "lm-zoo"],
-        Opt("lm-zoo: its four columns, of one model."),
+        Opt("Layout of the output; lm-zoo has LM Zoo's four columns, for one model."),
     ] = "table"
 
 
@@ -45,12 +45,12 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
 def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     """Print the surprisal of each word, in bits.
 
-    There is one row for each word as it was written. It tells the item, the user's own columns, how
-    many tokens the word is to the model, whether they are known, length, count in the training
-    text and Zipf value (of the rarest token), and the surprisal by model. R (read.delim) and
-    pandas (sep="\\t") read it as it is; what is missing is NA: a word spelled so stays one in
-    pandas with keep_default_na=False and na_values={"surprisal": "NA"}. --json has the
-    surprisal of the sentences' ends, too.
+    There is one row for each word as it was written. It holds the item, your own columns, the
+    number of tokens that the model reads for the word, whether they are known, the length, the
+    count in the training text and the Zipf value (of the rarest token), and the surprisal under
+    each model. R (read.delim) and pandas (sep="\\t") read the table as it is. Missing values are
+    NA: for pandas to keep a word that is spelled NA, give it keep_default_na=False and
+    na_values={"surprisal": "NA"}. --json also has the surprisal of the sentences' ends.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2

@@ -23,18 +23,18 @@ MOST_REMEMBERED = 100_000  # positions: each costs as many numbers as the contex
 AdaptChoice = Annotated[
     Adapt,
     Opt(
-        "Follow what was read: by gradient steps (dynamic, Krause et al., 2018), by words seen "
-        "after a like context (cache, Grave et al., 2017), or both.",
+        "Adapt to what has been read: by gradient steps (dynamic, Krause et al., 2018), by a cache "
+        "of the words that followed similar contexts (cache, Grave et al., 2017), or both.",
         GROUP,
     ),
 ]
 AdaptRates = Annotated[
     str,
     Opt(
-        "Rates of --adapt, over those kept with the run: segment (20), rate (5e-05) and decay "
-        "(0.006) of dynamic, where no mean squared gradients are kept with the run rate (0.3) and "
-        "decay (0.001); size (500), theta (1) and lambda (0.1) of cache, which counts words alone "
-        "at theta=0. choose: eval finds them on the corpus directory's valid.txt, and keeps them "
+        "Rates of --adapt, which replace those kept with the run. dynamic: segment (20), rate "
+        "(5e-05) and decay (0.006), or rate (0.3) and decay (0.001) where the run keeps no mean "
+        "squared gradients. cache: size (500), theta (1), which at 0 makes it a unigram cache, and "
+        "lambda (0.1). choose: eval finds them on the corpus directory's valid.txt and keeps them "
         "with the run.",
         GROUP,
         metavar="NAME=NUMBER,…",

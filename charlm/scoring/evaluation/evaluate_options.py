@@ -50,8 +50,9 @@ class EvaluateOptions:
     open_vocabulary: Annotated[
         bool,
         Opt(
-            "Also with words outside the vocabulary spelled by the run's speller, instead of "
-            "<unk>; the layouts keep <unk>'s probabilities."
+            "Also give the perplexity with words outside the vocabulary spelled by the run's "
+            "speller instead of <unk>; --debug and --format still print the probabilities of "
+            "<unk>."
         ),
     ] = False
     adapt: AdaptChoice = "none"

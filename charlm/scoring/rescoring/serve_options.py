@@ -20,8 +20,9 @@ class ServeOptions(OutputOptions):
     write: Annotated[
         Literal["scored", "ranked", "nbest", "jsonl"],
         Opt(
-            "The line with a score more (scored), the same best first (ranked), with all features "
-            "and totals (nbest), or the best hypothesis alone (jsonl)."
+            "What a line is answered with: itself with one more score (scored), the same with the "
+            "best hypotheses first (ranked), with all features and totals (nbest), or the best "
+            "hypothesis alone (jsonl)."
         ),
     ] = "scored"
 

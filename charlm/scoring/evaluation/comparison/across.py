@@ -32,7 +32,11 @@ class TableOptions:
         ),
     ]
     state: Annotated[
-        State, Opt("Text read as one stream (carried), or every sentence on its own.")
+        State,
+        Opt(
+            "How the text is read: as one stream whose state is carried on (carried), or every "
+            "sentence from the initial state (sentence)."
+        ),
     ] = "carried"
 
 

@@ -22,7 +22,7 @@ class CompareKnOptions:
     model: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Run directory of a model, once for each; without one it is Kneser-Ney alone.",
+            "Run directory of a model; may be repeated; without one Kneser-Ney is measured alone.",
             metavar="RUN",
         ),
     ] = ()
@@ -31,8 +31,8 @@ class CompareKnOptions:
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
-            "given.",
+            "Vocabulary where Kneser-Ney is measured alone; made from train.txt as by `charlm "
+            "vocab` if not given.",
             metavar="FILE|RUN",
         ),
     ] = None
@@ -41,7 +41,7 @@ class CompareKnOptions:
     samples: Annotated[
         int,
         Opt(
-            "Draws of sentences behind each 95 % interval, which leaves out the most extreme 5 %.",
+            "Number of bootstrap samples of the sentences behind each 95 % interval.",
             least=100,
         ),
     ] = 1000

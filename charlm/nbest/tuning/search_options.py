@@ -1,4 +1,4 @@
-"""How weights are looked for: options of `charlm tune`, which the search takes as they are."""
+"""The options of `charlm tune` that the search for weights takes as they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from charlm.options import Opt, Seed, as_names
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Which weights, between what, from how many starts."""
+    """Which weights are searched, within which bounds, from how many starts."""
 
     tuned: Annotated[
         str | Sequence[str],

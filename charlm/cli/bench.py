@@ -1,7 +1,7 @@
 """`charlm bench`: how fast this machine trains, evaluates, scores, estimates and prepares.
 
-A group of commands, one a kind of work. Paths are run in turns; what is printed are medians, and a
-machine that does other work meanwhile gives other figures, less so of the fastest repetition.
+A group of commands, one for each kind of work. Paths are run in turns, and medians are printed;
+other work on the machine changes the figures, but least those of the fastest repetition.
 """
 
 from collections.abc import Callable

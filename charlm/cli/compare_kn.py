@@ -1,6 +1,7 @@
 """`charlm compare-kn`: neural models against Kneser–Ney, in tables that a paper could print.
 
-One set of tables a vocabulary: perplexities over other words never stand in one column.
+There is one set of tables for each vocabulary: perplexities over different words never share a
+column.
 """
 
 from collections.abc import Sequence
@@ -157,7 +158,7 @@ def _print_bands(group: "Group") -> None:
 
 
 def _marked(ppl: float | None, band: "Band") -> str:
-    """With a star for the best, and for what looks the same."""
+    """A star marks the best, and all that print as the same."""
     from charlm.run.history import shown_ppl
 
     shown = shown_ppl(ppl)
@@ -171,7 +172,7 @@ def _to_the_right(cells: list[str]) -> list[str]:
 
 
 def _signatures(group: "Group") -> list[tuple[str, str]]:
-    """Of each system once a state; an n-gram model's is the same in both."""
+    """The signatures of each system by state; an n-gram model's is the same in both."""
     named = [
         (system.name, figures.signature)
         for system in group.systems

@@ -1,6 +1,6 @@
-"""`charlm export`: a model without torch, a page that runs it, or an ARPA file near to it.
+"""`charlm export`: a model without torch, a page that runs it, or an ARPA file that resembles it.
 
-The files are the result and go where the option says; stdout tells what they are.
+The files are the result and go where the options say; stdout describes them.
 """
 
 from dataclasses import replace

@@ -63,7 +63,7 @@ def _print(result: "Mixture") -> None:
 
 
 def _print_bands(result: "Mixture") -> None:
-    """A row a model, since what they are called may be long, and there are few bands."""
+    """One row for each model, since names may be long, and there are few bands."""
     from charlm.run.history import shown_ppl
 
     output.write("\nppl by how often the predicted word stands in train.txt")

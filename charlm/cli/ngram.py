@@ -1,7 +1,7 @@
-"""`charlm ngram`: a Kneser–Ney baseline, estimated or loaded, kept and measured.
+"""`charlm ngram`: a Kneser–Ney baseline, estimated or loaded, saved and measured.
 
-One command has the two uses of SRILM's ngram-count and ngram: `--train` or `--lm` says where the
-model comes from, `--out` where it goes, and the texts behind are measured.
+One command does the work of SRILM's ngram-count and ngram: `--train` or `--lm` says where the model
+comes from, `--out` where it goes, and the texts that follow are measured.
 """
 
 from dataclasses import dataclass, replace
@@ -81,7 +81,7 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
 
 
 def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
-    """In which words a perplexity is: over others it is another figure."""
+    """The vocabulary of a perplexity: over another one it is another figure."""
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
         return f"words: those of {vocabulary}; comparable with runs that have them"

@@ -1,6 +1,6 @@
 """`charlm prep`: raw text to a corpus directory.
 
-Whether options go together is the library's to say (status 1): here stands what they are called.
+The library checks whether options go together (status 1); this file only prints.
 """
 
 from typing import TYPE_CHECKING

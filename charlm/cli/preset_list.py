@@ -21,7 +21,7 @@ BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
 
 
 def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
-    """Print all presets, or where one is named its settings.
+    """Print all presets, or the settings of a named one.
 
     Raises:
         ConfigError: no such preset, or a change that makes no model.

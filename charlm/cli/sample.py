@@ -1,7 +1,7 @@
 """`charlm sample`: sentences drawn from a model, one a line, as soon as each is finished.
 
-What was drawn is data and goes to stdout as it is; which model drew it, and that some sentences
-were cut, goes to stderr.
+The sentences are data and go to stdout as they are; which model drew them, and that some were cut,
+goes to stderr.
 """
 
 from dataclasses import replace

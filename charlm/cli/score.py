@@ -1,7 +1,7 @@
 """`charlm score`: rescoring n-best lists, lattices and sentences.
 
-The list goes to stdout unless --out says otherwise, and then everything that is told about it goes
-to stderr, so that the command is a filter.
+The list goes to stdout unless --out says otherwise; then everything else goes to stderr, so that
+the command is a filter.
 """
 
 from collections.abc import Callable

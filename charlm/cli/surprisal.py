@@ -1,7 +1,7 @@
 """`charlm surprisal`: a table of words that R and pandas read as it is, or minimal pairs judged.
 
-The table is tab-separated; a field that holds a quote, a tab or a line end stands in quotes, its
-quotes doubled (RFC 4180), and what is missing is NA. What there is to mind goes to stderr.
+The table is tab-separated; a field that holds a quote, a tab or a line end is quoted, with its
+quotes doubled (RFC 4180); missing values are NA. Notes go to stderr.
 """
 
 from collections.abc import Iterable
@@ -105,7 +105,7 @@ def _field(value: object) -> str:
 
 
 def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
-    """Refuse an option that changes nothing: its user believes that it did."""
+    """Refuse an option that changes nothing: its user believes that it does."""
     if options.layout == "lm-zoo" and as_json:
         raise ConfigError("--json and --layout lm-zoo: expected one of them; drop either")
     idle = {

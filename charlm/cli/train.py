@@ -63,7 +63,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
 
 
 def _tell_if_possible(result: "TrainResult", *, as_json: bool) -> None:
-    """A training that is done has not failed because nobody can be told."""
+    """Print the result; training has not failed if nobody can be told."""
     try:
         _tell(result, as_json=as_json)
         output.flush()
@@ -100,9 +100,9 @@ def _made(result: "TrainResult") -> str:
 
 
 class ProgressBar:
-    """A progress bar for the steps of an epoch, and a line for each epoch that is done.
+    """A progress bar for the steps of an epoch, and a line for each finished epoch.
 
-    Without a terminal there is no bar, but a line a minute.
+    Without a terminal there is a line a minute instead of the bar.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,6 +1,6 @@
 """`charlm vocab`: the words, characters and morphs of a corpus, and what they leave out.
 
-C stands three times in what it prints, since the papers count markers and ours has one more.
+It prints C three times, since the papers count markers and charlm has one more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VocabCommand(VocabOptions):
-    """A vocabulary, and texts that it is held against."""
+    """A vocabulary, and texts that it is compared with."""
 
     against: Annotated[
         Sequence[str | Path],

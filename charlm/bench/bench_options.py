@@ -1,4 +1,4 @@
-"""The options of `charlm bench`: a dataclass for each kind of work, and what several share."""
+"""The options of `charlm bench`: a dataclass for each command, and what several share."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass

@@ -39,7 +39,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class Opt:
-    """What is said of an option besides its name, type and default."""
+    """The description of an option besides its name, type and default."""
 
     help: str
     group: str = ""  # the heading that it stands under in --help
@@ -52,14 +52,14 @@ class Opt:
     is_for_python: bool = False  # a function, say: the command line has no such option
 
     def flag(self, name: str) -> str:
-        """What messages call the option of that name."""
+        """The name of the option in messages."""
         if self.is_argument:
             return self.metavar or name.upper()
         return self.flags[-1] if self.flags else f"--{name.replace('_', '-')}"
 
 
 class Field(NamedTuple):
-    """An option as the dataclass of its command has it."""
+    """An option, as declared in the dataclass of its command."""
 
     name: str
     type: Any
@@ -68,7 +68,7 @@ class Field(NamedTuple):
 
 
 def fields_of(options: type) -> tuple[Field, ...]:
-    """The options of a command, in the order in which they are written down."""
+    """The options of a command, in the order in which they are declared."""
     hints = get_type_hints(options, include_extras=True)
     found = []
     for name, parameter in inspect.signature(options).parameters.items():
@@ -94,11 +94,11 @@ class Function(Protocol[P, Options_contra, Result_co]):
 def keywords(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Options], Result]], Function[P, Options, Result]]:
-    """Lets a function of one options object take the same options as keywords, too.
+    """Lets a function of one options object also take the same options as keywords.
 
-    Its signature is that of `options`, for type checkers and for people, its docstring is followed
-    by a line an option. A number out of its range is a ConfigError, a keyword that does not exist
-    the TypeError that Python would raise.
+    Its signature is that of `options`, for type checkers and for people; its docstring gets a line
+    for each option. A number out of range raises ConfigError, an unknown keyword the TypeError that
+    Python would raise.
     """
     kind = cast(type, options)
     fields = fields_of(kind)
@@ -131,13 +131,13 @@ def keywords(
 
 
 def _shown_name(field: Field) -> str:
-    """`split (A,B,C)`: a text's form, which nothing else tells in Python."""
+    """`split (A,B,C)`: Python users see the form of a text nowhere else."""
     form = field.opt.metavar
     return f"{field.name} ({form})" if form else field.name
 
 
 def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
-    """What the first keyword that does not exist may mean."""
+    """What the first unknown keyword may mean."""
     names = signature.parameters
     wrong = next((name for name in given if name not in names), "")
     near = get_close_matches(wrong, names, n=1)
@@ -168,14 +168,14 @@ def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    """What an option names that takes one path or several."""
+    """The paths of an option that takes one or several."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def require_one_stdin(paths: Iterable[str | Path | None]) -> None:
     """Raises ConfigError for standard input named twice: it is read once."""
     if [str(path) for path in paths].count("-") > 1:
-        raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+        raise ConfigError("standard input: named twice; expected it once, since it is read once")
 
 
 def shown_range(opt: Opt) -> str:

@@ -113,8 +113,8 @@ def _text_rules(result: "RescoringResult") -> Iterator[str]:
     if weights is not None and weights.text is not None and weights.text != rules:
         yield (
             "NOTE: the weights were tuned on words read under other rules "
-            f"({_options_of(weights.text) or 'none'}): what the command line says takes the place "
-            "of all of these; say nothing there, or every rule that is to hold"
+            f"({_options_of(weights.text) or 'none'}): rules on the command line replace all of "
+            "these; give none there, or every rule that shall apply"
         )
 
 

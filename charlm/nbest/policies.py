@@ -56,7 +56,7 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
     if not isfinite(score):
         raise DataError(
             f"{hypothesis.place}: the score of this hypothesis is {score}; expected a finite "
-            "number, since the list is to hold it; score it with a model that knows no zero"
+            "number to write into the list; score it with a model without zeros"
         )
     return f"{score:.6f}"
 

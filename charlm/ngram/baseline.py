@@ -151,10 +151,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     if options.out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
     if options.no_sentence_marks:
-        raise ConfigError(
-            "--no-sentence-marks: says how texts are measured, and there is none; expected one; "
-            "drop it"
-        )
+        raise ConfigError("--no-sentence-marks: found no text to measure; expected one; drop it")
 
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:

@@ -104,7 +104,7 @@ class ScoreOptions(OutputOptions, ListOptions):
         require_file_of_references(self.refs)
         if self.metric != "wer" and self.refs is None:
             raise ConfigError(
-                f"--metric {self.metric}: is measured against references, and there are none; "
+                f"--metric {self.metric}: found no references to measure it against; "
                 "expected --refs FILE; drop it"
             )
         if self.write == "none" and self.out is not None and not callable(self.out):
@@ -124,5 +124,5 @@ class ScoreOptions(OutputOptions, ListOptions):
             require_place(self.out, option="--out")
         elif Path(lists).is_file() and Path(lists).parent.resolve() == Path(self.out).resolve():
             raise ConfigError(
-                f"--out {self.out}: {lists} would be written over; expected another folder"
+                f"--out {self.out}: {lists} would be overwritten; expected another folder"
             )

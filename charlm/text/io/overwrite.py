@@ -68,7 +68,7 @@ def _refuse_input(out: Path, others: dict[str, object]) -> None:
     for name, value in others.items():
         if any(_reads(path, out) for path in _paths(value)):
             raise ConfigError(
-                f"{out}: would be written over, and is to be read ({name}); expected another "
+                f"{out}: would be overwritten, but is also read ({name}); expected another "
                 "file; choose a new name"
             )
 

@@ -9,7 +9,7 @@ from charlm.options import Opt
 
 @dataclass(frozen=True)
 class InfoOptions:
-    """Which run is told of, and whether its files are checked."""
+    """Which run is described, and whether its files are checked."""
 
     run: Annotated[
         str | Path | None,

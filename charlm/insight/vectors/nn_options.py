@@ -1,7 +1,6 @@
-"""The options of the questions that `charlm nn` answers: what all of them share, and their own.
+"""The options of the questions that `charlm nn` answers: shared ones, and those of each question.
 
-What an option is called and what is said of it stands once: the command has the options of every
-question, a function those of its own.
+Every option is declared once: the command has the options of all questions, a function its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +34,7 @@ FILES = Opt("Files of questions, or of pairs of words.", MEASURES, metavar="FILE
 
 @dataclass(frozen=True, kw_only=True)
 class TapOptions:
-    """Of which model, and at which of its points."""
+    """Which model is asked, and at which of its points."""
 
     model: Model = None
     at: Annotated[
@@ -155,5 +154,5 @@ class NnOptions(VectorsOptions):
 
 
 def shared(options: TapOptions, kind: type[TapOptions]) -> dict[str, Any]:
-    """Those of the options that all questions of a kind have, by name."""
+    """The values of those options that `kind` has, by name."""
     return {field.name: getattr(options, field.name) for field in fields(kind)}

@@ -84,5 +84,6 @@ class ReportOptions:
     device: Device = "auto"
     threads: Threads = None
     on_stage: Annotated[
-        Callable[[str], Any] | None, Opt("Hears of each stage that takes time.", is_for_python=True)
+        Callable[[str], Any] | None,
+        Opt("Called with a message before each long stage.", is_for_python=True),
     ] = None

@@ -124,13 +124,13 @@ class NgramOptions:
     ] = None
     on_model: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears what the model is before it measures.", is_for_python=True),
+        Opt("Called with the model's description before it measures.", is_for_python=True),
     ] = None
     on_sentence: Annotated[
         Callable[[ScoredSentence], object] | None,
-        Opt("Hears of each sentence.", is_for_python=True),
+        Opt("Called with each sentence.", is_for_python=True),
     ] = None
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
-        Opt("Hears of each text when it is finished.", is_for_python=True),
+        Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None

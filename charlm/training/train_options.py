@@ -157,13 +157,14 @@ class TrainOptions:
         Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
     ] = None
     watcher: Annotated[
-        Watcher | None, Opt("Hears of the training while it runs.", is_for_python=True)
+        Watcher | None,
+        Opt("Object whose methods are called while the training runs.", is_for_python=True),
     ] = None
     stop: Annotated[
         Callable[[], bool] | None,
         Opt(
-            "Asked after each step, and within a validation, in the first process: True stops "
-            "there, ready for --resume.",
+            "Called after each step, and within a validation, in the first process; True stops the "
+            "training, ready for --resume.",
             is_for_python=True,
         ),
     ] = None

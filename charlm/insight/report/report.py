@@ -50,12 +50,12 @@ class Report(ShortRepr):
 def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
 
-    The text in `data` is read on the spot, and Kneser–Ney is estimated from its train.txt. One
+    The models read the text in `data`, and Kneser–Ney is estimated from its train.txt. A single
     picture goes to `out` (PICTURE.png; or .svg), its numbers to `data_out`.
 
     Raises:
-        ConfigError: options that contradict each other or do not exist; one run twice; a picture
-            that the first run cannot give; no data for one that needs a text.
+        ConfigError: options that contradict each other or do not exist; a run given twice; a
+            picture that the first run does not allow; no data for one that needs a text.
         DataError: a run or text that is not what was expected.
     """
     _check(options)

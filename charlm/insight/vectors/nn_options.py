@@ -50,7 +50,10 @@ class TapOptions:
     threads: Threads = None
     tell: Annotated[
         Callable[[str], Any] | None,
-        Opt("Hears of work that takes long, and of vectors not kept.", is_for_python=True),
+        Opt(
+            "Called with a message before long work, and about vectors that could not be saved.",
+            is_for_python=True,
+        ),
     ] = None
 
 

@@ -65,16 +65,22 @@ class EvaluateOptions:
     processes: Processes = None
     on_sentence: Annotated[
         Callable[[ScoredSentence], object] | None,
-        Opt("Hears of each sentence, scored in the first state of the result.", is_for_python=True),
+        Opt(
+            "Called with each sentence, as scored in the first state of the result.",
+            is_for_python=True,
+        ),
     ] = None
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
-        Opt("Hears of each text when it is finished.", is_for_python=True),
+        Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None
 
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of what is made for --adapt, and of what is missing.", is_for_python=True),
+        Opt(
+            "Called with a message about what is made for --adapt, and what is missing.",
+            is_for_python=True,
+        ),
     ] = None
 
     def states(self, model: Trained) -> tuple[State, ...]:

@@ -111,10 +111,10 @@ class Mixture(ShortRepr):
 def mix(options: MixOptions) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
 
-    Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or one
-    text, on which the weights are then tuned as well; so they are where all streams are files.
-    N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
-    of them gives to words outside it is lost, and such tokens are counted.
+    Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or a
+    single text, on which the weights are then tuned, too; so it is if all streams are files. N-gram
+    models read the text as normalised for the runs beside them, in their vocabulary: probability
+    that they give to words outside it is lost, and such tokens are counted.
 
     >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
     >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
@@ -122,8 +122,8 @@ def mix(options: MixOptions) -> Mixture:
     ['exp/first', 'kn.arpa']
 
     Raises:
-        ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
-            an option without effect.
+        ConfigError: fewer than two streams, invalid weights, a text that is missing or superfluous,
+            or an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
     if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:

@@ -93,7 +93,7 @@ class MixOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of each text before a model scores it.", is_for_python=True),
+        Opt("Called with a message before a model scores a text.", is_for_python=True),
     ] = None
 
     @property

@@ -75,5 +75,5 @@ class ExportOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears what is done, a line a stage.", is_for_python=True),
+        Opt("Called with a description of each stage.", is_for_python=True),
     ] = None

@@ -54,5 +54,5 @@ class SampleOptions:
     threads: Threads = None
     on_sentence: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears of each sentence in order, when those before it are ready.", is_for_python=True),
+        Opt("Called with each sentence, in order, as soon as it is ready.", is_for_python=True),
     ] = None

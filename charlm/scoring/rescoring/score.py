@@ -34,14 +34,14 @@ from charlm.text.io.overwrite import keeps_inputs
 @keeps_inputs("out")
 @keywords(ScoreOptions)
 def score(options: ScoreOptions) -> ScoreResult:
-    """Score the hypotheses of lists by models, weigh, and write the lists with the score `charlm`.
+    """Score the hypotheses of lists by models, rank them, and write the lists with `charlm`.
 
-    Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed all give one. The score that is
-    written is that of the first; without a model none is, and the lists' own features rank them, or
-    the order that they have. That order stands, too, where lists have scores and nobody gives
-    weights, unless a ranking is asked for. Lattices get language scores that hold all but the
-    acoustic ones, for a decoder at the result's `lattices.scales`. Lists are written in the
-    encoding in which they were read, and other layouts in UTF-8.
+    Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed models give a single one. The
+    score `charlm` that is written is the first model's; without a model none is written, and the
+    lists are ranked by their own features, or keep their order. They also keep it if they have
+    scores and no weights are given, unless a ranking is asked for. Lattices get language scores
+    that hold all but the acoustic ones, for a decoder at the result's `lattices.scales`. Lists are
+    written in the encoding in which they were read, other layouts in UTF-8.
 
     >>> found = charlm.score("lists.tsv", model="exp/first", write="ranked", out="ranked.tsv")
     >>> found.counts.n_lists, found.scorers

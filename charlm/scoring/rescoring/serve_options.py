@@ -15,7 +15,7 @@ class ServeOptions(OutputOptions):
 
     out: Annotated[
         Callable[[str], object] | None,
-        Opt("Is given each answer as it comes, a line of JSON.", is_for_python=True),
+        Opt("Called with each answer as it comes, a line of JSON.", is_for_python=True),
     ] = None
     write: Annotated[
         Literal["scored", "ranked", "nbest", "jsonl"],

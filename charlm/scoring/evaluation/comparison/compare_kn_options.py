@@ -51,7 +51,7 @@ class CompareKnOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of each stage of the work when it begins.", is_for_python=True),
+        Opt("Called with the name of each stage when it begins.", is_for_python=True),
     ] = None
 
     @property

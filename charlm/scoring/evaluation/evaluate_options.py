@@ -30,7 +30,7 @@ STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
 
 
 class Trained(Protocol):
-    """A model of which it is known what it was trained for."""
+    """A model that tells whether it was trained on single sentences."""
 
     @property
     def learned_single_sentences(self) -> bool: ...
@@ -84,6 +84,6 @@ class EvaluateOptions:
     ] = None
 
     def states(self, model: Trained) -> tuple[State, ...]:
-        """What is asked for, first as the model was trained: `on_sentence` hears of that."""
+        """The states asked for, first that of the training, which `on_sentence` is given."""
         asked = STATES[self.state]
         return asked[::-1] if model.learned_single_sentences else asked

@@ -1,8 +1,8 @@
-"""Mixing what models make of a text, word by word, with given weights or with the best ones.
+"""Mixing models' probabilities of a text, word by word, with given weights or with the best ones.
 
-Streams are files of scores, runs and n-gram models in any mixture, as long as all scored the same
-words: a model that says `<unk>` where another predicts a word has an easier task, not a better
-probability. Weights are tuned on one text and reported on another, unless there is but one.
+Streams are files of scores, runs and n-gram models in any combination, as long as all scored the
+same words: a model that predicts `<unk>` where another predicts a word has an easier task, not a
+better probability. Weights are tuned on one text and measured on another, unless there is only one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -225,7 +225,7 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
 
 
 def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
-    """Refuse an option that changes nothing: its user believes that it did."""
+    """Refuse an option that changes nothing: its user believes that it does."""
     no_data = "" if options.data is not None else "chooses a part of --data DIR, and none is given"
     is_given = options.weights is not None
     reasons = {

@@ -1,6 +1,6 @@
-"""What `charlm export` and `charlm.export` do: a model as ONNX, or an ARPA file that comes near.
+"""`charlm export` and `charlm.export`: a model as ONNX, or an ARPA file that approximates it.
 
-What would fail at the end, a missing folder or a word that ARPA cannot hold, is looked for before
+A missing folder or a word that ARPA cannot hold, which would make the end fail, is noticed before
 the work begins.
 """
 

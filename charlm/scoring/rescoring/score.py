@@ -1,6 +1,6 @@
-"""`charlm score`: lists in, lists with a score more out, in the format they came in.
+"""`charlm score`: lists in, lists with one more score out, in the format they came in.
 
-Lists stream: what is kept of them is what a report needs, and only where one is asked for.
+Lists stream: only what a report needs is kept of them, and only if one is asked for.
 """
 
 import time
@@ -92,7 +92,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
 
 
 class _Seen:
-    """What is kept of lists as they come: all for a report, two hypotheses to be explained."""
+    """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
     def __init__(self, options: ScoreOptions, scorers: Scorers) -> None:
         self.lists: list[tuple[NbestList, Rescored]] = []  # none where no report is asked for

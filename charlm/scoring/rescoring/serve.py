@@ -1,8 +1,8 @@
 """`charlm serve`: JSON lines in, JSON lines out, the models kept loaded.
 
-Each line is answered before the next one is read. A line that is wrong is answered, too, by
-`{"id": …, "error": …}`, and nothing else comes of it: a program on the other side must neither wait
-for an answer nor see its model gone.
+Each line is answered before the next one is read. Even a wrong line is answered, with
+`{"id": …, "error": …}`, and has no other effect: the program on the other side must neither wait
+for an answer nor lose its model.
 """
 
 import io

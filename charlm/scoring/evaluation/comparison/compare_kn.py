@@ -1,7 +1,7 @@
 """Neural models against Kneser–Ney on one corpus, alone and interpolated word by word.
 
 Models with the same words share a Kneser–Ney model in these words; models with other words have
-another, and perplexities of the two groups do not compare.
+another one, and perplexities of different groups are not comparable.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
 
 
 def _require_text(data: str | Path, split: str) -> None:
-    """A missing or empty text would cost the time of those before it."""
+    """Raise for a missing or empty text before time is spent on the others."""
     path = split_path(data, split)
     lines = read_sentences(path)
     first = next(lines, None)

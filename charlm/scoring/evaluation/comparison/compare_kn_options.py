@@ -15,7 +15,7 @@ TUNING: Split = "valid"  # what weights of mixtures are fitted on
 
 @dataclass(frozen=True)
 class CompareKnOptions:
-    """Which runs are held against which Kneser–Ney model, and on what."""
+    """Which runs are compared with which Kneser–Ney model, and on what."""
 
     data: Data
     _: KW_ONLY
@@ -56,7 +56,7 @@ class CompareKnOptions:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """What is asked for; the bands are of the first."""
+        """The states asked for; frequency bands are of the first."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:

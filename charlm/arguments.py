@@ -1,8 +1,8 @@
-"""What Python users pass to public functions, held against the functions' own annotations.
+"""What Python users pass to public functions, checked against the functions' annotations.
 
-The command line brings the right types; a caller may bring a list for a string, None, a generator.
-What is plainly meant is taken: one value where several may come, any iterable for a list, NumPy's
-numbers. Anything else is a ConfigError before the function begins, not a TypeError deep within.
+The command line passes the right types; a caller may pass a list for a string, None, a generator.
+What is plainly meant is accepted: one value instead of several, any iterable for a list, NumPy's
+numbers. Anything else raises ConfigError before the function begins, not TypeError deep within it.
 """
 
 import inspect
@@ -74,7 +74,7 @@ def _checked(value: Any, kinds: Mapping[str, Any], name: str) -> Any:
 
 
 def _fitted(value: Any, kind: Any) -> Any:
-    """`value` as an annotation has it, or MISFIT."""
+    """`value` converted to an annotation's type, or MISFIT."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         if Path in inner and isinstance(value, str | Path) and not _can_name_a_file(value):
@@ -123,7 +123,7 @@ def _number(value: Any, kind: type) -> Any:
 
 
 def _noun(kind: Any) -> str:
-    """What an annotation takes, in words."""
+    """What an annotation accepts, in words."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         nouns = [_noun(each) for each in inner if each is not str or Path not in inner]

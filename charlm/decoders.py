@@ -1,5 +1,5 @@
 """Public names for decoders: a mixture of models with states, a language model for pyctcdecode, and
-a search of our own. `charlm.load` gives the models.
+charlm's own search. `charlm.load` loads the models.
 
 A name is looked up when it is first used, so that importing this loads nothing.
 """

@@ -1,4 +1,4 @@
-"""What a user can cause: the only exceptions that the command line turns into one line.
+"""Errors that a user can cause: the only exceptions that the command line turns into one line.
 
 A message reads `WHERE: what was found; what was expected; what to do`, lower case, on one line.
 Our own mistakes stay ValueError or AssertionError and keep their traceback.
@@ -8,7 +8,7 @@ import re
 
 
 class CharlmError(Exception):
-    """Something that the user can mend; the message is one line."""
+    """An error that the user can fix; the message is one line."""
 
     def __str__(self) -> str:
         return on_one_line(super().__str__())  # names of files may hold line ends
@@ -23,15 +23,15 @@ class ConfigError(CharlmError):
 
 
 class TrainingError(CharlmError):
-    """A training that cannot go on: NaN, a locked run, a run that exists already."""
+    """A training that cannot go on: NaN, a locked run, a run that already exists."""
 
 
 class ProcessError(CharlmError):
-    """Of several processes that work together one ended before its time, or never came."""
+    """One of several processes that work together ended too early, or never started."""
 
 
 def broken_model(source: object, *, mend: str = "train it again") -> DataError:
-    """Of a model that gives something else than numbers."""
+    """The error for a model whose outputs are not finite numbers."""
     return DataError(
         f"{source}: the model is broken: log probabilities are NaN or infinite; expected numbers; "
         f"{mend}"

@@ -1,6 +1,6 @@
 """How results look in a notebook: tables, and sentences whose words are coloured by surprisal.
 
-Colours lie over whatever ground the notebook has, light or dark; every text is shown as text.
+Colours are transparent, for light and dark notebooks; every text is escaped.
 """
 
 import math
@@ -16,7 +16,7 @@ COLOUR = "213, 94, 0"  # Okabe and Ito's vermilion, as in the report
 
 
 def bits_of(log10_probs: Sequence[float]) -> tuple[float, ...]:
-    """Surprisals in bits: 1 is a chance of one in two, 10 of one in 1,024."""
+    """Surprisals in bits: 1 is a probability of 1/2, 10 of 1/1,024."""
     return tuple(0.0 - value * BITS for value in log10_probs)
 
 
@@ -33,7 +33,7 @@ class ColouredWords:
 
     @property
     def bits(self) -> tuple[float, ...]:
-        """The surprisal of each word, then of `</s>`: 10 bits are a chance of one in 1,024."""
+        """The surprisal of each word, then of `</s>`: 10 bits are a probability of 1/1,024."""
         return bits_of(self.log10_probs)
 
     def _repr_html_(self) -> str:
@@ -46,7 +46,7 @@ def coloured_html(sentences: Iterable[tuple[Sequence[str], Sequence[float]]]) ->
 
 
 def runs_from_right(words: Sequence[str]) -> bool:
-    """Whether a sentence is written from right to left, as its first letter is."""
+    """Whether a sentence is written from right to left, by its first letter."""
     letter = next((each for word in words for each in word if each.isalpha()), "")
     return bool(letter) and unicodedata.bidirectional(letter) in ("R", "AL")
 

@@ -39,7 +39,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class Opt:
-    """What is said of an option besides its name, type and default."""
+    """The description of an option besides its name, type and default."""
 
     help: str
     group: str = ""  # the heading that it stands under in --help
@@ -52,14 +52,14 @@ class Opt:
     is_for_python: bool = False  # a function, say: the command line has no such option
 
     def flag(self, name: str) -> str:
-        """What messages call the option of that name."""
+        """The name of the option in messages."""
         if self.is_argument:
             return self.metavar or name.upper()
         return self.flags[-1] if self.flags else f"--{name.replace('_', '-')}"
 
 
 class Field(NamedTuple):
-    """An option as the dataclass of its command has it."""
+    """An option, as declared in the dataclass of its command."""
 
     name: str
     type: Any
@@ -68,7 +68,7 @@ class Field(NamedTuple):
 
 
 def fields_of(options: type) -> tuple[Field, ...]:
-    """The options of a command, in the order in which they are written down."""
+    """The options of a command, in the order in which they are declared."""
     hints = get_type_hints(options, include_extras=True)
     found = []
     for name, parameter in inspect.signature(options).parameters.items():
@@ -94,11 +94,11 @@ class Function(Protocol[P, Options_contra, Result_co]):
 def keywords(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Options], Result]], Function[P, Options, Result]]:
-    """Lets a function of one options object take the same options as keywords, too.
+    """Lets a function of one options object also take the same options as keywords.
 
-    Its signature is that of `options`, for type checkers and for people, its docstring is followed
-    by a line an option. A number out of its range is a ConfigError, a keyword that does not exist
-    the TypeError that Python would raise.
+    Its signature is that of `options`, for type checkers and for people; its docstring gets a line
+    for each option. A number out of range raises ConfigError, an unknown keyword the TypeError that
+    Python would raise.
     """
     kind = cast(type, options)
     fields = fields_of(kind)
@@ -131,13 +131,13 @@ def keywords(
 
 
 def _shown_name(field: Field) -> str:
-    """`split (A,B,C)`: a text's form, which nothing else tells in Python."""
+    """`split (A,B,C)`: Python users see the form of a text nowhere else."""
     form = field.opt.metavar
     return f"{field.name} ({form})" if form else field.name
 
 
 def _hint(given: Mapping[str, object], signature: inspect.Signature) -> str:
-    """What the first keyword that does not exist may mean."""
+    """What the first unknown keyword may mean."""
     names = signature.parameters
     wrong = next((name for name in given if name not in names), "")
     near = get_close_matches(wrong, names, n=1)
@@ -168,14 +168,14 @@ def as_names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def several(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    """What an option names that takes one path or several."""
+    """The paths of an option that takes one or several."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def require_one_stdin(paths: Iterable[str | Path | None]) -> None:
     """Raises ConfigError for standard input named twice: it is read once."""
     if [str(path) for path in paths].count("-") > 1:
-        raise ConfigError("standard input: asked for twice; expected one thing to read from it")
+        raise ConfigError("standard input: named twice; expected it once, since it is read once")
 
 
 def shown_range(opt: Opt) -> str:
@@ -190,7 +190,7 @@ Data = Annotated[
     str | Path, Opt("Corpus directory with train.txt, valid.txt and test.txt.", metavar="DIR")
 ]
 DataOrFiles = Annotated[
-    str | Path | None, Opt("Corpus directory, in the place of files.", metavar="DIR")
+    str | Path | None, Opt("Corpus directory to read instead of files.", metavar="DIR")
 ]
 Split = Annotated[
     Literal["train", "valid", "test"] | None,
@@ -203,45 +203,56 @@ Files = Annotated[
 Encoding = Annotated[
     str,
     Opt(
-        "Encoding of all text that is read, as latin-1 or cp1251 of older tools; vocabularies and "
-        "runs are in UTF-8.",
+        "Encoding of all text that is read, such as latin-1 or cp1251; vocabularies and runs are "
+        "always UTF-8.",
         metavar="NAME",
     ),
 ]
 TextMap = Annotated[
     str | Path | Mapping[str, str] | None,
     Opt(
-        "Rules, one a line: a word or phrase, TAB, what is read in its place, in the words as case "
-        "and punctuation leave them; * is the rest of a word on both sides.",
+        "File of replacements, one a line: a word or phrase, TAB, what is read instead. They apply "
+        "after case and punctuation have been normalised; * stands for the rest of a word on both "
+        "sides.",
         "Normalisation",
     ),
 ]
 SplitHyphens = Annotated[
-    bool, Opt("Words of several parts as several words: well-known, twenty-one.", "Normalisation")
+    bool, Opt("Split words at hyphens: well-known, twenty-one.", "Normalisation")
 ]
 Punctuation = Annotated[
     Literal["keep", "drop"],
-    Opt("Punctuation at the ends of words, and signs that stand alone.", "Normalisation"),
+    Opt(
+        "What becomes of punctuation at the ends of words, and of signs that stand alone.",
+        "Normalisation",
+    ),
 ]
 StateChoice = Annotated[
     Literal["both", "carried", "sentence"],
-    Opt("Text read as one stream (carried), or every sentence on its own."),
+    Opt(
+        "How the text is read: as one stream whose state is carried on (carried), or every "
+        "sentence from the initial state (sentence)."
+    ),
 ]
 Model = Annotated[
     str | Path | None,
     Opt(
-        "Run directory of the model; else $CHARLM_MODEL, else the newest finished in exp/.",
+        "Run directory of the model; if not given, $CHARLM_MODEL, else the newest finished run in "
+        "exp/.",
         metavar="RUN",
     ),
 ]
 ModelSaid = Annotated[
-    str | Path | None, Opt("Run directory of the model; else $CHARLM_MODEL.", metavar="RUN")
+    str | Path | None, Opt("Run directory of the model; $CHARLM_MODEL if not given.", metavar="RUN")
 ]
-Order = Annotated[int, Opt("Length of the longest n-grams of Kneser-Ney.", least=1, most=9)]
+Order = Annotated[
+    int, Opt("Order of the Kneser-Ney model: the length of its longest n-grams.", least=1, most=9)
+]
 Prune = Annotated[
     str | Sequence[int],
     Opt(
-        "Largest count of the n-grams left out, by order; the last holds for longer ones.",
+        "Largest count at which n-grams are left out, by order; the last number also holds for "
+        "longer n-grams.",
         metavar="0,0,1",
         cli_type=str,
     ),
@@ -259,12 +270,12 @@ Threads = Annotated[
 ]
 Gpus = Annotated[
     str | None,
-    Opt("GPUs that divide the work among them, a process for each.", "Machine", metavar="0,1,…"),
+    Opt("GPUs that share the work, one process each.", "Machine", metavar="0,1,…"),
 ]
 Processes = Annotated[
     int | None,
     Opt(
-        "As --gpus, but so many processes on the CPU, a share of the cores each.",
+        "Number of processes that share the work on the CPU, each with its share of the cores.",
         "Machine",
         least=1,
     ),

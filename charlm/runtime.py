@@ -35,11 +35,11 @@ GRAPHS = "CHARLM_CUDA_GRAPHS"  # 0: steps are launched kernel by kernel, where a
 
 
 def prepare_torch() -> None:
-    """Set what torch's libraries read when they are loaded, unless the environment says otherwise.
+    """Set what torch's libraries read when they are loaded, unless the environment sets it.
 
-    OpenMP's threads spin shortly and then sleep. MKL gives the same bits for operands at any
-    address, which costs nothing that could be measured: char-small trained at 3,928 and 3,902
-    tokens/s with it, at 3,844 and 3,958 without.
+    OpenMP's threads spin briefly and then sleep. MKL gives the same bits for operands at any
+    address, at no measurable cost: char-small trained at 3,928 and 3,902 tokens/s with it, at 3,844
+    and 3,958 without.
     """
     os.environ.setdefault("MKL_CBWR", "AUTO")
     if "OMP_WAIT_POLICY" not in os.environ:
@@ -53,16 +53,16 @@ def _let_forks_compute() -> None:
 
 
 def _use_one_thread() -> None:
-    """In a fork: OpenMP's threads are the parent's alone, and would be waited for for ever."""
+    """In a fork OpenMP's threads do not exist: waiting for them would never end."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def keep_freed_memory() -> None:
-    """Let the C library hold what is freed for what comes next, where it is glibc.
+    """Let glibc, if that is the C library, keep freed memory for later allocations.
 
-    A step of training frees and asks for the same hundred megabytes again. Given back and fetched
-    anew they cost a step of char-large 1,800 page faults, kept 370.
+    A training step frees and allocates the same hundred megabytes again and again. Returned to the
+    system they cost a step of char-large 1,800 page faults, kept 370.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
@@ -71,14 +71,14 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Give back what was kept, so that what comes next is seen to take its own."""
+    """Return the kept memory, so that the memory of what comes next can be measured."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
 
 
 def set_threads(n_threads: int | None) -> int:
-    """Use that many threads (None: torch's own choice); returns how many are used."""
+    """Use `n_threads` threads (None: torch's own choice); returns how many are used."""
     import torch
 
     if n_threads is not None:
@@ -111,7 +111,7 @@ def pick_device(name: str) -> "torch.device":
 
 
 def require_fp32_as_default() -> None:
-    """Raises ConfigError where torch makes its tensors, and so our models, in another format."""
+    """Raises ConfigError if torch's default dtype, and so that of our models, is not fp32."""
     import torch
 
     if torch.get_default_dtype() != torch.float32:
@@ -125,8 +125,8 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
     """What `auto` means on a device: bf16 where it computes faster than fp32, else fp32.
 
     Raises:
-        ConfigError: a precision that is unknown, or bf16 on a CPU without it; another default of
-            torch's, in which a model would be made and kept.
+        ConfigError: an unknown precision, or bf16 on a CPU without it; another default dtype of
+            torch's, in which a model would be made and saved.
     """
     import torch
 
@@ -149,8 +149,9 @@ def pick_precision(name: str, device: "torch.device") -> Literal["fp32", "bf16"]
 def has_bf16_on_cpu() -> bool:
     """Whether this processor computes in bf16, and torch's library for it agrees.
 
-    A flag of the processor says the first. It says nothing of oneDNN, which refuses bf16 where it
-    was built or told to do with older instructions: so a small product and a small LSTM are tried.
+    A flag of the processor tells the first. It tells nothing about oneDNN, which refuses bf16 if it
+    was built for older instructions or restricted to them: so a small product and a small LSTM are
+    tried.
     """
     import torch
 
@@ -171,12 +172,12 @@ def has_bf16_on_cpu() -> bool:
 
 @cache
 def is_bf16_fast_on_cpu() -> bool:
-    """Whether what computes bf16 here outruns fp32: AMX, or AVX-512 of another maker than Intel.
+    """Whether bf16 is faster than fp32 here: with AMX, or AVX-512 of another maker than Intel.
 
-    In AVX-512 an Intel core multiplies as many bf16 numbers in a cycle as fp32, since one of its
-    two units alone can: 83 GFLOP/s for 166, and char-small trains at 1,889 tokens/s for 2,960 on a
-    Sapphire Rapids whose AMX is hidden from its guests. AMD's multiplies twice as many. What a
-    clock would say of a busy machine could differ from one run to the next.
+    With AVX-512 an Intel core multiplies as many bf16 numbers in a cycle as fp32, since only one of
+    its two units can: 83 GFLOP/s for 166, and char-small trains at 1,889 tokens/s for 2,960 on a
+    Sapphire Rapids whose AMX is hidden from its guests. AMD's multiplies twice as many. It is not
+    measured, since on a busy machine the result could differ from one run to the next.
     """
     import torch
 
@@ -189,14 +190,14 @@ def _is_intel() -> bool:
 
 
 def autocast(device: "torch.device", precision: str) -> AbstractContextManager[object]:
-    """The context in which a model computes: bf16 products under bf16, else as it is."""
+    """The context in which a model computes: with bf16 products if the precision is bf16."""
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
 def are_graphs_wanted() -> bool:
-    """Whether steps on a GPU may be recorded: unless the environment says no."""
+    """Whether steps on a GPU may be recorded, which the environment can forbid."""
     return os.environ.get(GRAPHS) != "0"
 
 
@@ -222,7 +223,7 @@ class ProcessPlace:
     local_rank: int = 0  # among those of its machine
 
     def device_name(self, name: str) -> str:
-        """The device that `name` means here: where none has a number, a GPU each."""
+        """The device that `name` means here: without a number each process gets its own GPU."""
         import torch
 
         is_open = name == "cuda" or (name == "auto" and torch.cuda.is_available())
@@ -230,10 +231,10 @@ class ProcessPlace:
 
 
 def place_of_process() -> ProcessPlace:
-    """What torchrun, or a process of charlm's, has put into the environment; else alone.
+    """The place that torchrun, or charlm, has put into the environment; else a single process.
 
     Raises:
-        ConfigError: no numbers there.
+        ConfigError: something other than numbers there.
     """
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     found = [os.environ.get(name) for name in names]

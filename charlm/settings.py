@@ -73,7 +73,7 @@ class Family:
 
 @runtime_checkable
 class StoresOtherwise(Protocol):
-    """A part that has more to say to whoever rebuilds it than what it was asked for."""
+    """A part that needs other settings to be rebuilt than those that it was built with."""
 
     def settings_to_store(self, settings: Settings) -> Settings:
         """Settings that build this part again, from those that built it with all defaults."""
@@ -233,10 +233,10 @@ def shown(value: Any) -> str:
 
 
 def merged(base: Settings, changes: Settings, *, depth: int = 0) -> Settings:
-    """`base` with `changes` laid over it, objects merged key by key; neither is altered.
+    """`base` with `changes` applied, objects merged key by key; neither is altered.
 
-    Where a change names another `type`, the options of the old one go with it; those that stand
-    under no type yet are for whichever is named.
+    If a change names another `type`, the options of the old one are dropped; options without a type
+    so far are for whichever type is named.
 
     Raises:
         ConfigError: nested too deep.
@@ -263,9 +263,9 @@ def _copied(value: Any, depth: int) -> Any:
 
 
 def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
-    """`changes` with what each `--set` says besides; only then are they laid over a preset.
+    """`changes` with those of each `--set` added, before all are applied to a preset.
 
-    So an option holds for a part whose type is said after it, too.
+    So an option also holds for a part whose type is set after it.
 
     Raises:
         ConfigError: as `parse_override`.
@@ -278,7 +278,7 @@ def overridden(changes: Settings, overrides: Sequence[str]) -> Settings:
 def parse_override(text: str) -> Settings:
     """`encoder.widths=1,2,3` as `{"encoder": {"widths": [1, 2, 3]}}`.
 
-    A value is JSON where it reads as JSON (numbers, also as .5, true, lists, objects), else a word.
+    A value is JSON if it parses as JSON (numbers, also as .5, true, lists, objects), else a word.
 
     Raises:
         ConfigError: no `=` or an empty name.

@@ -1,7 +1,7 @@
 """How results and runs look in Python's interpreter: one line, whatever they hold.
 
 A dataclass would show all of a model's settings and weights, or every word of a text. Long values
-are cut, and those of many lines named by their class; `to_dict()` has everything.
+are cut, and values of many lines shown as their class; `to_dict()` has everything.
 """
 
 from dataclasses import fields

@@ -89,6 +89,15 @@ def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that says that it has two GPUs."""
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+
+@pytest.fixture
 def kenlm() -> ModuleType:
     """KenLM's Python module: without it a test is skipped, unless CHARLM_REQUIRE_KENLM is set."""
     from charlm.ngram.kenlm_model import has_kenlm

@@ -21,12 +21,6 @@ def no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
 
 
-@pytest.fixture
-def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-
 @pytest.mark.parametrize("name", ["auto", "cpu"])
 def test_without_a_gpu_the_device_is_the_cpu(no_cuda: None, name: str) -> None:
     assert pick_device(name) == CPU

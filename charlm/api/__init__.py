@@ -1,1 +1,1 @@
-"""What Python users hold: the objects that `charlm.load` gives."""
+"""The objects that `charlm.load` returns."""

@@ -1,6 +1,6 @@
-"""`charlm.load`: the object that Python users load, of a run, an exported folder or an ARPA file.
+"""`charlm.load`: the model in a run, an exported folder or an ARPA file, as an object.
 
-torch is imported where a run is loaded, or a speller, and nowhere else.
+torch is imported only when a run or a speller is loaded.
 """
 
 from pathlib import Path
@@ -25,19 +25,19 @@ def load(
     device: str = "auto",
     open_vocabulary: bool | str | Path = False,
 ) -> LoadedModel:
-    """The best model of a run: the one said, else $CHARLM_MODEL, else the newest finished one.
+    """The best model of a run: the one named, else $CHARLM_MODEL, else the newest finished one.
 
-    A file is an n-gram model in ARPA, plain or packed; a folder that `charlm export --onnx` wrote
-    is read without torch. With `open_vocabulary` words outside the vocabulary get the probability
-    of `<unk>` times that of their spelling, by the run's speller, or by that of the run that is
-    named there: others than runs have none of their own.
+    A file is an n-gram model in ARPA format, plain or compressed; a folder that `charlm export
+    --onnx` wrote is read without torch. With `open_vocabulary`, words outside the vocabulary get
+    the probability of `<unk>` times that of their spelling, by the run's speller, or by that of the
+    run named there: only runs have a speller of their own.
 
     >>> model = charlm.load("exp/first", device="cpu")
     >>> "cat" in model.words
     True
 
     Raises:
-        ConfigError: no run is found, or no such device; no speller; one of other words.
+        ConfigError: no run is found, or no such device; no speller, or one for another vocabulary.
         DataError: a run or a file that is not what was expected.
     """
     path, speller = which_run(model), None

@@ -1,7 +1,7 @@
-"""What `charlm.load` gives, but for runs: sentences in, scores out; none of it imports torch.
+"""The objects of `charlm.load` except those of runs: sentences in, scores out, without torch.
 
 Here a sentence is one string and stands on its own: it starts from the initial state, and its end
-is predicted like every word. What `charlm eval` carries over from line to line is not carried here.
+is predicted like every word. No state is carried from line to line as in `charlm eval`.
 """
 
 import math
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentenceScore(ShortRepr, ColouredWords):
-    """What a model makes of one sentence.
+    """A model's score of one sentence.
 
     >>> score = charlm.load("exp/first").score("the cat sat")
     >>> score.words
@@ -63,7 +63,7 @@ class SentenceScore(ShortRepr, ColouredWords):
 
 
 class LoadedModel(StatefulModel):
-    """What `charlm.load` gives of whatever it reads: sentences in, scores out, and states."""
+    """The base of all objects of `charlm.load`: sentences in, scores out, and states."""
 
     _normalisation: Normalisation | None = None  # the text rules of the sentences that come in
 
@@ -84,15 +84,15 @@ class LoadedModel(StatefulModel):
         """
 
     def neighbors(self, word: str, *, k: int = 10, at: str | None = None) -> Neighbourhood:
-        """`neighbours`, as it is spelled in America."""
+        """`neighbours` in American spelling."""
         return self.neighbours(word, k=k, at=at)
 
     @checked_call
     def score_many(self, sentences: str | Iterable[str]) -> list[SentenceScore]:
-        """The log10 probabilities of sentences (a string is one), each from the start of its own.
+        """The log10 probabilities of sentences, each from the initial state; one string is one.
 
-        Words stand between blanks; a run's text normalisation is applied. With a speller unknown
-        words are spelled. An open file is a sentence a line.
+        Blanks separate words; a run's text normalisation is applied. With a speller, unknown words
+        are spelled. An open file has one sentence on each line.
 
         >>> scores = charlm.load("exp/first").score_many(["the cat sat", "a dog looked"])
         >>> [len(score.words) for score in scores]
@@ -209,7 +209,7 @@ class ExportedModel(LoadedModel):
         """The `k` words of the vocabulary nearest to a word, known or not.
 
         Raises:
-            ConfigError: as `charlm.neighbours`; any tap, since it has the encoder's last alone.
+            ConfigError: as `charlm.neighbours`; any tap, since it only has the encoder's last one.
         """
         options = NeighboursOptions(word, k=k, at=at)
         check_ranges(options)

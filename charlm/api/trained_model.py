@@ -1,4 +1,4 @@
-"""The object that Python users load of a run: it scores sentences, looks at words, and draws."""
+"""The object that `charlm.load` makes from a run: scores, samples and vectors."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The options of `charlm bench`: a dataclass for each kind of work, and what several share."""
+"""The options of `charlm bench`: a dataclass for each command, and what several share."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -9,15 +9,15 @@ from charlm.options import MAX_SEED, Device, Model, Opt, Order, Precision, Prune
 
 BenchData = Annotated[
     str | Path | None,
-    Opt("Corpus directory; a text like the PTB is made without one.", metavar="DIR"),
+    Opt("Corpus directory; if not given, a text like the PTB is generated.", metavar="DIR"),
 ]
-Arch = Annotated[str, Opt("Preset: char-small, char-large and kin.", metavar="NAME")]
+Arch = Annotated[str, Opt("Preset, such as char-small or char-large.", metavar="NAME")]
 Repetitions = Annotated[int, Opt("Number of times that each path is run.", least=1)]
-TextSeed = Annotated[int, Opt("Seed of the made text.", least=0, most=MAX_SEED)]
+TextSeed = Annotated[int, Opt("Seed of the generated text.", least=0, most=MAX_SEED)]
 WeightsSeed = Annotated[
-    int, Opt("Seed of the made text and of the weights.", least=0, most=MAX_SEED)
+    int, Opt("Seed of the generated text and of the weights.", least=0, most=MAX_SEED)
 ]
-Tokens = Annotated[int, Opt("Tokens of the text that is made for training.", least=100)]
+Tokens = Annotated[int, Opt("Number of tokens of the training text that is generated.", least=100)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +36,13 @@ class TrainBenchOptions:
 class EvalBenchOptions:
     model: Annotated[
         str | Path | None,
-        Opt("Run directory of the model; an untrained one without it.", metavar="RUN"),
+        Opt("Run directory of the model; an untrained model if not given.", metavar="RUN"),
     ] = None
     arch: Arch = "char-small"
     data: BenchData = None
-    naive_tokens: Annotated[int, Opt("Tokens that the naive path reads: it is slow.", least=1)] = (
-        4096
-    )
+    naive_tokens: Annotated[
+        int, Opt("Number of tokens that the naive path, which is slow, reads.", least=1)
+    ] = 4096
     repetitions: Repetitions = 3
     seed: WeightsSeed = 1
     threads: Threads = None
@@ -56,13 +56,13 @@ class ScoreBenchOptions:
     ]
     _: KW_ONLY
     model: Model = None
-    format: Annotated[str, Opt("Format of the list; auto looks at it.", metavar="NAME")] = "auto"
+    format: Annotated[str, Opt("Format of the list; auto recognises it.", metavar="NAME")] = "auto"
     columns: Annotated[
         str | Sequence[str],
-        Opt("Names of the list's columns, where it has no head.", metavar="A,B", cli_type=str),
+        Opt("Names of the list's columns, where it has no header.", metavar="A,B", cli_type=str),
     ] = ""
     max_hypotheses: Annotated[
-        int, Opt("Hypotheses behind which no further list is read; 0 reads all.", least=0)
+        int, Opt("Number of hypotheses after which no further list is read; 0 reads all.", least=0)
     ] = 0
     repetitions: Repetitions = 3
     device: Device = "auto"
@@ -71,10 +71,10 @@ class ScoreBenchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StepBenchOptions:
-    arch: Annotated[str, Opt("Preset of LSTM and softmax, untrained.", metavar="NAME")] = (
-        "char-small"
-    )
-    rows: Annotated[int, Opt("Rows of a beam.", least=1)] = 64
+    arch: Annotated[
+        str, Opt("Preset with an LSTM and a softmax; it stays untrained.", metavar="NAME")
+    ] = "char-small"
+    rows: Annotated[int, Opt("Number of hypotheses in the beam.", least=1)] = 64
     steps: Annotated[int, Opt("Steps of a repetition.", least=1)] = 20
     repetitions: Repetitions = 5
     seed: Seed = 1
@@ -90,7 +90,7 @@ class KnBenchOptions:
     tokens: Tokens = 1_000_000
     lmplz: Annotated[
         str | Path | None,
-        Opt("KenLM's lmplz; the one on the PATH, if any, without it.", metavar="PATH"),
+        Opt("KenLM's lmplz; if not given, that on the PATH, if any.", metavar="PATH"),
     ] = None
     repetitions: Repetitions = 3
     seed: TextSeed = 0
@@ -109,8 +109,8 @@ class CostBenchOptions:
     over: Annotated[
         str,
         Opt(
-            "The quantity and its values: words of the vocabulary, letters (so many times in a "
-            "word), tokens of the text, or a setting, as context.dim=100,300.",
+            "The quantity and its values: words of the vocabulary, letters (how many times as many "
+            "a word has), tokens of the text, or a setting, such as context.dim=100,300.",
             metavar="NAME=A,B,C",
             is_argument=True,
         ),

@@ -1,7 +1,7 @@
 """What training costs as one quantity grows: speed, memory, and which part takes the time.
 
-The quantity is a setting, as `context.dim` or `recipe.batch_size`, or one of the made text: `words`
-of its vocabulary, `letters` (times as many in a word) or `tokens`.
+The quantity is a setting, such as `context.dim` or `recipe.batch_size`, or one of the generated
+text: `words` of its vocabulary, `letters` (how many times as many a word has) or `tokens`.
 """
 
 import time
@@ -34,7 +34,7 @@ WARM_UP = 2  # steps, of which each shape's first is slow
 
 @dataclass(frozen=True)
 class Cost:
-    """Of training at one value of the quantity."""
+    """The cost of training at one value of the quantity."""
 
     value: str
     n_parameters: int
@@ -64,7 +64,7 @@ def bench_cost(options: CostBenchOptions) -> CostBench:
     """Train a preset for some steps at each value of a quantity.
 
     Raises:
-        ConfigError: not of that form, an unknown preset, or a setting that it has not.
+        ConfigError: another form, an unknown preset, or a setting that it does not have.
         DataError: settings that leave too little of the text for the steps.
     """
     set_threads(options.threads)
@@ -112,13 +112,13 @@ def _settings(arch: str, overrides: Sequence[str]) -> Settings:
 
 
 def _needed_tokens(settings: Settings, *, steps: int) -> int:
-    """One batch too many, and sentences that are a little longer than they are on average."""
+    """Enough tokens for one batch more than needed, of sentences a little above average length."""
     recipe = recipe_of(settings)
     return (steps + WARM_UP + 1) * recipe.batch_size * max(recipe.bptt, WORDS_PER_SENTENCE + 4)
 
 
 def _refuse_too_few(values: Sequence[str], options: CostBenchOptions) -> None:
-    """Else a longer text would be measured under a smaller number."""
+    """Refuse too few tokens: a longer text would be measured than the number says."""
     needed = _needed_tokens(_settings(options.arch, options.overrides), steps=options.steps)
     for value in values:
         if int(value) < needed:

@@ -50,18 +50,18 @@ class EvalBench(Measured):
 
     @property
     def speed_up(self) -> float:
-        """Of ours over the naive path, a token."""
+        """How many times faster than the naive path charlm is, per token."""
         ours, naive = self.timings[OURS].median, self.timings[NAIVE].median
         return (naive / self.n_naive_tokens) / (ours / self.n_tokens)
 
     @property
     def peak_flops(self) -> float:
-        """Of a plain matrix product in fp32, a second."""
+        """Operations per second of a plain matrix product in fp32."""
         return FLOPS / self.timings[LIMIT].median
 
     @property
     def share_of_peak(self) -> float:
-        """Operations needed a second by ours, over those of a plain matrix product."""
+        """charlm's operations per second over those of a plain matrix product."""
         return self.flops / self.timings[OURS].median / self.peak_flops
 
     def paths(self) -> dict[str, dict[str, object]]:

@@ -1,7 +1,7 @@
-"""The floating-point operations that a model needs, counted from shapes; a product and sum are two.
+"""The floating-point operations that a model needs, counted from shapes; a multiply-add is two.
 
 Only matrix products count, and each form of a chunk once: what a path computes beyond that, for
-padding or for a form again, makes it no better. A training step takes three times its forward pass.
+padding or repeated forms, earns it nothing. A training step takes three times its forward pass.
 """
 
 from itertools import pairwise
@@ -20,9 +20,9 @@ TRAINING = 3  # forward, and one product of that size for each of its two operan
 
 
 def forward_flops(model: LanguageModel, forms: Forms, *, n_positions: int) -> int:
-    """Of one forward pass over a chunk of so many positions that holds these distinct forms.
+    """The operations of a forward pass over a chunk of some positions with these distinct forms.
 
-    The model is one that has a naive path.
+    The model must be one that has a naive path.
     """
     encoder, context, output = model.encoder, model.context, model.output
     flops = 0

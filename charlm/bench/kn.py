@@ -1,7 +1,7 @@
-"""Kneser–Ney: estimating and asking, against KenLM's lmplz and Python module where they are.
+"""Kneser–Ney: estimation and queries, against KenLM's lmplz and Python module if installed.
 
-Both estimates go from a text file to an ARPA file. lmplz is a program of its own: its memory is not
-in the figures of this process.
+Both estimates go from a text file to an ARPA file. lmplz runs as a separate program: its memory is
+not in the figures of this process.
 """
 
 from contextlib import suppress
@@ -36,7 +36,7 @@ class KnBench(Measured):
 
     @property
     def ratio_to_lmplz(self) -> float | None:
-        """Our time over lmplz's; None where there is no lmplz."""
+        """charlm's time over lmplz's; None without lmplz."""
         if LMPLZ not in self.timings:
             return None
         return self.timings[ESTIMATE].median / self.timings[LMPLZ].median

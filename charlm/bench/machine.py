@@ -31,13 +31,13 @@ def product(device: torch.device, precision: str) -> Callable[[], None]:
 
 
 def finished(device: torch.device) -> None:
-    """Wait until a GPU has done what it was told."""
+    """Wait until a GPU has finished its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def description(device: torch.device) -> str:
-    """What computes: the GPU, or the processor and torch's number of threads."""
+    """What runs the computation: the GPU, or the processor and torch's number of threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     name = platform.processor() or platform.machine()

@@ -1,7 +1,8 @@
-"""The obvious way to train and evaluate the paper's model in PyTorch, kept to measure ours against.
+"""The obvious way to train and evaluate the paper's model in PyTorch, for comparison.
 
-All is fp32 and eager: a convolution a width over every token of a chunk, as often as it occurs, and
-clipping and update in a Python loop. Its losses are ours to the last digits that fp32 has.
+Everything is fp32 and eager: one convolution for each width over every token of a chunk, repeated
+ones included, and clipping and update in a Python loop. Its losses equal charlm's but for fp32
+rounding.
 """
 
 from copy import deepcopy

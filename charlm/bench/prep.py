@@ -1,7 +1,8 @@
 """Text: preparing it, counting its vocabulary and encoding it, against merely reading its words.
 
-All in one process, so that times compare. Splitting lines one by one is what a loop of Python costs
-before it looks at a word; counting and encoding go by blocks of lines, and can be faster than that.
+Everything runs in one process, so that times are comparable. Splitting lines one by one is the cost
+of a Python loop before it looks at a word; counting and encoding work on blocks of lines, and can
+be faster than that.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Rescoring: the tree of prefixes against batches of like length that share nothing.
 
-Form vectors are made beforehand for both, so that what is compared is the model's own work. What a
-tree can save at best is the list's sharing: tokens over distinct prefixes.
+Form vectors are computed beforehand for both, so that only the model's own work is compared. A tree
+can at best save the list's sharing: tokens over distinct prefixes.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """Steps of a decoder's beam, against the bare matrix products that they cannot do without.
 
-The products are those of the LSTM's states and of the softmax, by weights of the same shapes: what
-the first layer makes of a word is kept by word, and was computed before. The vocabulary is that of
-a made text like the PTB, 10,000 words, and every row goes on with a word of its own.
+The products are those of the LSTM's states and of the softmax, with weights of the same shapes: the
+first layer's product with a word's vector is cached by word, and was computed before. The
+vocabulary is that of a generated text like the PTB, 10,000 words, and every row reads another word.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class StepBench(Measured):
 
     @property
     def ratio(self) -> float:
-        """A step over its products, by the processor's seconds: others' work moves them less."""
+        """A step over its products, in processor seconds, which other work affects less."""
         steps, products = self.timings[STEPS], self.timings[PRODUCTS]
         return steps.median_processor / products.median_processor
 
@@ -62,7 +62,7 @@ class StepBench(Measured):
 
 @keywords(StepBenchOptions)
 def bench_step(options: StepBenchOptions) -> StepBench:
-    """Measure how fast a beam goes on by one word under an untrained model.
+    """Measure how fast a beam advances by one word under an untrained model.
 
     Raises:
         ConfigError: an unknown preset, or one of other parts than an LSTM and a softmax.

@@ -1,7 +1,7 @@
 """A text shaped like the Penn Treebank's, made from a seed, so that a benchmark needs no data.
 
-Ranks are drawn from Zipf's law, so a chunk repeats its words about as often as real text does: how
-many distinct forms it has decides what an encoder of forms saves. The words mean nothing.
+Ranks are drawn from Zipf's law, so a chunk repeats its words about as often as real text does: the
+number of its distinct forms decides what an encoder of forms saves. The words mean nothing.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def corpus(
     longer: int = 1,
     seed: int = 0,
 ) -> Iterator[Path]:
-    """The folder `data`, or one of a made text of `n_tokens` for training, gone afterwards."""
+    """The folder `data`, or a temporary one with a generated text of `n_tokens` for training."""
     if data is not None:
         yield Path(data)
         return

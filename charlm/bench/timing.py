@@ -18,7 +18,7 @@ RESET_PEAK = "5"  # Linux: the peak of resident memory begins anew
 
 @dataclass(frozen=True)
 class Timing:
-    """What the repetitions of one path took."""
+    """The times of the repetitions of one path."""
 
     seconds: tuple[float, ...]
     peak_bytes: int  # of the whole process while it ran; since its start where that cannot be told
@@ -30,7 +30,7 @@ class Timing:
 
     @property
     def fastest(self) -> float:
-        """What the least disturbed repetition took: others' work only ever adds to it."""
+        """The time of the least disturbed repetition: other work can only add to it."""
         return min(self.seconds)
 
     @property
@@ -38,7 +38,7 @@ class Timing:
         return median(self.processor_seconds)
 
     def to_dict(self, n_tokens: int) -> dict[str, object]:
-        """As JSON, for a path that went over so many tokens."""
+        """As JSON, for a path that read `n_tokens` tokens."""
         return {
             "seconds": list(self.seconds),
             "processor_seconds": list(self.processor_seconds),
@@ -49,7 +49,7 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(ABC):
-    """What a benchmark gives: what it was of, its paths' timings, and what follows of them."""
+    """The result of a benchmark: its subject, its paths' timings, and what follows from them."""
 
     timings: dict[str, Timing]
     followings: ClassVar[tuple[str, ...]] = ()  # properties that --json tells, too
@@ -69,7 +69,7 @@ def in_turns(
 ) -> dict[str, Timing]:
     """Each path once for warming up, then all of them in turns, so many times.
 
-    Memory is that of the first round: to give back what is freed costs the run behind it time.
+    Memory is that of the first round: releasing freed memory costs the following run time.
     """
     seconds: dict[str, list[float]] = {name: [] for name in paths}
     processor: dict[str, list[float]] = {name: [] for name in paths}
@@ -92,7 +92,7 @@ def in_turns(
 
 
 def reset_peak() -> None:
-    """Let the peak begin anew, where the system can."""
+    """Reset the peak, if the system can."""
     return_freed_memory()
     with suppress(OSError):
         CLEAR.write_text(RESET_PEAK)

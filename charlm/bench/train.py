@@ -1,7 +1,7 @@
 """Training: our step against the naive one and against the speed of a plain matrix product.
 
-All paths make the same number of steps on the same chunks; both models go on learning meanwhile, so
-that dropout, clipping and update are part of what is measured. Memory is that of the whole process.
+All paths make the same number of steps on the same chunks; both models keep learning, so that
+dropout, clipping and update are part of what is measured. Memory is that of the whole process.
 """
 
 from collections.abc import Callable
@@ -141,7 +141,7 @@ def _trainer(options: TrainBenchOptions) -> Trainer:
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """As for a long text, where a preset leaves the number of streams to it."""
+    """The recipe as for a long text, if the preset lets the text decide the number of streams."""
     recipe, _ = build_recipe(settings.get("recipe"))
     return replace(recipe, batch_size=recipe.batch_size or MOST)
 
@@ -192,7 +192,7 @@ def _train(trainer: Trainer, *, steps: int) -> None:
 
 
 def _naive_training(trainer: Trainer, *, steps: int) -> Callable[[], None]:
-    """So many steps of the naive model, which begins where the trainer stands."""
+    """Some steps of the naive model, which begins with the trainer's weights."""
     recipe, model = trainer.recipe, NaiveModel(trainer.model).train()
     state: States | None = None
 

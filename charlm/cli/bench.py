@@ -1,7 +1,7 @@
 """`charlm bench`: how fast this machine trains, evaluates, scores, estimates and prepares.
 
-A group of commands, one a kind of work. Paths are run in turns; what is printed are medians, and a
-machine that does other work meanwhile gives other figures, less so of the fastest repetition.
+A group of commands, one for each kind of work. Paths are run in turns, and medians are printed;
+other work on the machine changes the figures, but least those of the fastest repetition.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def train(options: TrainBenchOptions, *, as_json: bool) -> None:
 def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
     """Measure the perplexity of test.txt against the naive way and the machine's limit.
 
-    Ours includes encoding the vocabulary, not loading the run.
+    charlm's time includes encoding the vocabulary, but not loading the run.
 
     \b
     charlm bench eval --model exp/first --data ptb
@@ -95,7 +95,7 @@ def eval_command(options: EvalBenchOptions, *, as_json: bool) -> None:
 def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
     """Measure the rescoring of a list: the tree of prefixes against batches that share nothing.
 
-    Sharing is tokens over distinct prefixes: no more than that can be saved.
+    Sharing is the number of tokens over that of distinct prefixes: no more can be saved.
 
     \b
     charlm bench score nbest.txt --model exp/first --max-hypotheses 10000
@@ -128,7 +128,7 @@ def score(options: ScoreBenchOptions, *, as_json: bool) -> None:
 def step(options: StepBenchOptions, *, as_json: bool) -> None:
     """Measure the steps of a decoder's beam against their bare matrix products.
 
-    The model is untrained, its vocabulary that of a made text. The ratio is of processor time.
+    The model is untrained, with the vocabulary of a generated text. Ratios are of processor time.
 
     \b
     charlm bench step --rows 64 --threads 1
@@ -191,8 +191,8 @@ def prep(options: PrepBenchOptions, *, as_json: bool) -> None:
 def cost(options: CostBenchOptions, *, as_json: bool) -> None:
     """Measure training as a vocabulary, a model, a batch or a text grows.
 
-    The text is made. Shares are those of a step's time, each part forward and backward by itself;
-    the update is clipping and optimiser. Memory is that of the whole process.
+    The text is generated. Shares are of a step's time, each part timed forward and backward by
+    itself; the update is clipping and optimiser. Memory is that of the whole process.
 
     \b
     charlm bench cost words=10000,100000 --set output.type=hierarchical

@@ -1,9 +1,9 @@
 """The one place where an error becomes a line on stderr and an exit status.
 
-Typer's `main` exits instead of returning and turns Ctrl-C into status 130 on its own, so the
-boundary stands around it: what comes through is SystemExit, or an error that Typer does not know.
-Our own mistakes (ValueError, AssertionError, ...) keep their traceback; CHARLM_TRACEBACK=1 shows
-that of every error.
+Typer's `main` exits instead of returning and turns Ctrl-C into status 130 itself, so the boundary
+surrounds it: what reaches it is SystemExit, or an error that Typer does not know. Our own mistakes
+(ValueError, AssertionError, ...) keep their traceback; CHARLM_TRACEBACK=1 shows that of every
+error.
 """
 
 import os

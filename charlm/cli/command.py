@@ -1,7 +1,7 @@
 """A command of the command line, made from the dataclass of its options.
 
-Typer reads a function's signature: here one is made of the fields, so that no option is written
-down twice. `--json` is the command line's own and no option of a Python function.
+Typer reads a function's signature: here one is made from the fields, so that no option is written
+down twice. `--json` belongs to the command line and is no option of a Python function.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from charlm.options import Field, fields_of, shown_range
 Options = TypeVar("Options")
 Options_contra = TypeVar("Options_contra", contravariant=True)
 Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout instead of text for the eye.")
+    bool, typer.Option("--json", help="Print one JSON object instead of text for people.")
 ]
 # An option that may stand alone or with a name, and is answered in the place of the command.
 LISTED = "--list"
@@ -25,16 +25,16 @@ METAVARS = {int: "N", float: "X", str: "TEXT", Path: "FILE"}  # where an option 
 
 
 class Listing(Protocol):
-    """What `--list NAME` prints; the name is empty where none is given.
+    """Prints what `--list NAME` asks for; the name is empty if none is given.
 
-    `given` is what else was said, by the names of the options.
+    `given` are the values of the other options, by name.
     """
 
     def __call__(self, name: str, /, *, given: Mapping[str, Any]) -> None: ...
 
 
 class Body(Protocol[Options_contra]):
-    """What a command does with its options."""
+    """The function that runs a command with its options."""
 
     def __call__(self, options: Options_contra, /, *, as_json: bool) -> None: ...
 
@@ -45,10 +45,10 @@ def command(
     listing: tuple[str, Listing] | None = None,
     has_json: bool = True,
 ) -> Callable[[Body[Options]], Callable[..., None]]:
-    """Makes what Typer calls of a function that takes the options as one object.
+    """Turns a function that takes the options as one object into one that Typer can call.
 
-    `listing`: the help of --list, and what answers it; no other option need be given then.
-    `has_json`: whether --json is for the user to choose.
+    `listing`: the help of --list, and what answers it; no other option is then required.
+    `has_json`: whether the command has --json.
     """
     assert isinstance(options, type)
     fields = [field for field in fields_of(options) if not field.opt.is_for_python]
@@ -59,7 +59,7 @@ def command(
             chosen = {
                 field.name: given[field.name]
                 for field in fields
-                # Typer says None of an option that may come again and did not; Python has ().
+                # Typer gives None for a repeatable option that was not given; Python has ().
                 if given[field.name] is not None or field.default is inspect.Parameter.empty
             }
             body(options(**chosen), as_json=as_json)
@@ -84,7 +84,7 @@ def _parameter(field: Field) -> inspect.Parameter:
     opt, default = field.opt, field.default
     kind = opt.cli_type or _read_type(field.type)
     if get_origin(kind) is list and default is not inspect.Parameter.empty:
-        kind, default = kind | None, None  # it may come again, or not at all: Typer says None then
+        kind, default = kind | None, None  # a repeatable option: Typer gives None if there is none
     # Typer's own ranges are refused in four lines and status 2, the library's in one and status 1.
     has_range = opt.least is not None or opt.most is not None
     shown = f"{opt.help} [{shown_range(opt)}]" if has_range else opt.help
@@ -103,7 +103,7 @@ def _parameter(field: Field) -> inspect.Parameter:
 
 
 def _read_type(kind: Any) -> Any:
-    """What the command line reads where Python takes more: a path, and lists of what may come."""
+    """The type that the command line reads where Python takes several: paths, and lists."""
     kinds = _alternatives(kind)
     for each in kinds:
         if get_origin(each) is Sequence:
@@ -114,7 +114,7 @@ def _read_type(kind: Any) -> Any:
 
 
 def _metavar(kind: Any) -> str | None:
-    """`N`, `FILE` or `auto|fp32|bf16`: what --help shows of a type; None of a flag."""
+    """`N`, `FILE` or `auto|fp32|bf16`: what --help shows for a type; None for a flag."""
     for each in _alternatives(kind):
         if get_origin(each) is Literal:
             return "|".join(get_args(each))

@@ -1,6 +1,7 @@
 """`charlm compare-kn`: neural models against Kneser–Ney, in tables that a paper could print.
 
-One set of tables a vocabulary: perplexities over other words never stand in one column.
+There is one set of tables for each vocabulary: perplexities over different words never share a
+column.
 """
 
 from collections.abc import Sequence
@@ -27,12 +28,12 @@ DIFFERENCE = ("difference", "from", "to", "first-better")
 def compare_kn(options: CompareKnOptions, *, as_json: bool) -> None:
     """Compare models with Kneser-Ney, alone and mixed.
 
-    Estimates interpolated modified Kneser-Ney on train.txt in the words of each model, fits the
-    weights of mixtures on valid.txt, and prints perplexities, differences with their intervals by
-    paired bootstrap over sentences, and both by how frequent the predicted word is.
+    Estimates interpolated modified Kneser-Ney on train.txt in the vocabulary of each model, fits
+    the weights of mixtures on valid.txt, and prints perplexities, their differences with intervals
+    by paired bootstrap over sentences, and both by how frequent the predicted word is.
 
     Without --model and --vocab, types seen once are <unk>, unless train.txt holds <unk> itself;
-    `charlm ngram` keeps them all as words, so that its perplexities are other ones.
+    `charlm ngram` keeps them all as words, so its perplexities differ.
 
     \b
     charlm compare-kn --data corpus --model exp/first --order 5
@@ -157,7 +158,7 @@ def _print_bands(group: "Group") -> None:
 
 
 def _marked(ppl: float | None, band: "Band") -> str:
-    """With a star for the best, and for what looks the same."""
+    """A star marks the best, and all that print as the same."""
     from charlm.run.history import shown_ppl
 
     shown = shown_ppl(ppl)
@@ -171,7 +172,7 @@ def _to_the_right(cells: list[str]) -> list[str]:
 
 
 def _signatures(group: "Group") -> list[tuple[str, str]]:
-    """Of each system once a state; an n-gram model's is the same in both."""
+    """The signatures of each system by state; an n-gram model's is the same in both."""
     named = [
         (system.name, figures.signature)
         for system in group.systems

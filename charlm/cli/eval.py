@@ -17,15 +17,15 @@ class EvalCommand(perplexities.Layout, EvaluateOptions):
 def eval_command(options: EvalCommand, *, as_json: bool) -> None:
     """Measure the perplexity of texts under a model.
 
-    As one stream, with the state carried over the text, and sentence by sentence: first as the
-    model was trained, which is the latter after `charlm train --for sentences`.
+    Each text is read as one stream, with the state carried over it, and sentence by sentence; the
+    latter comes first for a model of `charlm train --for sentences`.
 
     Prints SRILM's two lines as `ngram -unk -ppl` would (<unk> is a word), perplexities over other
-    denominators, and a signature of all that they depend on. --debug and the other formats print
-    the scores of sentences and words in the first state, unless --state names another.
+    denominators, and a signature of everything that they depend on. --debug and the other formats
+    print scores of sentences and words as read the first way, unless --state names another.
 
-    With --adapt the model follows each text as it reads it, from its trained weights on; the run's
-    own files stay as they are.
+    With --adapt the model adapts to each text while it reads it, starting from its trained
+    weights; the run's own files are not changed.
 
     \b
     charlm eval --model exp/first --data corpus --split test

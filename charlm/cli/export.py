@@ -1,6 +1,6 @@
-"""`charlm export`: a model without torch, a page that runs it, or an ARPA file near to it.
+"""`charlm export`: a model without torch, a page that runs it, or an ARPA file that resembles it.
 
-The files are the result and go where the option says; stdout tells what they are.
+The files are the result and go where the options say; stdout describes them.
 """
 
 from dataclasses import replace
@@ -14,11 +14,12 @@ from charlm.scoring.export.export_options import ExportOptions
 def export(options: ExportOptions, *, as_json: bool) -> None:
     """Write a model as ONNX, as a page, or as an ARPA file.
 
-    --onnx: word vectors and state to log-probabilities and state, and spellings to vectors;
-    charlm eval, score, nn and surprisal take the folder as --model, charlm.load in Python, all
-    without torch. Tried against torch at batches of 1, 3 and 64.
+    --onnx writes two networks: from word vectors and state to log-probabilities and the next
+    state, and from spellings to word vectors. charlm eval, score, nn and surprisal take the folder
+    as --model, as does charlm.load in Python, all without torch. The networks are checked against
+    torch at batches of 1, 3 and 64.
     --arpa mixes Kneser-Ney of DIR's train.txt and of text drawn from the model with the model's own
-    probabilities of their n-grams, averaged over full histories; weights from valid.txt.
+    probabilities of their n-grams, averaged over full histories; valid.txt gives the weights.
 
     \b
     charlm export --model exp/ptb --data ptb --arpa ptb.arpa.gz --entropy-prune 1e-8

@@ -1,4 +1,4 @@
-"""What somebody meant who said what a command does not take: one line with what to say instead."""
+"""What a user may have meant by something that a command does not take: one line of advice."""
 
 import os
 import shlex
@@ -33,11 +33,11 @@ GUESSED_OPTIONS = {
 
 
 def explain_options(ctx: Any, args: list[str]) -> None:
-    """Raises for an option that the command has not.
+    """Explain an option that the command does not have.
 
     Raises:
-        ConfigError: it is called otherwise, or is another command's.
-        BadParameter: an encoding, which none but `prep` and those that read lists take.
+        ConfigError: it has another name, or belongs to another command.
+        BadParameter: an encoding, which only `prep` and commands that read lists take.
     """
     command = ctx.command
     guesses = GUESSED_OPTIONS.get(command.name or "", {})
@@ -54,11 +54,11 @@ def explain_options(ctx: Any, args: list[str]) -> None:
 
 
 def explain_values(ctx: Any, given: dict[str, Any]) -> None:
-    """Raises for values that are none.
+    """Explain values that cannot be meant.
 
     Raises:
-        ConfigError: an empty path, as "$OUT" is where OUT is not set: Path takes it for the folder
-            one is in.
+        ConfigError: an empty path, such as "$OUT" if OUT is not set: Path takes it for the current
+            folder.
         BadParameter: `--onnx --model RUN`: the parser takes --model for the folder.
     """
     spellings = {spelling for each in ctx.command.params for spelling in each.opts}
@@ -73,11 +73,11 @@ def explain_values(ctx: Any, given: dict[str, Any]) -> None:
 
 
 def explain_words(ctx: Any, args: list[str], *, given: dict[str, Any], extra: list[str]) -> None:
-    """Raises for what is no option.
+    """Explain words that are not options.
 
     Raises:
         BadParameter: words that lack an option before them, or a pipe.
-        ConfigError: no such preset, which is told before Typer asks for options that are missing.
+        ConfigError: no such preset, which is reported before Typer reports missing options.
     """
     command = ctx.command
     arguments = [each for each in command.params if isinstance(each, TyperArgument)]
@@ -113,7 +113,7 @@ def _names_a_file(parameter: Any) -> bool:
 
 
 def _flags_for(word: str, command: TyperCommand) -> list[str]:
-    """The options that a word may lack: of a number others than of a name."""
+    """The options that a word may lack; for a number others than for a name."""
     flags = {each.name: each.opts[0] for each in command.params}
     numbers = [flags[name] for name in ("n", "epochs") if name in flags]
     if word.isdecimal() and numbers:
@@ -122,7 +122,7 @@ def _flags_for(word: str, command: TyperCommand) -> list[str]:
 
 
 def _explain_files(ctx: Any, args: list[str], *, files: list[str], extra: list[str]) -> None:
-    """Raises BadParameter for a run or a sentence in the place of a file."""
+    """Raises BadParameter for a run or a sentence where a file is expected."""
     from charlm.run.folder import EXPORT, RUN
 
     # Not Path.exists, which raises where a sentence is too long for a name.

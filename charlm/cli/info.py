@@ -1,7 +1,7 @@
 """`charlm info`: the card of a run, or which run a command would take.
 
-A terminal gets a table whose long values are folded within their column; a pipe and a log get a
-line a fact.
+A terminal gets a table whose long values are folded within their column; a pipe and a log get one
+line for each fact.
 """
 
 import shlex
@@ -55,7 +55,7 @@ def info(options: InfoOptions, *, as_json: bool) -> None:
 
 
 def write_facts(rows: Sequence[tuple[str, str]]) -> None:
-    """A row a fact; a terminal gets its long values folded."""
+    """One row for each fact; for a terminal long values are folded."""
     if sys.stdout is None or not sys.stdout.isatty():
         output.table(rows, header=("what", "value"))
         return

@@ -1,6 +1,6 @@
 """`charlm mix`: models mixed word by word, with the weights that suit a text best.
 
-The table is for the eye; a program reads --json, and the mixture's own scores go to a file, in
+The table is for people; a program reads --json, and the mixture's own scores go to a file, in
 the layout of `charlm eval --debug 2`, so that they can be mixed again.
 """
 
@@ -24,11 +24,11 @@ def mix(options: MixOptions, *, as_json: bool) -> None:
 
     The weights are found by EM; the perplexity is that of the mixture.
 
-    All streams must have scored the same words. Files of scores are tuned on the text they are of,
-    as SRILM's compute-best-mix does; runs and n-gram models score valid, then test, of --data.
-    An n-gram model reads the text by the rules of the runs beside it, in their vocabulary.
-    Published probabilities (FOLDER/test/MODEL.txt, their words in FOLDER/words_test.txt) are
-    tuned on those of FOLDER/valid, and aligned by their words.
+    All streams must have scored the same words. Weights of score files are tuned on the text that
+    the files score, as by SRILM's compute-best-mix; runs and n-gram models score valid.txt, then
+    test.txt, of --data. An n-gram model reads the text as normalised for the runs beside it, in
+    their vocabulary. Weights of published probabilities (FOLDER/test/MODEL.txt, their words in
+    FOLDER/words_test.txt) are tuned on those of FOLDER/valid; their words align them.
 
     \b
     charlm mix exp/first kn5.arpa --data corpus
@@ -63,7 +63,7 @@ def _print(result: "Mixture") -> None:
 
 
 def _print_bands(result: "Mixture") -> None:
-    """A row a model, since what they are called may be long, and there are few bands."""
+    """One row for each model, since names may be long, and there are few bands."""
     from charlm.run.history import shown_ppl
 
     output.write("\nppl by how often the predicted word stands in train.txt")

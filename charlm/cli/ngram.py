@@ -1,7 +1,7 @@
-"""`charlm ngram`: a Kneser–Ney baseline, estimated or loaded, kept and measured.
+"""`charlm ngram`: a Kneser–Ney baseline, estimated or loaded, saved and measured.
 
-One command has the two uses of SRILM's ngram-count and ngram: `--train` or `--lm` says where the
-model comes from, `--out` where it goes, and the texts behind are measured.
+One command does the work of SRILM's ngram-count and ngram: `--train` or `--lm` says where the model
+comes from, `--out` where it goes, and the texts that follow are measured.
 """
 
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ class NgramCommand(perplexities.Layout, NgramOptions):
     spelling_run: Annotated[
         Path | None,
         Opt(
-            "Run in whose vocabulary texts are read, and whose speller adds figures with words "
-            "outside it spelled instead of <unk>.",
+            "Run whose vocabulary applies, and whose speller adds figures in which words outside "
+            "it are spelled instead of being <unk>.",
             flags=("--speller",),
             metavar="RUN",
         ),
@@ -37,8 +37,9 @@ class NgramCommand(perplexities.Layout, NgramOptions):
 def ngram(options: NgramCommand, *, as_json: bool) -> None:
     """Estimate or load a Kneser-Ney model, and measure it.
 
-    Interpolated modified Kneser-Ney with lmplz's figures; small texts get fallback discounts.
-    Prints what `charlm eval` prints of a text; its --debug 2 tells the n-grams' lengths, [5gram].
+    The model is interpolated modified Kneser-Ney, equal to lmplz's; small texts get fallback
+    discounts. Prints what `charlm eval` prints of a text; --debug 2 adds the length of the n-gram
+    that was used, such as [5gram].
 
     \b
     charlm ngram --train corpus/train.txt --order 5 --out kn5.arpa.gz
@@ -80,7 +81,7 @@ def _tell_model(options: NgramCommand, info: "ModelInfo") -> None:
 
 
 def _words_of(options: NgramCommand, info: "ModelInfo") -> str:
-    """In which words a perplexity is: over others it is another figure."""
+    """The vocabulary of a perplexity: over another one it is another figure."""
     vocabulary = options.vocab or options.spelling_run
     if vocabulary is not None:
         return f"words: those of {vocabulary}; comparable with runs that have them"

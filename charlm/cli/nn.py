@@ -1,8 +1,8 @@
 """`charlm nn`: the words nearest to words, side by side as in table 6 of Kim et al. (2016).
 
 How many words stand side by side depends on the words and never on the terminal, so that a pipe and
-a log hold the same table. Of measures over files every share stands beside its denominator: how
-much of a file a model can read decides what the share is worth.
+a log hold the same table. Measures over files show every share beside its denominator: what a share
+is worth depends on how much of a file the model can read.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,10 +38,10 @@ NOTHING = "–"  # as in the paper's table, of a word that a tap cannot read
 def nn(options: NnOptions, *, as_json: bool) -> None:
     """Find the words nearest to a word, known or not.
 
-    Nearest by the cosine similarity of their vectors, in the vocabulary.
+    The nearest words are those of the vocabulary whose vectors have the largest cosine.
 
     A word outside the vocabulary is read by its spelling; a * marks it in the table. Instead of
-    words: an analogy, files that measure the vectors, or a file to write them to.
+    words it takes an analogy, files to measure the vectors by, or a file to write them to.
 
     \b
     charlm nn while trading looooook --model exp/first -k 5
@@ -61,9 +61,9 @@ def nn(options: NnOptions, *, as_json: bool) -> None:
 
 
 def _question(options: NnOptions) -> str:
-    """The name of the option that is asked, words where it is none.
+    """The name of the option that asks the question; `words` if none does.
 
-    Raises a usage error where nothing is asked, or two things at once.
+    Raises a usage error if nothing is asked, or two things at once.
     """
     instead = ("analogy", "vectors", *MEASURES)
     asked = [name for name in instead if getattr(options, name) not in (None, ())]
@@ -130,7 +130,7 @@ def _write(options: NnOptions, *, as_json: bool) -> None:
 
 
 def _print_blocks(taps: Sequence[Sequence["Neighbourhood | Analogy"]]) -> None:
-    """A block a tap, one below the other in the same columns; the tap is named if there are two."""
+    """One block for each tap, below each other in the same columns; two or more are named."""
     labels = [block[0].tap for block in taps] if len(taps) > 1 else []
     free = WIDTH - (max(map(len, labels)) + GAP if labels else 0)
     columns = [[_column(each) for each in of_word] for of_word in zip(*taps, strict=True)]
@@ -177,7 +177,7 @@ def _bands(columns: Iterable[list[Column]], *, width: int) -> Iterable[list[list
 
 
 def _width(column: Column) -> int:
-    """Columns of the terminal that a word and its neighbours take, a gap behind them included."""
+    """The width of a word's column with its neighbours, including the gap after it."""
     from rich.cells import cell_len
 
     words, similarities = zip(*column, strict=True)
@@ -185,13 +185,13 @@ def _width(column: Column) -> int:
 
 
 class Result(Protocol):
-    """What every measure returns, one a file and tap."""
+    """What every measure returns for each file and tap."""
 
     def to_dict(self) -> dict[str, object]: ...  # as JSON
 
 
 def _measure(name: str, options: NnOptions, *, as_json: bool) -> None:
-    """Ask the measure of that option, of its files or of its number of words, and print it."""
+    """Compute the measure of that option, over its files or its number of words, and print it."""
     results = _asked(name, options)
     if as_json:
         dicts = [each.to_dict() for each in results]

@@ -50,7 +50,7 @@ def prepare_streams() -> None:
 
 
 def encode_stdout(encoding: str) -> None:
-    """Give stdout another encoding, for lists that came in it."""
+    """Give stdout another encoding, for lists that were read in it."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace", newline="\n")
 
@@ -70,7 +70,7 @@ def write(text: str) -> None:
 
 
 def write_exactly(text: str) -> None:
-    """Write text that has its own line ends, as a list that goes through.
+    """Write text that has its own line ends, such as a list that is passed on.
 
     Raises:
         OSError: a full disk, a closed file; it names standard output.
@@ -86,7 +86,7 @@ def write_exactly(text: str) -> None:
 
 
 def flush() -> None:
-    """Bring to stdout what is still in memory, so that a full disk shows itself now.
+    """Flush stdout, so that a full disk is noticed now.
 
     Raises:
         OSError: it names standard output.
@@ -102,9 +102,9 @@ def flush() -> None:
 
 
 def _discard(stream: TextIO | None) -> None:
-    """What is left of a stream goes nowhere.
+    """Discard the rest of a stream.
 
-    Python flushes once more at its end, and would print a page of its own, or end with status 120.
+    Python flushes once more at its end, and would print a traceback, or end with status 120.
     """
     if stream is None:  # the caller closed it
         return
@@ -124,9 +124,9 @@ def table(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> None:
 
 
 def table_lines(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> Iterator[str]:
-    """Rows in columns two blanks apart; columns of numbers stand to the right.
+    """Rows in columns two blanks apart; columns of numbers are aligned to the right.
 
-    A cell without blanks stays one field for awk; a program had better read `--json`.
+    A cell without blanks is one field for awk; programs should rather read `--json`.
     """
     from rich.cells import cell_len  # a Chinese character is two columns wide
 
@@ -146,7 +146,7 @@ def table_lines(rows: Iterable[Sequence[Cell]], *, header: Sequence[str]) -> Ite
 
 
 def write_oddities(findings: Sequence["Finding"]) -> None:
-    """What is odd about words, a row a kind; what nobody sees is shown by its number."""
+    """Print what is odd about words, a row for each kind; invisible characters as numbers."""
     table(
         [(each.kind, each.n_tokens, " ".join(map(visible, each.words))) for each in findings],
         header=("odd", "words", "as"),
@@ -154,12 +154,12 @@ def write_oddities(findings: Sequence["Finding"]) -> None:
 
 
 def visible(word: str) -> str:
-    """A word whose unseen characters are spelled out."""
+    """A word with its invisible characters spelled out."""
     return "".join(c if c.isprintable() else f"<{ord(c):04X}>" for c in word)
 
 
 def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) -> None:
-    """Say which labels of the list of words are none."""
+    """Say which labels of the list of words were left out."""
     if labels:
         named = ", ".join(visible(f"{label:.60}") for label in labels[:MOST_NAMED])
         more = ", …" if len(labels) > MOST_NAMED else ""
@@ -170,7 +170,7 @@ def say_left_out(labels: Sequence[str], *, words: str | Path | None, text: str) 
 
 
 def told_run(model: str | Path | None) -> Path:
-    """The run that a command takes, told where nobody said which.
+    """The run that a command takes; the user is told which if he named none.
 
     Raises:
         ConfigError: as `which_run`.
@@ -196,7 +196,7 @@ def console() -> "Console":
 
 
 def say(text: str) -> None:
-    """Tell the user something on stderr, if he can be told: no work ends for want of a reader."""
+    """Tell the user something on stderr; a failure to write is ignored, so that work goes on."""
     with suppress(OSError):
         say_or_fail(text)
 

@@ -1,7 +1,7 @@
 """How perplexities are printed, and a text's scores in the layouts of older tools.
 
 With `--debug` or another format stdout holds that layout and nothing else, since programs read it
-by line and field; what we have to say beside it goes to stderr.
+by line and field; everything else goes to stderr.
 """
 
 import math
@@ -37,8 +37,9 @@ class Layout:
     layout: Annotated[
         Literal["srilm", "kenlm", "jsonl", "probabilities"],
         Opt(
-            "SRILM's `ngram -ppl`, KenLM's `query`, an object a sentence, or a probability a line "
-            "with its word, the first of all left out, for `charlm mix`.",
+            "What is printed: what SRILM's `ngram -ppl` or KenLM's `query` prints, a JSON object "
+            "for each sentence, or a line for each token but the first, with its probability and "
+            "word, for `charlm mix`.",
             "Layout",
             flags=("--format",),
         ),
@@ -46,7 +47,7 @@ class Layout:
     debug: Annotated[
         int,
         Opt(
-            "SRILM's -debug: 1 adds sentences, 2 their words, too.",
+            "As SRILM's -debug: 1 adds sentences, 2 also their words.",
             "Layout",
             least=0,
             most=2,
@@ -56,11 +57,7 @@ class Layout:
 
 
 def refuse_contradictions(asked: Layout, *, as_json: bool) -> None:
-    """Let one layout at a time have stdout.
-
-    Raises:
-        ConfigError: several are asked for.
-    """
+    """Raises ConfigError if several layouts are asked for: stdout holds one."""
     if asked.debug and asked.layout != "srilm":
         raise ConfigError(f"--debug and --format {asked.layout}: expected one of them; drop either")
     if as_json and (asked.debug or asked.layout != "srilm"):
@@ -70,7 +67,7 @@ def refuse_contradictions(asked: Layout, *, as_json: bool) -> None:
 def printers(
     asked: Layout,
 ) -> tuple[Callable[["ScoredSentence"], None] | None, Callable[["Evaluation"], None]]:
-    """What to do with a sentence, and with a text when it is finished."""
+    """The functions that print a sentence, and a text when it is finished."""
     from charlm.text.perplexity import layouts
     from charlm.text.perplexity.probability_files import probability_lines
 
@@ -181,7 +178,7 @@ def _remarks(result: "Evaluation", has_srilms_line: bool) -> Iterator[str]:
 
 
 def _read(result: "Evaluation") -> list[str]:
-    """How the model read the text for the figures that come first, and was trained to."""
+    """How the model read the text for the first figures, and how it was trained."""
     if not result.trained_state:
         return []
     first, *others = result.by_state
@@ -213,7 +210,7 @@ def _spelled(spelling: "Spelling", *, obstacle: str | None) -> str:
 
 
 def shown_interval(difference: "Difference") -> list[str]:
-    """The difference and its ends, each with two digits that tell something, of the width too."""
+    """The difference and its ends, with two significant digits each, also of the width."""
     from charlm.run.history import MANY, shown_ppl
 
     ppl, low, high = difference.ppl, difference.low, difference.high
@@ -224,7 +221,7 @@ def shown_interval(difference: "Difference") -> list[str]:
 
 
 def _decimals(value: float) -> int:
-    """How many show two digits of a number."""
+    """The number of decimals that show two significant digits of a number."""
     wanted = 1 - math.floor(math.log10(abs(value))) if value else 0
     return min(max(wanted, LEAST_DECIMALS), MOST_DECIMALS)
 

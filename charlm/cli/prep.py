@@ -1,6 +1,6 @@
 """`charlm prep`: raw text to a corpus directory.
 
-Whether options go together is the library's to say (status 1): here stands what they are called.
+The library checks whether options go together (status 1); this file only prints.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @command(PrepOptions)
 def prep(options: PrepOptions, *, as_json: bool) -> None:
-    """Make a corpus directory of raw text.
+    """Make a corpus directory from raw text.
 
     It holds train.txt, valid.txt, test.txt and corpus.json.
     Prints what each split holds, what became of every line that was read, and what is odd about

@@ -8,8 +8,8 @@ from typing import Any
 from charlm.cli import output
 
 HELP = (
-    "The presets, by paper; with a NAME all settings of that one, as --set changes it, their "
-    "ranges and meanings. Nothing is trained."
+    "Show the presets, by paper; with a NAME all settings of that preset as --set changes them, "
+    "with ranges and meanings. Nothing is trained."
 )
 COLUMNS = "{:<31}{:>12}{:>11}{:>9}  {:<33}  {}"
 HEADER = COLUMNS.format("preset", "parameters", "published", "charlm", "time", "model")
@@ -21,7 +21,7 @@ BY_SENTENCE = "; perplexities by sentence: they do not compare with the others"
 
 
 def show_presets(name: str, *, given: Mapping[str, Any]) -> None:
-    """Print all presets, or where one is named its settings.
+    """Print all presets, or the settings of a named one.
 
     Raises:
         ConfigError: no such preset, or a change that makes no model.

@@ -1,7 +1,7 @@
 """Only rank 0 prints, of several processes that run one command.
 
-Rank 0 is started as the user asked; the others, by torchrun or by rank 0, do what it tells them and
-need none of the user's options.
+The user starts rank 0; the others, started by torchrun or by rank 0, do what it tells them and need
+none of the user's options.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from charlm.runtime import LOST, place_of_process
 
 
 def is_rank_0() -> bool:
-    """Whether this process prints; one that is alone is rank 0."""
+    """Whether this process prints; a single process is rank 0."""
     return place_of_process().rank == 0
 
 
 def has_other_ranks(gpus: str | None, processes: int | None) -> bool:
-    """Whether there are other processes, or will be by the options."""
+    """Whether there are other processes, or the options ask for them."""
     return place_of_process().size > 1 or "," in (gpus or "") or (processes or 1) > 1
 
 

@@ -18,7 +18,7 @@ from charlm.options import Opt
 class ReportCommand(ReportOptions):
     """What is shown, and whether a browser is."""
 
-    open: Annotated[bool, Opt("The page is opened in the browser when it is made.")] = False
+    open: Annotated[bool, Opt("Open the page in the browser when it is written.")] = False
 
 
 @command(ReportCommand)

@@ -1,7 +1,7 @@
 """`charlm sample`: sentences drawn from a model, one a line, as soon as each is finished.
 
-What was drawn is data and goes to stdout as it is; which model drew it, and that some sentences
-were cut, goes to stderr.
+The sentences are data and go to stdout as they are; which model drew them, and that some were cut,
+goes to stderr.
 """
 
 from dataclasses import replace
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def sample(options: SampleOptions, *, as_json: bool) -> None:
     """Draw sentences from a model.
 
-    Each begins from its initial state.
+    Each sentence begins from the model's initial state.
 
-    A seed gives the same sentences whatever their number and the batch size. --json tells each
+    A seed gives the same sentences whatever their number and the batch size. --json adds each
     sentence's log10 probability under the model itself, as eval gives it by sentence.
 
     \b

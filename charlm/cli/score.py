@@ -1,7 +1,7 @@
 """`charlm score`: rescoring n-best lists, lattices and sentences.
 
-The list goes to stdout unless --out says otherwise, and then everything that is told about it goes
-to stderr, so that the command is a filter.
+The list goes to stdout unless --out says otherwise; then everything else goes to stderr, so that
+the command is a filter.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from charlm.scoring.rescoring.score_options import ScoreOptions
 def score(options: ScoreOptions, *, as_json: bool) -> None:
     """Score lists, lattices or sentences by models.
 
-    The best hypotheses of n-best lists are found, and the lists come out as they came in, with a
-    score `charlm` more, that of the first model, or the best first, or the best alone
-    (--write); lattices with new language scores, for decoders, which find the same best paths
-    at the scales that are told. A total is the weighted sum of a list's features and of the
+    Finds the best hypotheses of n-best lists, and writes the lists as they came in with one more
+    score, `charlm`, that of the first model; or the best first, or the best alone (--write).
+    Lattices are written with new language scores, with which decoders find the same best paths at
+    the scales that are printed. A total is the weighted sum of a list's features and of the
     models' scores, all in nats; weights come from --weights, which `charlm tune` finds on other
-    lists, or --weight. Without a model the lists' own features rank them.
+    lists, or from --weight. Without a model the lists' own features rank them.
 
     \b
     charlm score sentences.txt --model exp/first

@@ -1,6 +1,6 @@
-"""How `charlm score`, `tune` and `serve` tell what they did: rates in per cent, weights, oddities.
+"""What `charlm score`, `tune` and `serve` report: rates in per cent, weights, oddities.
 
-It goes to stderr where the lists go to stdout: a filter's output is its lists and nothing else.
+The report goes to stderr if the lists go to stdout: a filter's output is its lists alone.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ CHANCE = 0.05  # a larger p is no evidence of a gain
 
 
 def told(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
-    """All of it, a line each: what was read and made of it, and tables of rates or weights."""
+    """The lines of the whole report: what was read and done, and tables of rates or weights."""
     from charlm.scoring.rescoring.result import ScoreResult, ServeResult, TuneResult
 
     if isinstance(result, ServeResult) and result.n_errors:
@@ -42,7 +42,7 @@ def told(result: "ScoreResult | ServeResult | TuneResult") -> Iterator[str]:
 
 
 def warn(result: "RescoringResult") -> None:
-    """Say what was put right in the lists, or passed over, and what could be better."""
+    """Say what was repaired or skipped in the lists, and what could be improved."""
     from charlm.scoring.rescoring.advice import advice_on
 
     notices = result.notices
@@ -73,7 +73,7 @@ def warn(result: "RescoringResult") -> None:
 
 
 def _read(result: "RescoringResult") -> Iterator[str]:
-    """What was read, and what the models knew of it."""
+    """What was read, and how much of it the models knew."""
     counts, text = result.counts, result.text
     is_text = result.format == "text"
     what = f"{counts.n_lists}" + ("" if is_text else f", {text.n_hypotheses} hypotheses")
@@ -104,7 +104,7 @@ def _read(result: "RescoringResult") -> Iterator[str]:
 
 
 def _text_rules(result: "RescoringResult") -> Iterator[str]:
-    """What was asked for besides the model's own rules, and how many words each took away."""
+    """The text rules in addition to the model's own, and how many words each changed."""
     rules, weights = result.text_rules, result.weights
     asked_for = _options_of(rules)
     if asked_for:
@@ -113,13 +113,13 @@ def _text_rules(result: "RescoringResult") -> Iterator[str]:
     if weights is not None and weights.text is not None and weights.text != rules:
         yield (
             "NOTE: the weights were tuned on words read under other rules "
-            f"({_options_of(weights.text) or 'none'}): what the command line says takes the place "
-            "of all of these; say nothing there, or every rule that is to hold"
+            f"({_options_of(weights.text) or 'none'}): rules on the command line replace all of "
+            "these; give none there, or every rule that shall apply"
         )
 
 
 def _options_of(rules: "Normalisation") -> str:
-    """The rules for what is spoken, as the command line has them."""
+    """The rules for spoken text, as options of the command line."""
     asked = {
         "--lower": rules.lower,
         "--split-hyphens": rules.split_hyphens,
@@ -130,7 +130,7 @@ def _options_of(rules: "Normalisation") -> str:
 
 
 def _lists(result: "ScoreResult | ServeResult") -> Iterator[str]:
-    """What there was to choose from; nothing of plain sentences."""
+    """How much there was to choose from; nothing for plain sentences."""
     counts = result.counts
     if counts.n_recordings:
         yield f"recordings: {counts.n_recordings}, each list after those before it"
@@ -192,7 +192,7 @@ def _scorers(result: "RescoringResult") -> Iterator[str]:
 
 
 def _written(result: "RescoringResult") -> Iterator[str]:
-    """Whose score it is that is written, where that is not plain."""
+    """Which model's score is written, if that is not obvious."""
     first, *others = result.scorers or [""]
     if others and not result.mixture and not (result.lattices and result.lattices.scales):
         yield f"written as `charlm`: {first}; --write nbest holds all, and their total"
@@ -279,7 +279,7 @@ def _rates(report: "RateReport") -> Iterator[str]:
 
 
 def _limit(report: "RateReport") -> Iterator[str]:
-    """Whether the lists or the choice among their hypotheses are what errors come from."""
+    """Whether the errors come from the lists or from the choice among their hypotheses."""
     left, first = report.share_of_lists, report.share_of_lists_in_first
     if left is None or first is None:
         return
@@ -311,7 +311,7 @@ def _rate_row(name: str, rate: "Rate", *, has_edits: bool) -> list[str]:
 
 
 def tell_why(found: "Explanation") -> None:
-    """Two hypotheses beside each other, and what each word adds to their difference."""
+    """Two hypotheses side by side, and what each word adds to their difference."""
     output.write(f"{found.id}: hypothesis {found.winner_rank} against {found.other_rank}; log10\n")
     header, rows = found.table()
     output.table(rows, header=header)

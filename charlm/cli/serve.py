@@ -11,11 +11,11 @@ from charlm.scoring.rescoring.serve_options import ServeOptions
 
 @command(ServeOptions, has_json=False)  # the answers are JSON lines
 def serve(options: ServeOptions, *, as_json: bool) -> None:
-    """Answer JSON lines as they come, the models loaded.
+    """Answer JSON lines as they come, models kept loaded.
 
     A line is a list, {"id": "u", "hyps": [{"text": "the cat", "am": -3}, ...]}, or one hypothesis,
     {"id": "u", "text": "the cat"}; it comes back as `charlm score` would write it.
-    Any other line is answered by an error, a blank one by nothing.
+    Any other line is answered with an error, a blank one not at all.
 
     \b
     charlm serve --model exp/first --write ranked

@@ -1,7 +1,7 @@
 """What a signal does to a command: `kill`, Ctrl-C, a closed terminal or pipe.
 
-A command that works for hours and can save where it stands takes the first signal as a request
-(`StopRequest`); any other one ends at once and tidies up on its way out.
+A command that works for hours and can save its state takes the first signal as a request
+(`StopRequest`); any other command ends at once and tidies up on its way out.
 """
 
 import os
@@ -18,14 +18,14 @@ IMPORTING = "<frozen importlib._bootstrap>"  # what the code of `import` is call
 def die_of_closed_pipes() -> None:
     """End silently when nobody reads any more (`charlm eval ... | head`), as other tools do.
 
-    Python ignores the signal and raises BrokenPipeError instead. It comes from any pipe: code that
-    writes to a program it has started must be ready for that program's end in another way.
+    Python ignores the signal and raises BrokenPipeError instead. Any pipe can cause it: code that
+    writes to a program it has started must handle that program's end in another way.
     """
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def outlive_closed_pipes() -> None:
-    """Go on when nobody reads any more, for a command whose result does not go to stdout."""
+    """Go on when nobody reads stdout any more, for a command whose result goes elsewhere."""
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
@@ -43,8 +43,9 @@ class EndedBySignal(SystemExit):
 def tidy_up_when_ended() -> None:
     """Let SIGTERM and SIGHUP end the program as Ctrl-C does, with no temporary file left behind.
 
-    A second signal ends it at once, as the first does one of several processes: that may wait for
-    another within torch, where Python answers no signal. What is ignored, as by nohup, stays so.
+    A second signal ends it at once, as does the first in one of several processes, which may be
+    waiting for another within torch, where Python handles no signal. Signals that are ignored, as
+    under nohup, stay so.
     """
     if "RANK" in os.environ:
         return
@@ -60,9 +61,9 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    """End the work by an exception; where something is being imported, end the process at once.
+    """End the work by an exception; during an import, end the process at once.
 
-    What is raised while torch or NumPy are loaded they turn into an error of their own, or abort.
+    While torch or NumPy are loaded they turn an exception into an error of their own, or abort.
     """
     while frame is not None:
         if frame.f_code.co_filename == IMPORTING:
@@ -83,9 +84,10 @@ def _die(number: int) -> None:
 class StopRequest:
     """Whether a signal has asked this process to stop, for work that asks after each step.
 
-    Until it asks for the first time nothing can be saved: a signal ends it. From then on the first
-    one is a request, and a second one ends the process wherever it is. One that is ignored, as by
-    nohup, stays so. Of several processes all but rank 0 ignore all: it tells them when to stop.
+    Until it asks for the first time nothing can be saved, and a signal ends the process. From then
+    on the first one is a request, and a second one ends the process wherever it is. Signals that
+    are ignored, as under nohup, stay so. Of several processes all but rank 0 ignore signals: it
+    tells them when to stop.
     """
 
     def __init__(self, *, is_rank_0: bool) -> None:
@@ -114,7 +116,7 @@ class StopRequest:
 
     @property
     def name(self) -> str:
-        """What asked."""
+        """The name of the signal."""
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
 
     def _take(self, number: int, frame: FrameType | None) -> None:

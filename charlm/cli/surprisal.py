@@ -1,7 +1,7 @@
 """`charlm surprisal`: a table of words that R and pandas read as it is, or minimal pairs judged.
 
-The table is tab-separated; a field that holds a quote, a tab or a line end stands in quotes, its
-quotes doubled (RFC 4180), and what is missing is NA. What there is to mind goes to stderr.
+The table is tab-separated; a field that holds a quote, a tab or a line end is quoted, with its
+quotes doubled (RFC 4180); missing values are NA. Notes go to stderr.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
     ] = False
     layout: Annotated[
         Literal["table", "lm-zoo"],
-        Opt("lm-zoo: its four columns, of one model."),
+        Opt("Layout of the output; lm-zoo has LM Zoo's four columns, for one model."),
     ] = "table"
 
 
@@ -45,12 +45,12 @@ class SurprisalCommand(PairOptions, SurprisalOptions):
 def surprisal(options: SurprisalCommand, *, as_json: bool) -> None:
     """Print the surprisal of each word, in bits.
 
-    There is one row for each word as it was written. It tells the item, the user's own columns, how
-    many tokens the word is to the model, whether they are known, length, count in the training
-    text and Zipf value (of the rarest token), and the surprisal by model. R (read.delim) and
-    pandas (sep="\\t") read it as it is; what is missing is NA: a word spelled so stays one in
-    pandas with keep_default_na=False and na_values={"surprisal": "NA"}. --json has the
-    surprisal of the sentences' ends, too.
+    There is one row for each word as it was written. It holds the item, your own columns, the
+    number of tokens that the model reads for the word, whether they are known, the length, the
+    count in the training text and the Zipf value (of the rarest token), and the surprisal under
+    each model. R (read.delim) and pandas (sep="\\t") read the table as it is. Missing values are
+    NA: for pandas to keep a word that is spelled NA, give it keep_default_na=False and
+    na_values={"surprisal": "NA"}. --json also has the surprisal of the sentences' ends.
 
     \b
     charlm surprisal items.csv --column sentence --model exp/first --previous 2
@@ -105,7 +105,7 @@ def _field(value: object) -> str:
 
 
 def _refuse_idle(options: SurprisalCommand, *, as_json: bool) -> None:
-    """Refuse an option that changes nothing: its user believes that it did."""
+    """Refuse an option that changes nothing: its user believes that it does."""
     if options.layout == "lm-zoo" and as_json:
         raise ConfigError("--json and --layout lm-zoo: expected one of them; drop either")
     idle = {

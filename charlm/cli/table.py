@@ -20,7 +20,7 @@ class TableCommand(TableOptions):
 
     format: Annotated[
         Literal["text", "tsv", "markdown"],
-        Opt("Layout: for the eye, for a spreadsheet, or for a page."),
+        Opt("Layout: aligned text, tab-separated for a spreadsheet, or Markdown."),
     ] = "text"
 
 
@@ -28,10 +28,10 @@ class TableCommand(TableOptions):
 def table(options: TableCommand, *, as_json: bool) -> None:
     """Print one table across data sets.
 
-    Models stand in rows, sets in columns. Each FILE is what `charlm compare-kn --json` printed for
+    Models are rows, data sets columns. Each FILE is what `charlm compare-kn --json` printed for
     one set. The table has the sizes as Kim et al. count them, perplexities, and by how many per
     cent a model is above (+) or below (-) the Kneser-Ney model of the highest order, with the
-    95 % interval of the difference. Perplexities do not compare across data sets.
+    95 % interval of the difference. Perplexities are not comparable across data sets.
 
     \b
     charlm compare-kn --data cs --model exp/cs --json > cs.json

@@ -29,11 +29,11 @@ TELLS_EVERY = 60.0  # seconds, where no bar is seen
 def train(options: TrainOptions, *, as_json: bool) -> None:
     """Train a language model on a corpus directory.
 
-    The corpus directory is not written to. Ctrl-C, SIGTERM or SIGHUP stops a training after the
-    step that it is at, and saves it there; a second one ends it at once. A stopped or killed
-    training goes on with --resume and ends with the same weights, to the bit on a CPU with the same
-    number of threads. One whose messages nobody takes any more (a full disk, a closed pipe) goes on
-    to its end, and says so in log.jsonl.
+    The corpus directory is not written to. Ctrl-C, SIGTERM or SIGHUP stops training after the
+    current step and saves it there; a second one ends it at once. --resume continues a stopped or
+    killed training, which ends with the same weights, to the bit on a CPU with the same number of
+    threads. If its messages can no longer be written (a full disk, a closed pipe), training goes
+    on to its end and notes that in log.jsonl.
 
     \b
     charlm train --data ptb
@@ -63,7 +63,7 @@ def train(options: TrainOptions, *, as_json: bool) -> None:
 
 
 def _tell_if_possible(result: "TrainResult", *, as_json: bool) -> None:
-    """A training that is done has not failed because nobody can be told."""
+    """Print the result; training has not failed if nobody can be told."""
     try:
         _tell(result, as_json=as_json)
         output.flush()
@@ -100,9 +100,9 @@ def _made(result: "TrainResult") -> str:
 
 
 class ProgressBar:
-    """A progress bar for the steps of an epoch, and a line for each epoch that is done.
+    """A progress bar for the steps of an epoch, and a line for each finished epoch.
 
-    Without a terminal there is no bar, but a line a minute.
+    Without a terminal there is a line a minute instead of the bar.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

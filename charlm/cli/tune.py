@@ -10,9 +10,9 @@ from charlm.scoring.rescoring.tune_options import TuneOptions
 def tune(options: TuneOptions, *, as_json: bool) -> None:
     """Find weights that give lists the lowest error rate.
 
-    What is weighed are the lists' own features, the models' scores, and the numbers of words and of
-    unknown words. How far the weights can be trusted is told by cross-validation: the rate on the
-    lists of the tuning itself is too good, and `charlm score` reports none there.
+    The features are the lists' own, the models' scores, and the numbers of words and of unknown
+    words. Cross-validation shows how far the weights can be trusted: the error rate on the lists
+    that they were tuned on is too good, and `charlm score` reports none there.
 
     \b
     charlm tune dev.tsv --refs dev.refs --model exp/first --out weights.json

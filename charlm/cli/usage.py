@@ -1,6 +1,6 @@
-"""Commands as people type them and read their --help: Typer's, with what it leaves out.
+"""Typer's commands and their --help, with additions for people.
 
-An option that comes twice, of which Typer takes the last in silence, is refused.
+An option that is given twice, of which Typer silently takes the last, is refused.
 """
 
 from pathlib import Path
@@ -32,11 +32,11 @@ class Commands(TyperGroup):
     """Typer's group of commands, with the boundary around it."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """As Typer's; by a second name, too."""
+        """As Typer's, but also by a second name."""
         return super().get_command(ctx, ALSO_CALLED.get(cmd_name, cmd_name))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As Typer's; `help COMMAND` and `version` as other tools have them, too."""
+        """As Typer's, but also `help COMMAND` and `version`, which other tools have."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
@@ -71,7 +71,7 @@ class Command(TyperCommand):
 
         Raises:
             BadParameter: what Typer refuses, or an option that comes twice.
-            ConfigError: an option that is called otherwise; with another missing, no such preset.
+            ConfigError: an option with another name; where an option is missing, no such preset.
         """
         explain_options(ctx, args)
         listing = getattr(self.callback, "listing", None)
@@ -96,7 +96,7 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """As Typer's, but each group of options under a heading of its own.
 
-        Typer's panels need rich, which takes a third of the time that --help takes without it.
+        Typer's panels need rich, whose import would add a third to the time of --help.
         """
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
@@ -114,15 +114,15 @@ class Command(TyperCommand):
 
 
 def _with_empty_name(args: list[str]) -> list[str]:
-    """`--list` alone as `--list ""`: Typer has no option whose value may be left out."""
+    """`--list` without a value as `--list ""`: Typer has no options with optional values."""
     followed = zip(args, [*args, "-"][1:], strict=True)
     return [f"{each}=" if each == LISTED and after[:1] == "-" else each for each, after in followed]
 
 
 def _comes_once(option: TyperOption) -> bool:
-    """Whether who gives it twice means two things: runs, files, words, parts of a corpus.
+    """Whether giving an option twice means two things: runs, files, words, parts of a corpus.
 
-    A number, a choice or --out that comes again replaces the first: scripts put "$@" behind theirs.
+    A second number, choice or --out replaces the first: scripts append "$@" to their options.
     """
     if option.multiple or "--out" in option.opts:
         return False

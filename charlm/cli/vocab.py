@@ -1,6 +1,6 @@
 """`charlm vocab`: the words, characters and morphs of a corpus, and what they leave out.
 
-C stands three times in what it prints, since the papers count markers and ours has one more.
+It prints C three times, since the papers count markers and charlm has one more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VocabCommand(VocabOptions):
-    """A vocabulary, and texts that it is held against."""
+    """A vocabulary, and texts that it is compared with."""
 
     against: Annotated[
         Sequence[str | Path],
         Opt(
-            "Text, list of hypotheses or references whose unknown words are explained: which rule "
-            "(case, Unicode form, apostrophes, hyphens, numbers …) would make them known; may be "
-            "repeated.",
+            "Text, hypotheses or references in which unknown words are looked for, and rules "
+            "(case, Unicode form, apostrophes, hyphens, numbers \u2026) that would make them "
+            "known; may be repeated.",
             metavar="TEXT",
         ),
     ] = ()
@@ -37,8 +37,9 @@ class VocabCommand(VocabOptions):
 def vocab(options: VocabCommand, *, as_json: bool) -> None:
     """List the words and characters of a corpus.
 
-    Prints V, C and T as Kim et al. count them, what is out of vocabulary in each split that
-    exists, and the longest words. Training without --vocab makes the same vocabulary by itself.
+    Prints the numbers of words (V), characters (C) and tokens (T) as Kim et al. count them, what is
+    out of vocabulary in each split that exists, and the longest words. Training without --vocab
+    makes the same vocabulary by itself.
 
     \b
     charlm vocab --data corpus --out vocab.json

@@ -1,7 +1,7 @@
-"""The vocabulary, or any pieces of spelling, through a part of an encoder, in blocks.
+"""The vocabulary, or any pieces of spelling, encoded by a part of an encoder, in blocks.
 
-A piece of spelling is a list of character ids and need not be a word: `{un` begins one and ends
-none. Only what reads letters can read it, so it goes into that part of an encoder alone.
+A piece of spelling is a list of character ids and need not be a word: `{un` begins one and does not
+end it. Only the part of an encoder that reads letters can encode it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ SHOWN = {WORD_START: "{", WORD_END: "}", UNKNOWN_LETTER: "\N{REPLACEMENT CHARACT
 
 
 def part_of(run: LoadedRun, *kinds: type[Part], what: str, wanted: str) -> Part:
-    """The first part of the run's encoder that is of the first of these kinds that it has.
+    """A part of the run's encoder, of the first of these kinds of which it has one.
 
     Raises:
         ConfigError: there is none.
@@ -59,7 +59,7 @@ def character_encoder(run: LoadedRun) -> Encoder:
 
 
 def require_words(run: LoadedRun) -> None:
-    """Raises ConfigError where a vocabulary holds nothing that could be shown."""
+    """Raises ConfigError for a vocabulary without words to show."""
     if run.inventory.n_words <= UNK + 1:
         raise ConfigError(
             f"{run.path}: its vocabulary is </s> and <unk> alone; expected words beside them; "
@@ -68,7 +68,7 @@ def require_words(run: LoadedRun) -> None:
 
 
 def require_numbers(run: LoadedRun, values: npt.NDArray[np.floating]) -> None:
-    """Raises DataError where a model gives something else than numbers."""
+    """Raises DataError for a model whose outputs are not finite numbers."""
     if not np.isfinite(values).all():
         raise DataError(
             f"{run.path}: the model is broken: its encoder gives NaN or infinity; expected "
@@ -77,7 +77,7 @@ def require_numbers(run: LoadedRun, values: npt.NDArray[np.floating]) -> None:
 
 
 def vocabulary_blocks(run: LoadedRun, *, part: Encoder) -> Iterator[tuple[slice, Forms]]:
-    """The words of the vocabulary in slices of bounded size, where `part` lies, as it evaluates."""
+    """The words of the vocabulary in blocks, on the device of `part`, which is set to evaluate."""
     table = FormTable(run.inventory, run.inventory.words)
     rows = np.arange(len(table))
     device = next(part.eval().parameters()).device
@@ -86,9 +86,9 @@ def vocabulary_blocks(run: LoadedRun, *, part: Encoder) -> Iterator[tuple[slice,
 
 
 def pieces_of(inventory: Inventory, *, longest: int, shortest: int = 1) -> dict[Piece, int]:
-    """The character n-grams of the vocabulary, and in how many words each stands.
+    """The character n-grams of the vocabulary, and the number of words that hold each.
 
-    The characters that begin and end a word count as characters but are no n-gram alone.
+    The markers that begin and end a word count as characters but are not n-grams by themselves.
     `</s>` and `<unk>` have no spelling.
     """
     counts: dict[Piece, int] = {}
@@ -105,7 +105,7 @@ def pieces_of(inventory: Inventory, *, longest: int, shortest: int = 1) -> dict[
 
 
 def shown(piece: Piece, inventory: Inventory) -> str:
-    """A piece for people: `{` begins a word and `}` ends it, as in the paper."""
+    """A piece as text: `{` begins a word and `}` ends it, as in the paper."""
     n_markers = inventory.n_characters - len(inventory.characters)
     return "".join(
         inventory.characters[letter - n_markers] if letter >= n_markers else SHOWN[letter]
@@ -117,7 +117,7 @@ def shown(piece: Piece, inventory: Inventory) -> str:
 def encoded_pieces(
     pieces: Sequence[Piece], *, by: Callable[[Forms], Tensor], device: torch.device
 ) -> Vectors:
-    """What `by` makes of pieces of spelling, a row each."""
+    """The pieces of spelling encoded by `by`, a row each."""
     results = []
     for first in range(0, len(pieces), FORMS_AT_ONCE):
         part = pieces[first : first + FORMS_AT_ONCE]

@@ -1,7 +1,7 @@
 """What a filter of a character CNN looks for: the substrings to which it responds most.
 
-Only substrings exactly as wide as the filter are asked, as in the slides of Kim et al. (2016):
-a shorter one would show how the filter likes padding.
+Only substrings exactly as wide as the filter are tried, as in the slides of Kim et al. (2016): a
+shorter one would show the filter's response to padding.
 """
 
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class FilterMatches:
 def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -> FilterMatches:
     """The `k` substrings of the vocabulary to which a filter responds most.
 
-    Filters count from 1, the narrow ones first; None is the first of the widest.
+    Filters are numbered from 1, the narrow ones first; None is the first of the widest.
 
     Raises:
-        ConfigError: the run has no character CNN, or not so many filters.
+        ConfigError: the run has no character CNN, or fewer filters.
     """
     encoder, banks = _filters(run)
     if number is None:
@@ -68,7 +68,7 @@ def filter_matches(run: LoadedRun, number: int | None = None, *, k: int = 100) -
 
 
 def require_filter(run: LoadedRun, number: int) -> None:
-    """Raises ConfigError for a filter that the run has not."""
+    """Raises ConfigError for a filter that the run does not have."""
     _, banks = _filters(run)
     if not 1 <= number <= len(banks):
         raise ConfigError(f"filter: found {number}; {run.path} has 1 to {len(banks)}; choose one")
@@ -88,7 +88,7 @@ def _filters(run: LoadedRun) -> tuple[CharCNN, list[Bank]]:
 def _responses(
     encoder: CharCNN, pieces: list[Piece], *, weights: tuple[Tensor, Tensor]
 ) -> npt.NDArray[np.float32]:
-    """What a filter answers to substrings of its own width, before tanh, which saturates."""
+    """A filter's responses to substrings of its own width, before tanh, which saturates."""
     if not pieces:
         return np.empty(0, np.float32)
     weight_W, bias = weights

@@ -1,7 +1,7 @@
-"""Gates: how much of a word's vector is made anew (highway), and how much comes from its spelling.
+"""Gates: how much of a word's vector is transformed (highway) or comes from its spelling (mixture).
 
-Both are functions of the form alone, so one pass over the vocabulary holds all there is to see.
-`</s>` and `<unk>` have no spelling and no rank: they are left out, and `<unk>` is told beside.
+Both are functions of the form alone, so one pass over the vocabulary shows everything. `</s>` and
+`<unk>` have no spelling and no rank: they are left out, and `<unk>` is reported separately.
 """
 
 from collections.abc import Sequence
@@ -44,13 +44,13 @@ class TransformGate:
 
     @property
     def edges(self) -> Floats:
-        """Where the bins begin, and where the last one ends."""
+        """The edges of the bins."""
         return np.linspace(0, 1, len(self.counts_B) + 1)
 
 
 @dataclass(frozen=True)
 class GateProfile:
-    """The gate of a mixture against how frequent words are, and the norms of both its sides."""
+    """The gate of a mixture by word frequency, and the norms of both its sides."""
 
     words: tuple[str, ...]  # by rank, the most frequent first
     gates_N: Floats  # the share of the spelling
@@ -68,7 +68,7 @@ class GateProfile:
 
     @property
     def n_frequent(self) -> int:
-        """How many words `correlation_frequent` is of."""
+        """The number of words that `correlation_frequent` is over."""
         return min(FREQUENT, len(self.words))
 
     def to_dict(self) -> dict[str, object]:
@@ -109,7 +109,7 @@ def transform_gates(run: LoadedRun) -> tuple[TransformGate, ...]:
 
 
 class _Tally:
-    """What is remembered of a gate's values: the vocabulary may be too large to keep them."""
+    """Sums over a gate's values, of which there may be too many to keep."""
 
     def __init__(self, dim: int) -> None:
         self.counts_B = np.zeros(N_BINS, np.int64)
@@ -139,8 +139,8 @@ class _Tally:
 def gate_profile(run: LoadedRun) -> GateProfile:
     """The share of the spelling in every word's vector (Miyamoto and Cho, 2016, figure 2).
 
-    The norms are those of both sides before they are mixed. A correlation above 0 says that the
-    rarer a word, the more of its vector comes from its spelling.
+    The norms are of both sides before they are mixed. A correlation above 0 means that the rarer a
+    word is, the more of its vector comes from its spelling.
 
     Raises:
         ConfigError: the run has no gate between words and characters, or no words.
@@ -176,9 +176,9 @@ def _gates_and_norms(encoder: GateEncoder, forms: Forms) -> tuple[Tensor, Tensor
 
 
 def rank_correlation(values_N: Floats, counts: Sequence[int]) -> float | None:
-    """Spearman's ρ of values and frequency ranks; None where it is not defined.
+    """Spearman's ρ of values and frequency ranks; None if it is not defined.
 
-    Words of one count share their rank. Above 0, values rise as words grow rarer.
+    Words of equal counts share their rank. Above 0, values rise as words become rarer.
     """
     found = spearman(np.array(counts), values_N)
     return None if found is None else -found

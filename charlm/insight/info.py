@@ -1,7 +1,7 @@
-"""What a run is, for people and programs: `charlm info RUN`.
+"""The description of a run, for people and programs: `charlm info RUN`.
 
-The perplexity shown is that of the validation text as the training read it, in streams or sentences
-of its own: the signature says so. What is reported of a model comes from `charlm eval`.
+The perplexity shown is that of the validation text as training read it, in its own streams or
+sentences: the signature says so. Figures to publish come from `charlm eval`.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class TextFacts:
 
 @dataclass(frozen=True)
 class StoredPerplexity:
-    """A perplexity that the run itself has of a text, and how it was made."""
+    """A perplexity that is stored in the run, and how it was measured."""
 
     split: str
     ppl: float
@@ -50,7 +50,7 @@ class StoredPerplexity:
 
 @dataclass(frozen=True)
 class TrainingFacts:
-    """How a run was trained: so far, by whom, and how fast."""
+    """How a run was trained: how far, with what, and how fast."""
 
     n_epochs: int
     n_epochs_wanted: int | None
@@ -92,7 +92,7 @@ class RunFacts(ShortRepr):
 
     @property
     def n_parameters(self) -> int:
-        """All that is trained."""
+        """The number of all trained parameters."""
         return sum(self.parameters.values())
 
     def to_dict(self) -> dict[str, object]:
@@ -101,16 +101,16 @@ class RunFacts(ShortRepr):
 
 @keywords(InfoOptions)
 def info(options: InfoOptions) -> RunFacts | Choice | Verification:
-    """What a run is; without one, which run a command would take, why, and the others.
+    """A run's description; without a run, which one a command would take, why, and the others.
 
-    A run that is verified is held against what it recorded, and nothing else is told of it.
+    `verify` only checks the run's files against what it recorded.
 
     >>> charlm.info("exp/first").n_words
     16
 
     Raises:
-        ConfigError: no run is said and there is none, or it is to be verified.
-        DataError: a run that is not what was expected; of one that is to be verified, run.json.
+        ConfigError: no run is named and there is none, or one is to be verified.
+        DataError: a run that is not what was expected; with `verify` only its run.json.
     """
     run = options.run
     if options.verify:

@@ -1,6 +1,6 @@
-"""Which run a command would take where none is said, why, and which others there are.
+"""Which run a command would take if none is named, why, and which others there are.
 
-What would be taken is asked of `which_run`, as every command does; here it is only explained.
+`which_run` decides, as for every command; here the decision is only explained.
 """
 
 import os
@@ -25,7 +25,7 @@ class KnownRun:
 
 @dataclass(frozen=True)
 class Choice:
-    """The run that a command takes where none is said."""
+    """The run that a command takes if none is named."""
 
     run: str | None
     reason: str
@@ -36,7 +36,7 @@ class Choice:
 
 
 def choice() -> Choice:
-    """The run that a command takes where none is said, and all that lie under exp/.
+    """The run that a command takes if none is named, and all runs under exp/.
 
     Raises:
         ConfigError: there is no run at all.

@@ -9,12 +9,13 @@ from charlm.options import Opt
 
 @dataclass(frozen=True)
 class InfoOptions:
-    """Which run is told of, and whether its files are checked."""
+    """Which run is described, and whether its files are checked."""
 
     run: Annotated[
         str | Path | None,
         Opt(
-            "Run directory; without one, which run a command would take, why, and the others.",
+            "Run directory; if not given, shows which run a command would take, why, and the other "
+            "runs.",
             metavar="RUN",
             is_argument=True,
         ),
@@ -22,5 +23,8 @@ class InfoOptions:
     _: KW_ONLY
     verify: Annotated[
         bool,
-        Opt("Check of the run's files against what it recorded; status 1 if one fits no more."),
+        Opt(
+            "Check the run's files against what it recorded; exit status 1 if one no longer "
+            "matches."
+        ),
     ] = False

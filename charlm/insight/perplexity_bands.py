@@ -1,6 +1,6 @@
-"""Perplexity by how frequent the predicted word is, and by where in its sentence it stands.
+"""Perplexity by how frequent the predicted word is, and by its position in the sentence.
 
-`</s>` is a band of its own in both: it would hide what happens to the words beside it.
+`</s>` is a band of its own in both: otherwise it would hide what happens to the other words.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def position_systems(reading: TextReading) -> tuple[str, ...]:
 def by_position(reading: TextReading) -> tuple[Band, ...]:
     """By place in the sentence, the first word being 1, under each of `position_systems`.
 
-    State is carried, but for the first run by sentence, which begins each from its initial state.
+    The state is carried, except in the row "…, by sentence", which starts each sentence anew.
     """
     carried_KN = reading.log10s("carried")
     by_sentence_N = reading.log10s("sentence")[0]

@@ -15,8 +15,8 @@ class ReportOptions:
     runs: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Run directories, the first shown in detail; else $CHARLM_MODEL, else the newest "
-            "finished in exp/.",
+            "Run directories, the first shown in detail; if not given, $CHARLM_MODEL, else the "
+            "newest finished run in exp/.",
             metavar="RUN",
             is_argument=True,
         ),
@@ -25,7 +25,8 @@ class ReportOptions:
     data: Annotated[
         str | Path | None,
         Opt(
-            "Corpus directory with train.txt and the text, for all that needs perplexities.",
+            "Corpus directory with train.txt and the split that is read, for everything that needs "
+            "perplexities.",
             metavar="DIR",
         ),
     ] = None
@@ -33,17 +34,18 @@ class ReportOptions:
         Literal["test", "valid"], Opt("Part of the corpus directory that is read.")
     ] = "test"
     out: Annotated[
-        str | Path | None, Opt("Page to write, report.html if not given; picture, .png or .svg.")
+        str | Path | None,
+        Opt("File to write: the page, report.html if not given, or the picture, .png or .svg."),
     ] = None
     word: Annotated[
         str | Sequence[str],
-        Opt("Word whose nearest words the page shows; once for each of several.", metavar="WORD"),
+        Opt("Word whose nearest words the page shows; may be repeated.", metavar="WORD"),
     ] = ()
     table: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "What `charlm compare-kn --json` printed, once for each: one table across data sets "
-            "on the page."
+            "What `charlm compare-kn --json` printed, for a table across data sets on the page; "
+            "may be repeated."
         ),
     ] = ()
     at: Annotated[
@@ -53,8 +55,8 @@ class ReportOptions:
     picture: Annotated[
         str | None,
         Opt(
-            "One picture in the place of the page: ngrams, words, filter, transform, gate, "
-            "curves, bands, positions or sentences.",
+            "Draw one picture instead of the page: ngrams, words, filter, transform, gate, curves, "
+            "bands, positions or sentences.",
             "Pictures",
             metavar="NAME",
         ),
@@ -62,19 +64,19 @@ class ReportOptions:
     pictures: Annotated[
         str | Path | None,
         Opt(
-            "Folder for all pictures that the runs can give, each as PNG, SVG and TSV; a page "
-            "only with --out.",
+            "Folder for all pictures that the runs allow, each as PNG, SVG and TSV; the page is "
+            "then written only with --out.",
             "Pictures",
             metavar="DIR",
         ),
     ] = None
     data_out: Annotated[
-        str | Path | None, Opt("Numbers of the one picture, as TSV.", "Pictures")
+        str | Path | None, Opt("File for the numbers behind --picture, as TSV.", "Pictures")
     ] = None
     filter: Annotated[
         int | None,
         Opt(
-            "Filter of the character CNN for the picture of that name, from 1, narrow ones "
+            "Number of the character CNN's filter that --picture filter shows, from 1, narrow ones "
             "first; the first of the widest if not given.",
             "Pictures",
         ),
@@ -82,5 +84,6 @@ class ReportOptions:
     device: Device = "auto"
     threads: Threads = None
     on_stage: Annotated[
-        Callable[[str], Any] | None, Opt("Hears of each stage that takes time.", is_for_python=True)
+        Callable[[str], Any] | None,
+        Opt("Called with a message before each long stage.", is_for_python=True),
     ] = None

@@ -1,7 +1,7 @@
 """A text as several runs and Kneser–Ney read it, token by token; its hardest and easiest sentences.
 
-Surprisal is the negative log10 probability of a token. Runs whose words differ from the first's
-predict another text: their perplexities stand in the table, and in no picture beside the first's.
+Surprisal is the negative log10 probability of a token. Runs with other words than the first's
+predict another text: their perplexities are in the table, but in no picture beside the first's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,10 +28,10 @@ SHORTEST, LONGEST = 5, 40  # words of a sentence that is shown
 
 @dataclass(frozen=True)
 class TextReading:
-    """What the runs make of a text, in both states, and Kneser–Ney in the words of the first.
+    """A text's scores by the runs, in both states, and by Kneser–Ney in the words of the first.
 
-    Each is computed when it is first asked for, and once. All raise DataError for a text or run
-    that is not what was expected, and for a model that gives no numbers.
+    Each is computed on first use, and once. All raise DataError for a text or run that is not what
+    was expected, and for a model whose outputs are not finite.
     """
 
     options: CompareKnOptions
@@ -89,7 +89,7 @@ class TextReading:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to mind, in sentences."""
+        """Notes on the text, in sentences."""
         others = [m.name for n, m in enumerate(self.members) if n not in self.comparable]
         first = self.members[0].name
         training: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class TextReading:
 
 @dataclass(frozen=True)
 class ScoredLine:
-    """A sentence of a text, and what each of its tokens was worth, `</s>` the last."""
+    """A sentence of a text with the log10 probability of each token, `</s>` the last."""
 
     line: int  # from 1
     words: tuple[str, ...]
@@ -126,7 +126,7 @@ def extreme_sentences(
 ) -> tuple[tuple[ScoredLine, ...], tuple[ScoredLine, ...]]:
     """The `n` hardest and the `n` easiest sentences of 5 to 40 words, by log10 probability a token.
 
-    A sentence that stands in the text more than once is shown once.
+    A sentence that occurs more than once is shown once.
     """
     ends = np.flatnonzero(scores.targets == END) + 1
     found: dict[tuple[str, ...], ScoredLine] = {}

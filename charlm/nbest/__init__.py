@@ -1,4 +1,4 @@
-"""n-best lists and lattices: hypotheses with named features, whatever tool they came from.
+"""N-best lists and lattices: hypotheses with named features, whatever tool they came from.
 
-Knows no model: a scorer is anything that gives sentences their log-probabilities.
+Nothing here knows a model: a scorer is anything that gives sentences their log-probabilities.
 """

@@ -1,8 +1,8 @@
 """The features of a list's hypotheses as a table, and their weighted sum.
 
-`words` and `oov` are there for every list; a column of the list with such a name is taken instead.
-The sum goes feature by feature and not through a matrix product: rows that are equal must get
-totals that are equal to the bit, or ties would not be seen.
+Every list has `words` and `oov`; a column of the list with that name is taken instead. The sum goes
+feature by feature and not through a matrix product: equal rows must get totals that are equal to
+the bit, or ties would go unnoticed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ class FeatureTable:
 def require_known(
     names: Iterable[str], known: Sequence[str], *, place: str | Path = "", remedy: str = ""
 ) -> None:
-    """Raises ConfigError for a name that is not among those known, and lists them."""
+    """Raises ConfigError, which lists the known names, for any other name."""
     where = f"{place}: " if place else ""
     for name in names:
         if name not in known:
@@ -57,11 +57,12 @@ def feature_table(
 ) -> FeatureTable:
     """The features that the list gives, those `added` by scoring, and `words` and `oov`.
 
-    `added` has a number for each hypothesis, as `n_oov`, the unknown words; without it there are 0.
+    `added` has a number for each hypothesis, as has `n_oov`, the unknown words; without it `oov`
+    is 0.
 
     Raises:
-        ConfigError: a feature is added that the list has already.
-        DataError: a list without hypotheses; one that lacks a feature, or whose feature is no
+        ConfigError: an added feature that the list already has.
+        DataError: a list without hypotheses; one that lacks a feature, or whose feature is not a
             finite number.
     """
     if not nbest.hypotheses:
@@ -92,7 +93,7 @@ def require_same_names(lists: Sequence[NbestList], tables: Sequence[FeatureTable
 
 
 def tie_order(table: FeatureTable) -> npt.NDArray[np.intp]:
-    """Rows in the order in which equal totals stand: the larger `am` first, then the list's order.
+    """Rows in the order in which ties are broken: the larger `am` first, then the list's order.
 
     Without a feature `am` the order of the list alone decides.
     """

@@ -1,9 +1,9 @@
-"""What lists hold, in a few bytes: to notice that weights are reported on what they were tuned on.
+"""Fingerprints of lists, to notice that weights are evaluated on the lists they were tuned on.
 
-Of each list there is a hash of its id, its texts and its reference, whatever format and order they
-came in; a fingerprint keeps the 64 smallest. A report that shares a fifth of the lists, or a half,
-shares that part of the 64: a copy in another format, ranked anew, or a piece of the file is found,
-too. The id is there since a prompt that several people read well gives the same list again.
+Each list has a hash of its id, its texts and its reference, whatever their format and order; a
+fingerprint keeps the 64 smallest. Lists of which a fifth, or half, are shared have about that share
+of the 64 in common: so a copy in another format, ranked anew, or a part of the file is found, too.
+The id is hashed since a prompt that several people read well gives the same list again.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ CHANCE = 0.05
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Of a set of lists with their references."""
+    """The fingerprint of a set of lists with their references."""
 
     n_lists: int
     sha256: str  # of all of them, in any order
@@ -50,7 +50,7 @@ class Fingerprint:
 
 
 def fingerprint(lists: Sequence[NbestList], references: References) -> Fingerprint:
-    """Of these lists; their order does not matter."""
+    """The fingerprint of these lists; their order does not matter."""
     hashes = _hashes(lists, references, has_ids=True)
     sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
     return Fingerprint(len(hashes), sha256, tuple(dict.fromkeys(hashes))[:KEPT])

@@ -1,8 +1,8 @@
-"""What every format of lists promises; tests hold each listed one to it.
+"""What every format of lists promises; tests check each one of them.
 
-Reading and writing stream: a list is handed on when it is complete, and nothing keeps the others.
-What is read and written again without new scores is the same bytes, of JSON the same values; with
-them, every field that was there before is.
+Reading and writing stream: a list is passed on when it is complete, and no other is kept. Lists
+that are written again without new scores have the same bytes (JSON: the same values); with new
+scores all their fields are kept.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ SAME_FORMAT = ("scored", "ranked")  # layouts of --write that are the format tha
 
 @dataclass(frozen=True)
 class Source:
-    """A list to read: where it is, and what its user says about it."""
+    """Lists to read: where they are, and what their user says about them."""
 
     path: str | Path  # a file, `-`, or a folder for formats that are one
     features: Mapping[str, Path] = field(default_factory=dict)  # further files: name → file
@@ -35,7 +35,7 @@ class Source:
 
 
 class Sample(NamedTuple):
-    """The beginning of a list, to tell its format from."""
+    """The beginning of a list, for recognising its format."""
 
     path: str | Path
     lines: tuple[str, ...]  # whole lines of the first 64 KiB (of a longer first one its beginning)
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Text to write: to the main stream, or to a file of this name within the output folder."""
+    """Text to write, to the main stream or to a file of this name within the output folder."""
 
     name: str  # empty: the main stream
     text: str  # whole lines
@@ -52,7 +52,7 @@ class Piece(NamedTuple):
 class Format(ABC):
     """One way to write n-best lists down.
 
-    The object that read lists writes them: some keep what stands behind the last one.
+    The object that read lists must write them: some keep what follows the last one.
     """
 
     name: ClassVar[str]  # for --format
@@ -68,12 +68,12 @@ class Format(ABC):
         """The lists, in their order, each when it is complete.
 
         Raises:
-            ConfigError: something said of the list that the format has no use for.
+            ConfigError: an option that the format has no use for.
             DataError: FILE:LINE and what was expected there.
         """
 
     def key(self, nbest: NbestList, which: int) -> str:
-        """What a table calls a hypothesis: the list's id, and of several its rank too."""
+        """The name of a hypothesis in a table: its list's id, with its rank if it is not alone."""
         return nbest.id if len(nbest.hypotheses) == 1 else f"{nbest.id}-{which + 1}"
 
     @abstractmethod

@@ -1,8 +1,8 @@
 """Hypotheses with named features, lists of them, and what rescoring made of a list.
 
-A feature is in nats where it is a log-probability, and larger is better: a reader turns its
-format's unit and sign, its writer turns them back. A hypothesis keeps its words as they stand in
-the list; what a model reads is a normalised copy.
+A feature that is a log-probability is in nats, and larger is better: a reader converts its format's
+unit and sign, the writer converts them back. A hypothesis keeps its words as they stand in the
+list; models read a normalised copy.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ LARGEST = 1e30  # of a feature and of a weight: sums of squares of more would ov
 
 
 class StrippedWords(tuple[str, ...]):
-    """Words that stood behind `<s>`, before `</s>` or between both, and are without now."""
+    """The words of a hypothesis whose `<s>` or `</s>` at the ends have been taken off."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class NbestList:
 
 @dataclass(frozen=True)
 class Rescored:
-    """A list with what was found out about its hypotheses, each as the list has them in order."""
+    """A list with what was found out about its hypotheses, in the order of the list."""
 
     nbest: NbestList
     scores: tuple[float, ...] = ()  # the feature `charlm` of each, in nats; empty: none to write

@@ -1,8 +1,8 @@
-"""Lines of a list: numbered, looked at before they are taken, and put back byte for byte.
+"""Lines of a list: numbered, with a look ahead, and written again byte for byte.
 
-A list may come through a pipe, so what detection has looked at must be handed on: `opened` opens a
-source once, and `lines_of` gives its lines to whoever reads it. A byte order mark and a line's end
-belong to a place in the file, not to the text that stands there.
+A list may come through a pipe, so what detection has looked at must be passed on: `opened` opens a
+source once, and `lines_of` gives its lines to the reader. A byte order mark and a line's end belong
+to a place in the file, not to the text that stands there.
 """
 
 import os
@@ -138,7 +138,7 @@ def opened(source: Source) -> Iterator[OpenSource]:
 
 @contextmanager
 def lines_of(source: Source) -> Iterator[Lines]:
-    """The lines of a source: those that are open already, or its file's. A reader calls it once."""
+    """The lines of a source, which may be open already; a reader calls this once."""
     if isinstance(source, OpenSource) and source.lines is not None:
         yield source.lines
     else:
@@ -158,7 +158,7 @@ def open_lines(path: str | Path, *, rules: LineRules = LIST) -> Iterator[Lines]:
 
 
 def names_in(folder: Path) -> tuple[str, ...]:
-    """What a folder holds, paths relative to it, sorted; nothing hidden, and not too deep."""
+    """The files in a folder, as sorted relative paths; none that are hidden or very deep."""
     names: list[str] = []
     for where, folders, files in os.walk(folder):
         within = Path(where).relative_to(folder)

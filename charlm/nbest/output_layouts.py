@@ -1,9 +1,9 @@
 """Lists as they are written: in the format that they came in, or in a layout for other programs.
 
 `nbest` is any list, and the best paths of lattices, as JSON lines that charlm reads again: features
-in nats, the best hypothesis first; of those that were merged only the one that stands for them,
-since their total is its, and counts once; of several models every one's score under its name, the
-first one's as `charlm` too. What a format had besides that is gone.
+in nats, the best hypothesis first. Merged hypotheses are there as the one that represents them,
+with their common total. Each of several models has its score under its name, the first one's also
+as `charlm`. Anything else that a format held is left out.
 
 `word-scores` is what Kaldi's `rnnlm-sentence-probs` writes, a line a hypothesis: its key, then ln P
 of each word that the model read and of `</s>`, not negated. What Kaldi's `rnnlm_compute_scores.sh`

@@ -1,9 +1,9 @@
-"""What every format does about the cases that tools disagree on.
+"""What every format does in the cases on which tools disagree.
 
-Marks of a sentence's start and end go at its ends, are counted, and are an error within. A feature
-that is no finite number is an error that names the utterance, or the worst finite value of its
-list, which is counted. An id comes once, and one that becomes the name of a file stays within its
-folder.
+Marks of a sentence's start and end are taken off its ends and counted; within it they are an error.
+A feature that is not a finite number is an error that names the utterance, or becomes the worst
+finite value of its list, which is counted. An id comes once; one that becomes the name of a file
+must stay within its folder.
 """
 
 import re
@@ -37,10 +37,10 @@ def is_number(text: str) -> bool:
 
 
 def number(text: str, where: str) -> float:
-    """What a field holds; NaN and infinity are numbers here, `with_finite_features` sees to them.
+    """The number in a field; NaN and infinity are left to `with_finite_features`.
 
     Raises:
-        DataError: something else; `where` stands before it.
+        DataError: no number; the message begins with `where`.
     """
     if not is_number(text):
         raise DataError(f"{where}: found {text[:40]!r}; expected a number")
@@ -56,16 +56,16 @@ def score_text(score: float, hypothesis: Hypothesis) -> str:
     if not isfinite(score):
         raise DataError(
             f"{hypothesis.place}: the score of this hypothesis is {score}; expected a finite "
-            "number, since the list is to hold it; score it with a model that knows no zero"
+            "number to write into the list; score it with a model without zeros"
         )
     return f"{score:.6f}"
 
 
 def only(source: Source, name: str, *taken: str) -> None:
-    """Refuses what a user says of a list that its format has no use for.
+    """Refuse options that the format of a list has no use for.
 
     Raises:
-        ConfigError: names of columns, further files, a length penalty, each unless taken.
+        ConfigError: names of columns, further files or a length penalty that are not `taken`.
     """
     for said, what in NOT_FOR_ALL.items():
         if getattr(source, said) and said not in taken:
@@ -84,11 +84,12 @@ def note_penalty(source: Source) -> None:
 
 
 def plain_words(text: str, place: str) -> tuple[str, ...]:
-    """The words of a hypothesis: what stands between blanks and TABs, without marks at the ends,
-    and `StrippedWords` if there were any.
+    """The words of a hypothesis, which blanks and TABs separate, without marks at the ends.
+
+    They are `StrippedWords` if there were marks.
 
     Raises:
-        DataError: `<s>` or `</s>` within, or what a line of text cannot hold.
+        DataError: `<s>` or `</s>` within, or a character that a line of text cannot hold.
     """
     if "\n" in text or "\0" in text:
         raise DataError(f"{place}: found a line end or NUL in a hypothesis; expected one line")
@@ -98,12 +99,9 @@ def plain_words(text: str, place: str) -> tuple[str, ...]:
 
 
 def ids_once() -> Callable[..., None]:
-    """A check to be called with the id of each list and its place; it keeps the ids.
+    """A check of the id of each list, which raises DataError for one that came before.
 
-    `by` is the command that sorts such a list, where there is one.
-
-    Raises:
-        DataError: an id that came before.
+    The check's `by` is the command that sorts such a list, if there is one.
     """
     seen: set[str] = set()
 
@@ -119,11 +117,7 @@ def ids_once() -> Callable[..., None]:
 
 
 def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
-    """Refuses to add a feature, `charlm` if none is said, to a list that has it.
-
-    Raises:
-        DataError: it has.
-    """
+    """Raises DataError for a list that already has a feature, `charlm` by default."""
     if name in hypothesis.features:
         raise DataError(
             f"{hypothesis.place}: found a feature {name!r} already; expected none; rename it"
@@ -133,13 +127,14 @@ def refuse_twice(hypothesis: Hypothesis, name: str = FEATURE) -> None:
 def with_finite_features(
     key: str, hypotheses: Sequence[Hypothesis], *, source: Source, ragged: bool
 ) -> tuple[Hypothesis, ...]:
-    """A list's hypotheses, their features all finite, or as their user wants those that are not.
+    """A list's hypotheses with finite features; others are treated as the user asked.
 
-    What is beyond LARGEST is not. What some hypotheses lack is like NaN, unless lists may be
-    `ragged`; what all lack, none has. What is changed is counted.
+    A number beyond LARGEST is not finite. A feature that some hypotheses lack is like NaN, unless
+    lists may be `ragged`; one that all lack does not exist. Changes are counted.
 
     Raises:
-        DataError: one that is not finite and is to be an error, or a list that has no finite one.
+        DataError: a feature that is not finite and shall be an error, or is finite nowhere in the
+            list.
     """
     features = [dict(each.features) for each in hypotheses]
     is_changed = False

@@ -1,4 +1,4 @@
-"""Which lists belong to one recording: what their format says, else what their ids say.
+"""Which lists belong to one recording: by their format, else by their ids.
 
 An id ends in what tells the utterances of a recording apart: when it starts and ends, as in
 `sw_40008_A_98_1156`, `AMI_EN2001a_H00_MEE068_0000557_0000594` and `talk-12.30-15.75`, or its name,
@@ -18,13 +18,13 @@ NAME = re.compile(r"(.+)[-_][^-_]+")
 
 
 def recording_by(pattern: str = "") -> Callable[[NbestList], str]:
-    """The recording of a list: what its format says, else the pattern's first group in its id.
+    """The recording of a list: the one that its format names, else the pattern's group in its id.
 
-    Without a pattern it is what stands before the times or the name of the utterance; an id of one
-    part is a recording of its own.
+    Without a pattern it is the id up to the times or the name of the utterance; an id of one part
+    is a recording of its own.
 
     Raises:
-        ConfigError: no regular expression, or one without a group.
+        ConfigError: not a regular expression, or one without a group.
     """
     try:
         compiled = re.compile(pattern)

@@ -1,7 +1,7 @@
-"""What was really said: references for lists, from the files in which people keep them.
+"""References for lists, what was really said, from the files in which people keep them.
 
-A file without ids goes by order, and a file with the ids of another set would then pass for plain
-text: it is taken for plain only where its lines do not look as if they began with ids.
+A file without ids goes by order, and a file with the ids of another set could pass for plain text:
+so it is taken for plain only if its lines do not look as if they began with ids.
 """
 
 import re
@@ -64,13 +64,13 @@ def read_references(
 ) -> dict[str, tuple[str, ...]]:
     """The reference of each list, by its id.
 
-    Read are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv), and
+    Understood are `utt TAB text`, or a table whose header names columns as lists do (tsv, csv),
     `utt text` (kaldi), `text (utt)` (trn), NIST's `utt channel speaker begin end text` (stm), JSON
     lines with id and ref, and lines in the order of the lists (plain). `allow_missing`: lists
     without a reference, and references without a list, are left out, and counted in `notices`.
 
     Raises:
-        DataError: none of these, an id twice, ids that are not those of the lists.
+        DataError: none of these, a repeated id, ids that are not those of the lists.
     """
     name = display_name(path)
     lines = list(read_lines(path, rules=rules))
@@ -100,7 +100,7 @@ def read_references(
 
 
 def require_references(path: str | Path, *, rules: LineRules) -> None:
-    """Raises DataError where there is no such file, or nothing in it; a pipe is left alone."""
+    """Raises DataError for a file that is missing or empty; a pipe is not touched."""
     if Path(path).exists() and not Path(path).is_file():
         return
     if not any(text.strip(" \t") for _, text in read_lines(path, rules=rules)):
@@ -108,7 +108,7 @@ def require_references(path: str | Path, *, rules: LineRules) -> None:
 
 
 def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
-    """Whether a segment of STM is a text to be held against, and not one to be passed over."""
+    """Whether a segment of STM is scored, and not to be ignored."""
     if text.casefold().split() == [NOT_SCORED]:
         if may_lack:
             return False
@@ -122,9 +122,9 @@ def _is_scored(text: str, where: str, *, may_lack: bool) -> bool:
 def own_references(
     lists: Sequence[NbestList], *, allow_missing: bool = False, notices: Notices | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """The references that the lists hold themselves.
+    """The references in the lists themselves.
 
-    `allow_missing`: lists that hold none are left out, and counted in `notices`.
+    `allow_missing`: lists without one are left out, and counted in `notices`.
 
     Raises:
         DataError: a list that holds none.
@@ -143,7 +143,7 @@ def own_references(
 
 
 def share_in_case(lists: Iterable[NbestList], references: References) -> float:
-    """Of the words that first hypotheses share with their references, those that differ in case."""
+    """The share of words common to first hypotheses and references that differ in case."""
     n_same = n_folded = 0
     for nbest in lists:
         first, said = nbest.hypotheses[0].words, references[nbest.id]
@@ -174,7 +174,7 @@ def _first(ids: Sequence[str]) -> str:
 
 
 def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> ReferenceFormat:
-    """The form under which most of the lines have an id of a list; plain if hardly any has one."""
+    """The form in which most of the lines have a list's id; plain if hardly any line has one."""
     full = [(number, text) for number, text in lines if text.strip(" \t")]
     if not full:
         raise DataError(f"{name}: empty; expected references")
@@ -200,12 +200,12 @@ def _detect(lines: Sequence[Line], *, ids: Sequence[str], name: str) -> Referenc
 
 
 def _segments(lines: Sequence[Line], *, name: str) -> list[tuple[int, str, str]]:
-    """Number, id and text of STM's segments; none of lines that are something else.
+    """Number, id and text of STM's segments; empty if the lines are something else.
 
-    All lines have times, and not just digits that people said where those stand.
+    They are STM only if all have times, and not just spoken digits in those places.
 
     Raises:
-        DataError: a line behind STM's comments that is no segment.
+        DataError: a line after STM's comments that is not a segment.
     """
     full = [(n, line) for n, line in lines if line.strip(" \t")]
     found = [(n, line, STM.fullmatch(line)) for n, line in full if line[:2] != STM_COMMENT]
@@ -232,7 +232,7 @@ def look_keyed(texts: Sequence[str]) -> bool:
 
 
 def _keyed(form: ReferenceFormat, line: str) -> tuple[str, str]:
-    """Id and text of a line; an empty id where it has none."""
+    """Id and text of a line; an empty id if it has none."""
     if form == "trn":
         text, bracket, rest = line.rstrip(" \t").rpartition("(")
         return (rest[:-1].strip(" \t"), text) if bracket and rest.endswith(")") else ("", line)
@@ -254,10 +254,10 @@ def table_form(lines: Iterable[Line]) -> Literal["tsv", "csv"] | None:
 def table_entries(
     form: Literal["tsv", "csv"], lines: Iterable[Line], *, name: str
 ) -> Iterator[Entry]:
-    """The references of a table, by the names of its columns: `ref`, or `text` where there is none.
+    """The references of a table, from its column `ref`, or `text` if there is none.
 
     Raises:
-        DataError: a row that is none of such a table, names that cannot be told.
+        DataError: a row that does not fit the table, or columns that cannot be identified.
     """
     table = CsvFormat() if form == "csv" else TsvFormat()
     columns = None

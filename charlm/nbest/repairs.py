@@ -1,7 +1,7 @@
-"""What a reader put right or went past instead of refusing it, counted: to be told at the end.
+"""Counts of what a reader repaired or skipped instead of refusing it, reported at the end.
 
-Nothing is filled in and nothing passed over without a count here; one object goes with a source
-from its opening to the summary.
+Nothing is filled in or skipped without a count here; one object accompanies a source from its
+opening to the summary.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class Notices:
         self.n_marked += sum(isinstance(each.words, StrippedWords) for each in nbest.hypotheses)
 
     def pass_over(self, what: str, n: int) -> None:
-        """So many more of these; 0 is no notice."""
+        """Count further skipped things of a kind; 0 leaves no notice."""
         if n:
             self.passed_over[what] += n
 
@@ -63,9 +63,10 @@ class Notices:
 
 
 def filled(nbest: NbestList, names: Iterable[str] = (), *, notices: Notices) -> NbestList:
-    """The list with these features and all that some of its hypotheses have, in each of them.
+    """The list, with these features and those of any of its hypotheses in each of them.
 
-    What a hypothesis lacks is the worst of the list; what all lack is 0 and changes no ranking.
+    A missing feature gets the worst value of the list, or 0, which changes no ranking, if all
+    hypotheses lack it.
     """
     hypotheses = nbest.hypotheses
     features = [dict(each.features) for each in hypotheses]

@@ -1,7 +1,7 @@
-"""What gives sentences their log-probabilities, as the tools for lists know it: by this protocol.
+"""The protocol by which the tools for lists know whatever gives sentences their log-probabilities.
 
-Nats, and one number more than words: the last is that of the sentence's end. Options name the
-protocol, so that NumPy is not imported here.
+They are in nats, one more than there are words: the last is the sentence end's. Options name the
+protocol, so NumPy is not imported here.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Words = Sequence[str]
 
 
 class WordLogProbs(NamedTuple):
-    """What a scorer makes of one sentence."""
+    """A scorer's result for one sentence."""
 
     log_probs: "npt.NDArray[np.float64]"  # in nats, of each word and of the end, (n + 1,)
     known: "npt.NDArray[np.bool_]"  # whether each word is in the vocabulary, (n,)
@@ -28,14 +28,14 @@ class WordLogProbs(NamedTuple):
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Sentences in, log-probabilities out; a sentence's depend on it and on its memory alone."""
+    """Sentences in, log-probabilities out, which depend on the sentence and its memory alone."""
 
     @property
     def name(self) -> str:
         """What outputs call it."""
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """The scores of each sentence, from a start of its own, or as what follows `memory`."""
+        """The scores of each sentence, from the initial state or after `memory`."""
 
     def remember(self, sentence: Words, *, memory: object = None) -> object:
-        """The memory of what was said before, this sentence the last; None keeps nothing."""
+        """The memory after this sentence, which followed `memory`; None remembers nothing."""

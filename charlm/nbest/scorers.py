@@ -18,11 +18,11 @@ LogProbs = npt.NDArray[np.float64]
 
 
 class NgramScorer:
-    """Kneser–Ney of ours, an ARPA file, or KenLM's binary.
+    """An n-gram model: our own Kneser–Ney, an ARPA file, or a KenLM binary.
 
     Every sentence starts from `<s>`: an n-gram model remembers nothing of the sentence before. A
-    word to which it gives nothing, as a model without `<unk>` does to words that it does not know,
-    gets log10 −99, as a back-off file writes its zero.
+    word of probability 0, as a word unknown to a model without `<unk>`, gets log10 −99, as ARPA
+    files write zero.
     """
 
     def __init__(self, model: NgramModel, *, name: str = "kn") -> None:
@@ -49,10 +49,11 @@ class NgramScorer:
 
 
 class MixedScorer:
-    """Several scorers as one, word by word: Σ_k weight_k · P_k(word | words before), of sum 1.
+    """Several scorers as one, word by word: Σ_k weight_k · P_k(word | words before).
 
-    A mixture of probabilities is one again, so its weights may be found by EM on any text; a
-    weighted sum of log-probabilities is not, and is what weights of features are for.
+    The weights sum to 1. A mixture of probabilities is a probability again, so its weights may be
+    found by EM on any text; a weighted sum of log-probabilities is not: that is what weights of
+    features are for.
     """
 
     def __init__(self, scorers: Sequence[Scorer], weights: Sequence[float], *, name: str) -> None:
@@ -128,9 +129,9 @@ class SameWords:
 
 
 class FunctionScorer:
-    """A user's own function: sentences to a list of their words' log-probabilities, in nats.
+    """A user's own function from sentences to lists of their words' log-probabilities, in nats.
 
-    Its lists have one number more than the sentence has words, or the DataError says which has not.
+    Each list must have one number more than its sentence has words; else a DataError names it.
 
     >>> own = charlm.FunctionScorer(lambda sentences: [[-2.0] * (len(s) + 1) for s in sentences])
     >>> found = charlm.score("lists.tsv", scorer=own, out="scored.tsv")
@@ -146,7 +147,7 @@ class FunctionScorer:
         self.name = name
 
     def score(self, sentences: Sequence[Words], *, memory: object = None) -> list[WordLogProbs]:
-        """What the function gives; it hears of no memory.
+        """The function's scores; it is not given the memory.
 
         Raises:
             DataError: a sentence without its numbers.
@@ -179,7 +180,7 @@ class FunctionScorer:
 
 
 def _numbers(answer: object) -> LogProbs:
-    """What a function gave, as numbers; NaN where it gave none."""
+    """A function's results as numbers; NaN for anything that is not one."""
     try:
         return np.array(answer, np.float64)
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
 """Which rule of spelling would make which unknown words known.
 
-A word that a vocabulary lacks for its case, an apostrophe or a number is not rare: the texts went
-through other hands. Each rule is tried alone and then with each other one; the first that leads to
-known words has the word.
+A word that a vocabulary lacks only for its case, an apostrophe or a number is not rare: the texts
+were prepared differently. Each rule is tried alone and then with each other one; a word goes to the
+first rule that leads to known words.
 """
 
 import re
@@ -112,7 +112,7 @@ SURE |= {"look-alike letters"}  # another character for the same letter is no ch
 
 @dataclass(frozen=True)
 class Remedy:
-    """What a rule would do: `examples` are (unknown, known), the most frequent first."""
+    """What a rule would achieve: `examples` are pairs (unknown, known), the most frequent first."""
 
     rule: str
     advice: str
@@ -123,9 +123,10 @@ class Remedy:
 
     @property
     def is_advised(self) -> bool:
-        """Whether the texts differ by a habit, and not by a word here and there.
+        """Whether the texts differ systematically, and not by a word here and there.
 
-        Compounds are never advised: whether a hyphen parts two words is the language's business.
+        Rules for compounds are never advised: whether a hyphen separates words depends on the
+        language.
         """
         if self.n_types < ENOUGH_TYPES or not self.advice:
             return False
@@ -137,7 +138,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class UnknownWords:
-    """What a vocabulary lacks of some texts, and why."""
+    """The words of some texts that a vocabulary lacks, and why."""
 
     n_tokens: int
     n_unknown: int
@@ -155,11 +156,11 @@ class UnknownWords:
 
 
 def unknown_words(inventory: Inventory, paths: Sequence[str | Path]) -> UnknownWords:
-    """The words of texts, lists and references that a vocabulary lacks, and what they lack.
+    """The words of texts, lists and references that a vocabulary lacks, and which rules would help.
 
     Raises:
-        ConfigError: standard input twice, or as what reads lists and texts.
-        DataError: as what reads them.
+        ConfigError: standard input twice, or as the readers of lists and texts.
+        DataError: as those readers.
     """
     require_one_stdin(paths)
     counts: Counter[str] = Counter()
@@ -188,7 +189,7 @@ def explained(
     rules: Rules,
     n_unknown: int,
 ) -> tuple[list[Remedy], list[tuple[str, int]]]:
-    """What rules would do for unknown words, the most first, and the words that none helps.
+    """What rules would do for unknown words, the most helpful first, and the words left.
 
     `unknown` are words with their counts, the most frequent first, perhaps not all of them;
     `n_unknown` is the number of all unknown tokens.
@@ -241,7 +242,7 @@ def _sentences(path: str | Path) -> Iterator[Sequence[str]]:
 
 
 def _list_format(sample: Sample) -> Format | None:
-    """The format of a list; None for what is text, or references with an id before each."""
+    """The format of a list; None for text, or for references that begin with ids."""
     try:
         form = detect(sample)
     except (ConfigError, DataError):

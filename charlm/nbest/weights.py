@@ -1,7 +1,7 @@
-"""What each feature counts: the weights, the JSON file that keeps them, and the ranking they give.
+"""The weights of features, the JSON file that keeps them, and the ranking that they give.
 
-A weight that is not named is 0: a feature then has no say. Where the file came from tuning, it
-says on what, so that nobody reports a rate on the lists that the weights were made for.
+The weight of a feature that is not named is 0. A file that tuning wrote says on what, so that
+nobody reports an error rate on the lists that the weights were tuned on.
 """
 
 import math
@@ -50,7 +50,7 @@ class Origin:
 
 
 class ListLayout(NamedTuple):
-    """What was said of the lists of a tuning, and goes for others of their format."""
+    """Options of the lists of a tuning, which also apply to other lists of their format."""
 
     format: str
     columns: tuple[str, ...]  # of a table; empty: it told them itself, or they were guessed
@@ -58,7 +58,7 @@ class ListLayout(NamedTuple):
 
 @dataclass(frozen=True)
 class Weights:
-    """What each feature counts; those not named count 0."""
+    """The weight of each feature; 0 for those not named."""
 
     values: Mapping[str, float]
     origin: Origin | None = None  # None: not tuned
@@ -154,14 +154,14 @@ def parse_weights(
     known: Sequence[str] | None = None,
     base: Mapping[str, float] | None = None,
 ) -> Weights:
-    """The weights of a file, else those of `base`, with `nn=.6` and the like laid over them.
+    """The weights of a file, else those of `base`, overridden by `nn=.6` and the like.
 
-    A file's origin stays whatever is laid over it: the other weights know its lists still.
+    A file's origin stays in spite of overrides: the other weights still know its lists.
 
     Raises:
-        ConfigError: an override that is not NAME=NUMBER, two of one name, or a feature not among
-            those `known`: of the file's own, one of a model that is not asked, most likely.
-        DataError: the file is not one of weights.
+        ConfigError: an override that is not NAME=NUMBER, two of one name, or a feature that is not
+            `known`; in the file this is most likely one of a model that was not given.
+        DataError: a file that does not hold weights.
     """
     weights = load_weights(path) if path is not None else Weights(dict(base or {}))
     changes: dict[str, float] = {}

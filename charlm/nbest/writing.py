@@ -1,8 +1,8 @@
 """Where the text of lists goes: a stream, a file, or a folder of files.
 
-A file appears when all of it is there, so one that is read may be written over. Packed files are
-written by the ending of their name. What is piped on is not kept: a stream gets each list at once.
-Lists that were not in UTF-8 go back into the encoding that they came in.
+A file appears when it is complete, so one that is still read may be replaced. Files are compressed
+by the ending of their name. A stream gets each list at once. Lists that were not in UTF-8 are
+written in the encoding that they came in.
 """
 
 import os
@@ -22,11 +22,11 @@ from charlm.text.io.paths import make_folder
 def write_stream(
     pieces: Iterable[Piece], write: Callable[[str], object], *, encoding: str = UTF8
 ) -> None:
-    """Gives `write` the text of each piece when it comes; it can be encoded so.
+    """Give `write` the text of each piece as it comes, after checking that it can be encoded.
 
     Raises:
         ConfigError: a piece for a file, where there is no folder.
-        DataError: a character that is not of the encoding.
+        DataError: a character that the encoding lacks.
     """
     for piece in pieces:
         text = _unnamed(piece)
@@ -35,11 +35,11 @@ def write_stream(
 
 
 def write_file(pieces: Iterable[Piece], path: str | Path, *, encoding: str = UTF8) -> None:
-    """Replaces `path` by the pieces, whole or not at all; packed if its name ends so.
+    """Replace `path` by the pieces, whole or not at all; compressed by the ending of its name.
 
     Raises:
         ConfigError: a piece for a file of its own, where there is no folder.
-        DataError: `path` is a folder, a device or a pipe; a character that is not of the encoding.
+        DataError: `path` is a folder, a device or a pipe; a character that the encoding lacks.
     """
     with packed_write(path, through_links=True) as file:
         for piece in pieces:
@@ -49,14 +49,14 @@ def write_file(pieces: Iterable[Piece], path: str | Path, *, encoding: str = UTF
 def write_folder(
     pieces: Iterable[Piece], folder: str | Path, *, main: str, encoding: str = UTF8
 ) -> None:
-    """Writes each piece to the file of its name in `folder`; those without a name to `main`.
+    """Write each piece to the file of its name in `folder`, pieces without a name to `main`.
 
-    All pieces are collected in a file without a name, which nothing can leave behind, and at the
-    end each file is replaced, whole or not at all.
+    All pieces are collected in a nameless file, which cannot be left behind, and at the end each
+    file is replaced, whole or not at all.
 
     Raises:
-        DataError: a name that would leave the folder, or two that are file and folder at once; a
-            character that is not of the encoding.
+        DataError: a name that would leave the folder, or one that is both file and folder; a
+            character that the encoding lacks.
     """
     folder = Path(folder)
     make_folder(folder)
@@ -73,7 +73,7 @@ def write_folder(
 def _collected(
     pieces: Iterable[Piece], scratch: BinaryIO, main: str, *, encoding: str
 ) -> dict[str, "array[int]"]:
-    """Writes all pieces one behind the other: where those of each name begin, and their lengths."""
+    """Write all pieces one after another; where those of each name begin, and their lengths."""
     parts: dict[str, array[int]] = {}
     start = 0
     for piece in pieces:

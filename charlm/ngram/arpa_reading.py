@@ -1,8 +1,8 @@
-"""Reading ARPA files of any tool, checked line by line: a stranger's file is refused, not guessed.
+"""Reading ARPA files of any tool, checked line by line: a broken file is refused, never guessed at.
 
-Memory follows what the file holds, never what its header claims. `<unk>`, `<s>` and `</s>` get the
-ids 0, 1 and 2, wherever they stand; a model without one of them gives it nothing. `<UNK>` is read
-as `<unk>`, as KenLM does it.
+Memory depends on what the file holds, never on what its header claims. `<unk>`, `<s>` and `</s>`
+get the ids 0, 1 and 2, wherever they stand; a model that lacks one gives it probability 0. `<UNK>`
+is read as `<unk>`, as in KenLM.
 """
 
 import math
@@ -39,7 +39,7 @@ OTHER_UNK = {b"<unk>": b"<UNK>", b"<UNK>": b"<unk>"}
 def read_arpa_head(path: str | Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The number of n-grams of each order, as an ARPA file claims, and its words in their order.
 
-    That is KenLM's numbering. The file is checked as far as the 1-grams.
+    KenLM numbers words in this order. The file is checked as far as the 1-grams.
 
     Raises:
         DataError: as `read_arpa`.
@@ -54,9 +54,9 @@ def read_arpa_head(path: str | Path) -> tuple[tuple[int, ...], tuple[str, ...]]:
 def read_arpa(
     path: str | Path, *, encoding: str = UTF8, digest: Digest | None = None
 ) -> BackoffModel:
-    """The model in an ARPA file, plain or packed, read once, so that a pipe will do.
+    """The model in an ARPA file, plain or compressed; it is read once, so that a pipe will do.
 
-    `digest` is fed all bytes of the file, those behind the model as well.
+    `digest` is fed all bytes of the file, also those after the model.
 
     Raises:
         ConfigError: no such encoding.
@@ -107,7 +107,7 @@ class _Reader:
         return found is not None
 
     def wrong(self, expected: str, *, row: int | None = None) -> DataError:
-        """Of the line that is looked at, or a row of those that are parsed."""
+        """The error for the current line, or for a row of those being parsed."""
         number, line = self.number, self.line
         if row is not None:
             number, line = self.first + row, self.block[row]
@@ -152,7 +152,7 @@ class _Reader:
         return sizes
 
     def section(self, n: int, *, n_grams: int, highest: int) -> _Section:
-        """The n-grams of order `n`; behind it the next header is looked at."""
+        """The n-grams of order `n`; afterwards the current line is the next header."""
         if self.line.strip() != b"\\%d-grams:" % n:
             raise self.wrong(f"\\{n}-grams:")
         section = _Section()
@@ -174,9 +174,9 @@ class _Reader:
         return section
 
     def _blocks(self) -> Iterator[tuple[int, list[bytes]]]:
-        """The lines up to the next header, those of a block with the number of the first.
+        """Blocks of lines up to the next header, each with the number of its first line.
 
-        An empty line, over which KenLM goes as well, ends a block.
+        An empty line, which KenLM skips as well, ends a block.
         """
         block: list[bytes] = []
         first = number = self.number
@@ -251,8 +251,8 @@ class _Reader:
     def _decoded(self, section: _Section) -> list[str]:
         """The words that have been added.
 
-        In UTF-8 if all of other letters are: ours write no other encoding, whatever texts are in,
-        and the words of an older one are hardly all UTF-8 by chance.
+        UTF-8 if all words with other than ASCII letters are: charlm writes no other encoding, and
+        the words of another are hardly all valid UTF-8 by chance.
         """
         encoding = self.rules.encoding
         if not all(word.isascii() for word in self.word_ids):

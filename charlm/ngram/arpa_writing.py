@@ -1,7 +1,7 @@
 """Writing ARPA files: log10, TAB after the probability and before the back-off, blanks in between.
 
-Numbers have seven decimals, so nothing moves by more than 5e-8. They are put together from tables
-of digits: formatting one by one would take longer than the estimation.
+Numbers have seven decimals, so none is off by more than 5e-8. They are assembled from tables of
+digits: formatting them one by one would take longer than the estimation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,12 +42,12 @@ def write_arpa(model: BackoffModel, path: str | Path, *, start: Start = "lmplz")
 
 
 def arpa_bytes(model: BackoffModel) -> int:
-    """How long a model's ARPA file is, not compressed."""
+    """The length of a model's ARPA file, not compressed."""
     return sum(map(len, arpa_blocks(model)))
 
 
 def arpa_blocks(model: BackoffModel, *, start: Start = "lmplz") -> Iterator[bytes]:
-    """The content of the file, piece by piece; whether ARPA can hold the words is not looked at."""
+    """The content of the file, piece by piece; the words are not checked."""
     sizes = "".join(f"ngram {n}={len(grams)}\n" for n, grams in enumerate(model.orders, 1))
     yield f"\\data\\\n{sizes}".encode()
     words = [word.encode() for word in model.words]
@@ -65,7 +65,7 @@ def require_arpa_words(words: Sequence[str], *, source: str) -> None:
     """Refuse words that readers of ARPA would cut, or take for others.
 
     Raises:
-        DataError: there is one; `source` is the text or the model that it is from.
+        DataError: such a word; `source` is the text or the model that has it.
     """
     for word in words:
         if not word or any(blank in word for blank in BLANKS):
@@ -78,7 +78,7 @@ def require_arpa_words(words: Sequence[str], *, source: str) -> None:
 
 
 def capital_unk(where: str) -> str:
-    """What is said of a word that an ARPA file cannot list beside `<unk>`."""
+    """The message about a word that an ARPA file cannot list beside `<unk>`."""
     return (
         f"{where}: word {CAPITAL_UNK!r}, which readers of ARPA take for <unk>; expected another "
         f"word; rename it, as `sed 's/{CAPITAL_UNK}/<unk>/g'` does"

@@ -1,4 +1,4 @@
-"""A back-off model: sorted n-grams with log10 probabilities and back-offs, and what it answers.
+"""A back-off model: sorted n-grams with log10 probabilities and back-offs, and their lookup.
 
 An n-gram's key is (index of its context in the order below) · V + its last word, so that a lookup
 is one binary search, whatever the order. Contexts of n-grams must be listed; suffixes need not be.
@@ -44,7 +44,7 @@ class Grams:
 
 @dataclass(frozen=True)
 class TokenScores:
-    """What a model makes of sentences, token by token: words and any `</s>`, without `<s>`."""
+    """A model's scores of sentences, token by token: words and any `</s>`, without `<s>`."""
 
     word_ids: Ids  # lmplz's numbering: `<unk>` is 0
     log10_probs: Log10s  # −inf where the model gives nothing
@@ -129,14 +129,14 @@ class BackoffModel:
 
 
 def log10_in_place(values: Log10s) -> Log10s:
-    """The logarithms of probabilities in their own memory; −inf of 0."""
+    """Replace probabilities by their logarithms, in place; 0 becomes −inf."""
     with np.errstate(divide="ignore"):
         results: Log10s = np.log10(values, out=values)
     return results
 
 
 def require_probabilities(log10_probs: Log10s, *, source: str, rounding: float) -> None:
-    """Refuse what cannot be the logarithm of a probability.
+    """Refuse logarithms that cannot be of probabilities.
 
     Raises:
         DataError: one is larger than `rounding`; `source` is the model.

@@ -1,7 +1,7 @@
-"""An n-gram baseline from a text or a file: estimated or loaded, kept, and measured.
+"""An n-gram baseline from a text or a file: estimated or loaded, saved, and measured.
 
-The words of the training text are taken as they stand unless a vocabulary says otherwise; those
-seen once are words, too, as lmplz has it.
+Without a vocabulary all words of the training text are words as they stand, also those seen once,
+as in lmplz.
 """
 
 import time
@@ -49,7 +49,7 @@ ORDER, PRUNE, SPLIT = 5, "0", "test"  # where nothing else is said
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file that a model goes to."""
+    """A file that a model is written to."""
 
     path: Path
     start: Start
@@ -69,7 +69,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class Baseline(ShortRepr):
-    """An n-gram model and what it makes of texts."""
+    """An n-gram model and its perplexities of texts."""
 
     model: ModelInfo
     out: Path | None
@@ -89,10 +89,10 @@ class Baseline(ShortRepr):
 def ngram_baseline(options: NgramOptions) -> Baseline:
     """Estimate a Kneser–Ney model of the text `train`, or load `lm`; write it; measure texts.
 
-    `data` is a corpus directory: its train.txt is estimated from unless `train` or `lm` says
-    otherwise, its `split` (test.txt) measured. The engine `auto` estimates with ours and loads with
-    KenLM where it is installed and takes the file. KenLM believes its binaries, so one from a
-    stranger may crash the program. A `speller` brings its vocabulary.
+    `data` is a corpus directory: its train.txt is estimated from unless `train` or `lm` is given,
+    and its `split` (test.txt) is measured. The engine `auto` estimates with charlm and loads with
+    KenLM if that is installed and takes the file. KenLM trusts its binaries, so one from a stranger
+    may crash the program. A `speller` brings its vocabulary.
 
     >>> found = charlm.ngram_baseline(data="corpus", order=3, prune="0,0,1", out="kn.arpa")
     >>> found.texts[0].by_state["sentence"]
@@ -151,10 +151,7 @@ def _check(files: Sequence[str | Path], options: NgramOptions) -> None:
     if options.out is None:
         raise ConfigError("nothing to do: expected --out FILE, or texts to measure")
     if options.no_sentence_marks:
-        raise ConfigError(
-            "--no-sentence-marks: says how texts are measured, and there is none; expected one; "
-            "drop it"
-        )
+        raise ConfigError("--no-sentence-marks: found no text to measure; expected one; drop it")
 
 
 def _vocabulary(options: NgramOptions) -> Inventory | None:
@@ -171,7 +168,7 @@ def _vocabulary(options: NgramOptions) -> Inventory | None:
 
 
 def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelInfo]:
-    """Load a model; one that is to be written is read by us. What is for an estimate is refused."""
+    """Load a model, by our reader if it is to be written; options of estimation are refused."""
     if options.lmplz is not None or options.engine == "lmplz":
         raise ConfigError("lmplz estimates, and --lm loads; expected one of them; drop either")
     for name, value in (("order", options.order), ("prune", options.prune)):
@@ -198,7 +195,7 @@ def _loaded(path: str | Path, options: NgramOptions) -> tuple[NgramModel, ModelI
 def _kept(
     model: BackoffModel, info: ModelInfo, options: NgramOptions, *, out: ModelFile | None
 ) -> tuple[BackoffModel, ModelInfo]:
-    """A model with the n-grams that it is to keep, saved where it is to be."""
+    """The model after entropy pruning, saved if it is to be."""
     if threshold := options.entropy_prune:
         began = time.perf_counter()
         model = entropy_pruned(model, threshold)
@@ -218,11 +215,11 @@ def model_file(
 ) -> ModelFile | None:
     """The file that the options name, if any; KenLM's tool may lie `beside` lmplz.
 
-    What would fail at the end, a missing folder or tool, is looked for before the work begins.
+    A missing folder or tool, which would make the end fail, is noticed before the work begins.
 
     Raises:
         ConfigError: options that contradict each other; a missing folder or tool.
-        DataError: what is there already is no file.
+        DataError: a place that holds something other than a file.
     """
     is_binary = out is not None and wants_binary(out)
     if start is not None and (out is None or is_binary):
@@ -240,7 +237,7 @@ def model_file(
 
 
 def _lmplz(options: NgramOptions) -> Path | None:
-    """The program to estimate with, if it is not ours."""
+    """lmplz, if that is to estimate."""
     engine, path = options.engine, options.lmplz
     if engine == "kenlm" or (engine == "charlm" and path is not None):
         found = "--engine kenlm" if engine == "kenlm" else "--engine charlm and --lmplz"
@@ -251,7 +248,7 @@ def _lmplz(options: NgramOptions) -> Path | None:
 def _estimated(
     options: NgramOptions, vocabulary: Inventory | None, *, rules: LineRules
 ) -> tuple[NgramModel, ModelInfo]:
-    """Estimate a model, by lmplz if it is asked for, and keep it where it is to be kept."""
+    """Estimate a model, with lmplz if asked for, and save it if it is to be."""
     program = _lmplz(options)
     pruning = parse_pruning(PRUNE if options.prune is None else options.prune)
     plan = EstimationPlan(

@@ -1,7 +1,7 @@
-"""Back-off models that are made of others: several mixed into one, one without some n-grams.
+"""Back-off models made from others: several mixed into one, or one without some n-grams.
 
-What is mixed here is mixed n-gram by n-gram (SRILM's `-mix-lm`), so that a decoder reads one file:
-an n-gram that any of the models lists has the mixture's probability, all else backs off.
+Models are mixed n-gram by n-gram (SRILM's `-mix-lm`), so that a decoder reads one file: an n-gram
+that any of the models lists has the mixture's probability, everything else backs off.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from charlm.ngram.renormalising import MOST, MOST_OF_A_MODEL, renormalised
 
 
 def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> BackoffModel:
-    """The model that comes nearest to the mixture of these, of the same words, by their weights."""
+    """One model near to the weighted mixture of these, which have the same words."""
     closure = union(models)
     log10_probs = mixed([spread(closure, model) for model in models], weights)
     source = "+".join(model.source for model in models)
@@ -24,7 +24,7 @@ def interpolated(models: Sequence[BackoffModel], weights: Sequence[float]) -> Ba
 
 
 def entropy_pruned(model: BackoffModel, threshold: float) -> BackoffModel:
-    """A model without the n-grams whose loss raises the perplexity by this share at most."""
+    """A model without the n-grams whose removal raises the perplexity by at most this share."""
     closure = union([model])
     log10_probs = spread(closure, model)
     return pruned(
@@ -40,7 +40,7 @@ def pruned(
     source: str,
     most: float = MOST,
 ) -> BackoffModel:
-    """The renormalised model, without what is not worth keeping; a threshold of 0 keeps all."""
+    """The renormalised model after entropy pruning; a threshold of 0 keeps all n-grams."""
     whole = renormalised(closure, log10_probs, source=source, most=most)
     if not threshold:
         return whole
@@ -65,7 +65,7 @@ def renumbered(model: BackoffModel, *, like: BackoffModel) -> BackoffModel:
     """The model with its words in the order of those of another.
 
     Raises:
-        DataError: the other has other words.
+        DataError: their words differ.
     """
     if model.words == like.words:
         return model

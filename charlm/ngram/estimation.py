@@ -1,9 +1,9 @@
 """Interpolated modified Kneser–Ney, as lmplz estimates it, without a loop over n-grams.
 
-The highest order has the counts of the text; those below count distinct left neighbours, except
-n-grams that begin with `<s>`, which have none. `<s>` itself takes no part in any sum.
-Pruned n-grams still count in discounts and sums; what they would have got goes to the back-off,
-that of the unigrams to the words that are left.
+The highest order has the counts of the text; lower orders count distinct left neighbours, except
+for n-grams that begin with `<s>`, which have none. `<s>` itself is in no sum.
+Pruned n-grams still count in discounts and sums; their probability goes to the back-off, that of
+pruned unigrams to the words that are left.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Probs = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Discounts:
-    """What is taken from counts of 1, of 2, and of 3 or more (Chen & Goodman, 1998)."""
+    """The discounts of counts of 1, of 2, and of 3 or more (Chen & Goodman, 1998)."""
 
     values: tuple[float, ...]
     are_fallback: bool
@@ -42,9 +42,9 @@ class Discounts:
 def discounts_of(counts: npt.NDArray[np.int64]) -> Discounts:
     """D_j = j − (j + 1) · Y · n_(j+1) / n_j, Y = n_1 / (n_1 + 2 n_2), where n_j counts are j.
 
-    The fallback where n_1, n_2 or n_3 is 0, as in a small or odd text, or a discount lies outside
-    [0, j], as under lmplz's `--discount_fallback`. In 32 bits, as lmplz has it: where a discount
-    nearly equals its count or a limit, more would give another model.
+    The fallback if n_1, n_2 or n_3 is 0, as in a small or odd text, or if a discount lies outside
+    [0, j], as under lmplz's `--discount_fallback`. In 32 bits, as in lmplz: where a discount nearly
+    equals its count or a limit, higher precision would give another model.
     """
     n = np.bincount(counts[(counts > 0) & (counts <= N_DISCOUNTS + 1)], minlength=N_DISCOUNTS + 2)
     sizes = n.astype(np.float32)
@@ -77,8 +77,8 @@ def estimate(
 ) -> Estimate:
     """The Kneser–Ney model of a text, sentences between `<s>` and `</s>` in lmplz's ids.
 
-    `prune[n - 1]` is the largest count of an n-gram that is left out; the last holds for all
-    further orders. Words that do not occur, `<unk>` among them, share the unigrams' back-off. Where
+    `prune[n - 1]` is the largest count at which n-grams are left out; the last holds for all
+    further orders. Words that do not occur, `<unk>` among them, share the unigrams' back-off. If
     unigrams are left out, the model has fewer words; the three marks stay.
 
     Raises:
@@ -120,7 +120,7 @@ def thresholds_of(prune: Sequence[int], *, order: int) -> list[int]:
 
 
 def require_all_words(prune: Sequence[int]) -> None:
-    """Refuse to leave out words, for whoever needs all of a vocabulary.
+    """Refuse to leave out words, for callers that need a whole vocabulary.
 
     Raises:
         ConfigError: the pruning leaves out unigrams.
@@ -172,10 +172,10 @@ def _last_ngrams(counted: list[Counted], ids: Ids, *, n_words: int) -> list[int]
 
 
 def _seen_by_lmplz(grams: Counted, counts: CountArray, last: list[int]) -> CountArray:
-    """The counts for the discounts: lmplz takes that of the text for the last n-gram of an order.
+    """The counts for the discounts: lmplz takes the text's count for the last n-gram of an order.
 
-    A slip of its `AdjustCounts::Run`, kept since figures are to agree; it moves PTB's rare words
-    by 0.1 %.
+    This is a bug of its `AdjustCounts::Run`, kept so that figures agree; it changes PTB's rare
+    words by 0.1 %.
     """
     seen = counts.copy()
     seen[last] = grams.counts[last]
@@ -184,7 +184,7 @@ def _seen_by_lmplz(grams: Counted, counts: CountArray, last: list[int]) -> Count
 
 @dataclass(frozen=True)
 class _Order:
-    """The n-grams of one order while the next is made of them; those pruned are still in it."""
+    """The n-grams of one order while the next is made from them; pruned ones are still included."""
 
     keys: Keys
     kept: npt.NDArray[np.bool_]
@@ -224,9 +224,9 @@ def _order(
 
 
 def _model(orders: list[_Order], words: tuple[str, ...]) -> BackoffModel:
-    """The n-grams that were kept, renumbered; a context was seen as often, so it was kept.
+    """The kept n-grams, renumbered; their contexts were seen at least as often, so they are kept.
 
-    Takes the orders out of their list, since two of everything would not fit in memory.
+    Takes the orders out of their list, since two copies would not fit into memory.
     """
     results: list[Grams] = []
     kept_words = orders[0].kept

@@ -1,7 +1,7 @@
-"""KenLM's binary files, made by its own tool where that is installed.
+"""KenLM's binary files, made by its own tool if that is installed.
 
-The tool reads an ARPA file from its standard input, which needs no name that a killed process would
-leave behind, and writes beside the place, which what it wrote then takes whole or not at all.
+The tool reads an ARPA file from its standard input, so that a killed process leaves no file behind,
+and writes to a neighbour of the target, which is then renamed, whole or not at all.
 """
 
 import shutil
@@ -23,7 +23,7 @@ def wants_binary(path: str | Path) -> bool:
     """Whether a file's name asks for KenLM's binary format.
 
     Raises:
-        ConfigError: for a packed one, which KenLM could not map into memory.
+        ConfigError: a compressed one, which KenLM could not map into memory.
     """
     path, unpacked = Path(path), unpacked_name(path)
     is_binary = unpacked.suffix in SUFFIXES
@@ -39,7 +39,7 @@ def find_build_binary(*, beside: Path | None = None) -> Path:
     """KenLM's tool: on the PATH, else beside lmplz.
 
     Raises:
-        ConfigError: it is nowhere.
+        ConfigError: it is not found.
     """
     found = shutil.which(TOOL)
     if found is None and beside is not None:
@@ -66,7 +66,7 @@ def write_binary(model: BackoffModel, path: str | Path, *, tool: Path) -> None:
 
 
 def convert_to_binary(arpa: BinaryIO, path: str | Path, *, tool: Path) -> None:
-    """Let KenLM's tool make its default (probing) structure of an ARPA file, atomically.
+    """Let KenLM's tool make its default (probing) structure from an ARPA file, atomically.
 
     Raises:
         DataError: the tool failed.

@@ -1,8 +1,8 @@
-"""KenLM's answers, by its Python module, for ARPA files and its own binary ones.
+"""Scores by KenLM's Python module, for ARPA files and its own binary ones.
 
-The module is a C++ extension that not every machine could compile: nothing else may import it. It
-allocates what an ARPA header claims, so the claim is held against the file's length before. Its
-binary files are mapped into memory as they are: a damaged one can end the program.
+The module is a C++ extension that not every machine can compile: only this file may import it. It
+allocates what an ARPA header claims, so the claim is first compared with the file's length. Binary
+files are mapped into memory as they are: a damaged one can crash the program.
 """
 
 import re
@@ -90,7 +90,7 @@ class KenLMModel:
 
     @cached_property
     def word_ids(self) -> WordIds:
-        """KenLM's ids for an ARPA file; a binary does not say its own: words as they come."""
+        """KenLM's ids for an ARPA file; a binary does not list its own: words as they come."""
         if self.words is None:
             return WordIds(MARKS)
         return WordIds(dict.fromkeys((UNK_WORD, *self.words)), closed=True)
@@ -127,7 +127,7 @@ class KenLMModel:
 
 
 def _check_claims(path: Path, sizes: Sequence[int]) -> None:
-    """Whether KenLM can be let near a file: it allocates first and reads then."""
+    """Check a file before KenLM, which allocates memory before it reads, loads it."""
     if len(sizes) < LEAST_ORDER:
         raise DataError(f"{path}: order 1; KenLM expects 2 or more; use --engine charlm")
     with open(path, "rb") as file:
@@ -160,7 +160,7 @@ def _loaded(path: Path, *, is_arpa: bool) -> Any:  # the module does not say its
 
 
 def _reason(message: str) -> str:
-    """The first sentence of what KenLM says, without its own source code's place."""
+    """The first sentence of KenLM's message, without the place in its source code."""
     said = WHERE.sub("", EXCEPTION.sub("", " ".join(message.split())).removesuffix(")"))
     first = re.split(r"(?<=[a-z0-9])\. ", said)[0].strip(" .")
     return first if len(first) <= LONGEST_REASON else f"{first[:LONGEST_REASON]}..."

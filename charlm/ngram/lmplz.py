@@ -1,10 +1,10 @@
-"""KenLM's lmplz as an engine: for texts that do not fit in memory, since it sorts on the disk.
+"""KenLM's lmplz as an engine: for texts that do not fit into memory, since it sorts on disk.
 
-lmplz refuses `<unk>` in a text. It is given a byte instead that stands in no UTF-8, so no word can
-be mistaken for it, and the ARPA file has the byte replaced again and lmplz's own `<unk>`, a word
-that does not occur, taken out. That word keeps its share of the unigrams' back-off: the words left
-sum to a little less than 1 (by 4.7e-6 on the Penn Treebank without a context, by less in one).
-charlm's own estimator has no such word, so its figures lie that much higher.
+lmplz refuses `<unk>` in a text. It is given a byte instead that no UTF-8 text has, so no word can
+be mistaken for it; in the ARPA file the byte is replaced again, and lmplz's own `<unk>`, a word
+that does not occur, is taken out. That word keeps its share of the unigrams' back-off: the other
+words sum to a little less than 1 (by 4.7e-6 on the Penn Treebank without a context, by less in
+one). charlm's own estimator has no such word, so its probabilities are that much higher.
 """
 
 import errno
@@ -49,7 +49,7 @@ FALLBACK = re.compile(rb"Substituting fallback discounts for order ([0-9]+)")
 
 @dataclass(frozen=True)
 class LmplzResult:
-    """What lmplz made, by order."""
+    """What lmplz estimated, by order."""
 
     n_ngrams: tuple[int, ...]
     fallback_orders: tuple[int, ...]  # for which the text gave no discounts
@@ -84,11 +84,11 @@ def estimate_with_lmplz(
     start: Start = "lmplz",
     name: str = "text",
 ) -> LmplzResult:
-    """Estimate a Kneser–Ney model and write it to `out`, packed as its suffix says, atomically.
+    """Estimate a Kneser–Ney model and write it to `out`, compressed by its suffix, atomically.
 
-    The text and lmplz's own files lie in the folder of `out` meanwhile, without a name. Words of a
-    closed vocabulary that do not occur are not in the model: lmplz cannot be told of them. `start`
-    is how the log10 probability of `<s>` is written, `name` what messages call the text.
+    Meanwhile the text and lmplz's own files lie in the folder of `out`, without a name. Words of a
+    closed vocabulary that do not occur are not in the model: lmplz cannot be told about them.
+    `start` is how the log10 probability of `<s>` is written, `name` what messages call the text.
 
     Raises:
         ConfigError: `program` cannot be started.
@@ -124,7 +124,7 @@ def estimate_with_lmplz(
 
 
 def _refuse_to_prune_ends(n_sentences: int, prune: Sequence[int], *, name: str) -> None:
-    """lmplz lists `</s>` all the same, with a probability of 1, and miscounts its words."""
+    """Refuse pruning of `</s>`: lmplz lists it anyway, with probability 1, and miscounts words."""
     if n_sentences <= prune[0]:
         shown = ",".join(map(str, prune))
         raise DataError(
@@ -135,7 +135,7 @@ def _refuse_to_prune_ends(n_sentences: int, prune: Sequence[int], *, name: str) 
 
 
 def _write_text(sentences: Iterable[list[str]], file: BinaryIO, *, name: str) -> tuple[int, int]:
-    """Write a text for lmplz from the file's start; how many sentences it has, and `<unk>`."""
+    """Write a text for lmplz from the file's start; returns how many sentences and `<unk>`."""
     n_unk = 0
     number = 0
     file.write(b" ")  # lmplz would take a text that begins with "BZh" for a packed one
@@ -176,7 +176,7 @@ def _command(program: Path, folder: Path, *, order: int, prune: Sequence[int]) -
 def _running(
     command: list[str], *, stdin: BinaryIO, stderr: BinaryIO
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that does not outlive the block, whatever ends it."""
+    """A program that ends with the block, however that ends."""
     try:
         process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
     except OSError as error:
@@ -195,7 +195,7 @@ def _running(
 def _copy_head(
     source: BinaryIO, target: BinaryIO, *, program: Path, drops_unk: bool
 ) -> tuple[int, ...]:
-    """Copy up to the first unigram, lmplz's `<unk>`; the sizes, none where it ends before."""
+    """Copy up to the first unigram, lmplz's `<unk>`; the sizes, or none if the file ends before."""
     lines: list[bytes] = []
     while len(lines) < 2 or lines[-2] != UNIGRAMS:
         line = source.readline(BLOCK)
@@ -235,7 +235,7 @@ def _failure(program: Path, status: int, messages: bytes) -> str:
 
 
 def _reason(messages: bytes) -> str:
-    """What lmplz says behind the line that names its exception, else its last line."""
+    """lmplz's message after the line that names its exception, else its last line."""
     lines = [line.strip() for line in messages.decode(errors="replace").split("\n")]
     lines = [line for line in lines if line]
     thrown = max((row for row, line in enumerate(lines) if " threw " in line), default=-1)

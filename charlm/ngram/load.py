@@ -1,9 +1,9 @@
-"""Loading an n-gram model from a file, by KenLM or by ours.
+"""Loading an n-gram model from a file, by KenLM or by our own reader.
 
-KenLM loads ARPA five times as fast as we do and takes its own binaries; ours is there for whatever
-ARPA it refuses, for pipes, and for machines without its module. Their answers differ by fp32's
-rounding alone. Of an n-gram of two words or more that a broken file lists twice KenLM takes the
-first without a word; ours refuses the file.
+KenLM loads ARPA five times as fast and takes its own binaries; our reader is there for ARPA files
+that it refuses, for pipes, and for machines without its module. Their answers differ only by fp32
+rounding. If a broken file lists an n-gram of two words or more twice, KenLM silently takes the
+first; our reader refuses the file.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ NgramModel = BackoffModel | KenLMModel  # both answer `score` alike
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether a model can be read only once: standard input, or no regular file."""
+    """Whether a model can be read only once: standard input, or anything but a regular file."""
     path = Path(path)
     return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
@@ -36,13 +36,13 @@ def load_ngram(
 ) -> NgramModel:
     """The model in an ARPA file or in KenLM's binary.
 
-    `auto` is KenLM where it is installed and takes the file, else ours, which gives the model or
-    says on which line it is broken. A pipe is read by ours, and `digest` is fed what it holds; so
-    is another encoding than UTF-8, since KenLM compares bytes.
+    `auto` is KenLM if it is installed and takes the file, else our reader, which loads the model or
+    says on which line it is broken. Pipes, whose bytes are fed to `digest`, and encodings other
+    than UTF-8, since KenLM compares bytes, are read by ours.
 
     Raises:
         ConfigError: an engine that is missing, or unable to read this file.
-        DataError: a broken file, or none.
+        DataError: a broken or missing file.
     """
     if is_pipe(path):
         if engine == "kenlm":

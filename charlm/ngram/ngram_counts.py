@@ -1,8 +1,8 @@
-"""How often each n-gram of a text stands in it, by sorting, order by order.
+"""How often each n-gram occurs in a text, by sorting, order by order.
 
 An n-gram is the pair (index of its first n − 1 words among the n-grams of the order below, last
-word), packed into one integer. So an order is one sorted array, whatever n is, and its n-grams
-stand beside the others of their context.
+word), packed into one integer. So an order is one sorted array for any n, in which the n-grams of a
+context are neighbours.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class Counted:
 def count_ngrams(ids: Ids, *, order: int, n_words: int) -> list[Counted]:
     """The n-grams of orders 1 to `order` within the sentences of `ids`, `<s>` … `</s>` each.
 
-    Every word has its unigram, at its own index, those that do not occur as well. Orders longer
-    than the longest sentence are empty.
+    Every word has its unigram at its own index, even if it does not occur. Orders longer than the
+    longest sentence are empty.
     """
     room = _room(ids)
     rows: Rows = ids  # of the n-gram of the last order that begins at each position
@@ -56,7 +56,7 @@ def count_ngrams(ids: Ids, *, order: int, n_words: int) -> list[Counted]:
 
 
 def _room(ids: Ids) -> Rows:
-    """How long the longest n-gram is that begins at each position and ends in its sentence."""
+    """The length of the longest n-gram that begins at each position and ends in its sentence."""
     positions = np.arange(len(ids), dtype=np.int32)
     ends = positions[ids == END]
     room: Rows = ends[np.searchsorted(ends, positions)] - positions + 1
@@ -66,7 +66,7 @@ def _room(ids: Ids) -> Rows:
 def _distinct(
     keys: Keys, suffixes: Rows, opens_below: npt.NDArray[np.bool_], *, n_words: int
 ) -> tuple[Counted, Rows]:
-    """The distinct keys with what belongs to them, and the index of each occurrence among them."""
+    """The distinct n-grams, and the index of each occurrence among them."""
     by_key = np.argsort(keys)
     ordered = keys[by_key]
     is_first = np.empty(len(keys), np.bool_)

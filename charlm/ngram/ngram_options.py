@@ -14,8 +14,8 @@ Start = Literal["lmplz", "srilm"]
 EntropyPrune = Annotated[
     float,
     Opt(
-        "Drop n-grams whose loss raises the perplexity by this share at most, as 1e-8, as SRILM's "
-        "-prune does; 0 drops none.",
+        "Drop n-grams whose removal raises the perplexity by at most this share, such as 1e-8, as "
+        "SRILM's -prune does; 0 drops none.",
         "N-grams",
         least=0,
         metavar="T",
@@ -30,33 +30,38 @@ class NgramOptions:
     files: Files = ()
     _: KW_ONLY
     train: Annotated[
-        str | Path | None, Opt("Text to estimate a model of; else DIR's train.txt.", metavar="TEXT")
+        str | Path | None,
+        Opt("Text to estimate a model from; train.txt of --data if not given.", metavar="TEXT"),
     ] = None
     lm: Annotated[
         str | Path | None,
         Opt(
-            "Model to load: ARPA (plain, gz, bz2, xz; - is standard input), or a KenLM binary, "
-            "which is believed: take none from strangers.",
+            "Model to load: an ARPA file (plain, gz, bz2, xz; - is standard input), or a KenLM "
+            "binary, whose contents are not checked: take none from strangers.",
             metavar="MODEL",
         ),
     ] = None
     data: Annotated[
         str | Path | None,
-        Opt("Corpus directory to train on and measure a split of.", metavar="DIR"),
+        Opt(
+            "Corpus directory whose train.txt the model is estimated from, and of which a split is "
+            "measured.",
+            metavar="DIR",
+        ),
     ] = None
     split: Split = None
     out: Annotated[
         str | Path | None,
         Opt(
-            "Where the model goes: ARPA, packed by .gz, .bz2 or .xz; KenLM's binary by .bin, "
-            ".binary or .klm."
+            "File to write the model to: an ARPA file, compressed if the name ends in .gz, .bz2 or "
+            ".xz, or KenLM's binary if it ends in .bin, .binary or .klm."
         ),
     ] = None
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary whose text rules apply and outside which all is <unk>, or a list of words "
-            "(as of `charlm vocab --words`).",
+            "Vocabulary whose text normalisation applies, and outside which every word is <unk>; "
+            "or a list of words (as for `charlm vocab --words`).",
             metavar="FILE|RUN",
         ),
     ] = None
@@ -71,8 +76,8 @@ class NgramOptions:
     no_sentence_marks: Annotated[
         bool,
         Opt(
-            "Neither <s> before a sentence nor </s> behind it, as KenLM's query -n: the first "
-            "word has no context, and words alone are counted."
+            "Put neither <s> before a sentence nor </s> after it, as KenLM's `query -n`: the first "
+            "word has no context, and only words are counted."
         ),
     ] = False
     encoding: Encoding = "utf-8"
@@ -89,8 +94,8 @@ class NgramOptions:
     prune: Annotated[
         str | Sequence[int] | None,
         Opt(
-            "Largest count of the n-grams left out, by order; 1,1,1 leaves out words, too; the "
-            "last holds for longer ones; none is if not given.",
+            "Largest count at which n-grams are left out, by order; 1,1,1 leaves out words, too; "
+            "the last number also holds for longer n-grams; none are left out if not given.",
             "Estimate",
             metavar="0,0,1",
             cli_type=str | None,
@@ -103,28 +108,29 @@ class NgramOptions:
     engine: Annotated[
         Engine,
         Opt(
-            "What computes: charlm (auto) or lmplz (on the disk) estimate, kenlm (auto, if "
-            "installed and it takes the file) or charlm, which checks more of it, answer for --lm.",
+            "What computes. A model is estimated by charlm (auto) or lmplz (which works on disk). "
+            "For --lm it is queried by kenlm (auto, if it is installed and takes the file) or "
+            "charlm, which checks more of the file.",
             "Machine",
         ),
     ] = "auto"
     start: Annotated[
         Start | None,
         Opt(
-            "How the ARPA file has the log10 probability of <s>: lmplz's 0, as if not given, or "
-            "SRILM's -99.",
+            "Log10 probability of <s> in the ARPA file: lmplz's 0, also if not given, or SRILM's "
+            "-99.",
             "Layout",
         ),
     ] = None
     on_model: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears what the model is before it measures.", is_for_python=True),
+        Opt("Called with the model's description before it measures.", is_for_python=True),
     ] = None
     on_sentence: Annotated[
         Callable[[ScoredSentence], object] | None,
-        Opt("Hears of each sentence.", is_for_python=True),
+        Opt("Called with each sentence.", is_for_python=True),
     ] = None
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
-        Opt("Hears of each text when it is finished.", is_for_python=True),
+        Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None

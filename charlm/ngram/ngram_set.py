@@ -1,8 +1,8 @@
-"""The n-grams of models with the suffix of each n-gram, and each one's place below.
+"""The n-grams of one or several models, closed under suffixes, with the index of each suffix.
 
-Estimates list all suffixes, pruned by counts or not, since what a text holds it holds less the
-first word as well; a stranger's ARPA file need not, so they are added. Whoever has the suffixes
-knows what any n-gram backs off to without a search.
+An estimated model lists all suffixes, pruned by counts or not, since a text that holds an n-gram
+holds its suffix as often; a stranger's ARPA file need not, so they are added. The suffixes tell
+what any n-gram backs off to without a search.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ class Closure:
 
 
 def union(models: Sequence[BackoffModel]) -> Closure:
-    """All n-grams of models over the same words, and their suffixes that none of them lists."""
+    """All n-grams of models over the same words, and the suffixes that none of them lists."""
     words = models[0].words
     n_words = len(words)
     if any(model.words != words for model in models):
@@ -115,7 +115,7 @@ def _unlisted_suffixes(model: BackoffModel) -> dict[int, Ids]:
 def _found_keys(below: Sequence[Grams], ids: Ids, *, n_words: int) -> Keys:
     """The keys of n-grams, whose words are the rows of `ids`, over the orders `below` theirs.
 
-    It is below 0 where the context is not listed.
+    A key is below 0 if the context is not listed.
     """
     rows = rows_of_contexts(below, ids=ids, n_words=n_words)
     keys: Keys = np.where(rows < 0, -1, rows * n_words + ids[:, -1])

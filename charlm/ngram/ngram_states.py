@@ -1,8 +1,8 @@
-"""An n-gram model step by step: what of the words before still matters, of many rows at once.
+"""An n-gram model step by step, for many rows (hypotheses) at once.
 
-Of each row the index of its last n words among the model's n-grams is kept, for every n below the
-model's order: a step is one binary search an order, whatever the number of rows. Words are numbered
-as in runs here, `</s>` 0 and `<unk>` 1, since `<s>` is never predicted.
+A row's state is the index of its last n words among the model's n-grams, for every n below the
+model's order: a step is one binary search for each order, for any number of rows. Words are
+numbered as in runs, `</s>` 0 and `<unk>` 1, since `<s>` is never predicted.
 """
 
 import math
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 class NgramSteps:
     """Takes rows one word further under a back-off model, in nats.
 
-    What the model gives nothing to gets log10 −99, as in ARPA.
+    Words of probability 0 get log10 −99, as in ARPA.
     """
 
     def __init__(self, model: BackoffModel) -> None:
@@ -54,7 +54,7 @@ class NgramSteps:
         return _nats(log10s)
 
     def read(self, position: Rows, *, rows: Rows, tokens: Sequence[str], words: Rows) -> Rows:
-        """The rows behind one more word each; spellings say nothing to it."""
+        """The rows after one more word each; spellings are ignored."""
         before_ON, ids = position[:, rows], self._own_ids[words]
         rows_ON = np.empty_like(before_ON)
         rows_ON[0] = ids
@@ -67,7 +67,7 @@ class NgramSteps:
         return _nats(self.log10_distribution(position))
 
     def log10_distribution(self, position: Rows) -> Log10s:
-        """The log10 probabilities of all words, (N, V); −inf where the model gives nothing."""
+        """The log10 probabilities of all words, (N, V); −inf for probability 0."""
         model, n_words = self.model, len(self.model.words)
         log10s = np.tile(model.orders[0].log10_probs, (position.shape[1], 1))
         for n in range(2, model.order + 1):
@@ -82,7 +82,7 @@ class NgramSteps:
         return result
 
     def _found(self, contexts: Rows, ids: Rows, *, order: int) -> Rows:
-        """The n-grams of these contexts and words, −1 where there is no such, or no context."""
+        """The n-grams of these contexts and words, −1 if there is none, or no such context."""
         found = np.full(len(ids), ABSENT)
         seen = contexts >= 0
         keys = contexts[seen] * len(self.model.words) + ids[seen]

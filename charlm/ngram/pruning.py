@@ -1,7 +1,7 @@
-"""Entropy pruning (Stolcke, 1998): n-grams go whose loss hardly changes what a model says.
+"""Entropy pruning (Stolcke, 1998): removes n-grams whose loss hardly changes the model.
 
-An n-gram stays that is the context or the suffix of one that stays. Probabilities of contexts are
-the model's own; Kneser–Ney's lower orders, which count neighbours, mislead it a little.
+An n-gram stays if it is the context or the suffix of one that stays. Probabilities of contexts are
+the model's own; Kneser–Ney's lower orders, which count neighbours, distort them a little.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from charlm.ngram.word_ids import END, START
 
 
 def worth_keeping(closure: Closure, model: BackoffModel, *, threshold: float) -> list[Kept]:
-    """Which n-grams raise the perplexity by more than `threshold`, relatively, when they are lost.
+    """Which n-grams, when removed, raise the perplexity by more than the share `threshold`.
 
-    Each alone is looked at, as SRILM's `-prune` does it; unigrams stay.
+    Each is looked at by itself, as by SRILM's `-prune`; unigrams stay.
     """
     probs = [10.0**grams.log10_probs for grams in model.orders]
     kept = [np.ones(len(level), np.bool_) for level in closure.levels]
@@ -32,9 +32,9 @@ def worth_keeping(closure: Closure, model: BackoffModel, *, threshold: float) ->
 
 
 def _context_log10s(closure: Closure, model: BackoffModel) -> list[Log10s]:
-    """log10 of the probability that the words of each n-gram stand somewhere, by order.
+    """log10 of the probability that the words of each n-gram occur at a place, by order.
 
-    A sentence's begin is as frequent as its end.
+    The beginning of a sentence is as frequent as its end.
     """
     firsts = model.orders[0].log10_probs.copy()
     firsts[START] = firsts[END]

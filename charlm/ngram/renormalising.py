@@ -1,7 +1,7 @@
-"""Probabilities that are set one by one become a model again: back-offs that let all sum to 1.
+"""Back-offs for n-gram probabilities that were set one by one, so that everything sums to 1.
 
-A context's back-off is what its n-grams leave over what the order below leaves when it is asked for
-the same words. Where n-grams claim all of it or more, they are scaled down first.
+A context's back-off is the probability that its n-grams leave, divided by what the order below
+leaves after the same words. If the n-grams claim all of it or more, they are scaled down first.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # of the sum of all words' probabilities
 def renormalised(
     closure: Closure, log10_probs: Sequence[Log10s], *, source: str, most: float = MOST
 ) -> BackoffModel:
-    """The model that has these probabilities, by order, and back-offs that make it sum to 1.
+    """The model with these probabilities, by order, and back-offs that make it sum to 1.
 
     Unigrams are divided by their sum, without `<s>`, which is never predicted.
     """
@@ -49,7 +49,7 @@ def renormalised(
 def _shares(
     closure: Closure, probs: Log10s, *, below: Log10s, n: int, most: float
 ) -> tuple[Log10s, Log10s]:
-    """The probabilities of order `n`, scaled where they are too many, and contexts' back-offs.
+    """The probabilities of order `n`, scaled if they sum to too much, and contexts' back-offs.
 
     Contexts without n-grams have back-off 1.
     """

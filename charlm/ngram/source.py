@@ -1,6 +1,6 @@
 """Where an n-gram model comes from: our estimator, lmplz, or a file.
 
-lmplz works on the disk and leaves an ARPA file, the others leave a model in memory.
+lmplz works on disk and leaves an ARPA file, the others give a model in memory.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model is, for people and for signatures."""
+    """The description of a model, for people and for signatures."""
 
     source: str  # the text it was estimated from, or the file it was loaded from
     order: int
@@ -70,7 +70,7 @@ class EstimationPlan:
 
 
 def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
-    """`0,0,1` or `0 0 1` as numbers; in Python they may be such.
+    """`0,0,1` or `0 0 1` as numbers; Python may pass numbers, too.
 
     Raises:
         ConfigError: anything else.
@@ -85,9 +85,9 @@ def parse_pruning(said: str | Sequence[int]) -> tuple[int, ...]:
 def estimated(
     path: str | Path, plan: EstimationPlan, *, for_arpa: bool = False
 ) -> tuple[BackoffModel, ModelInfo, CountArray]:
-    """The Kneser–Ney model of a text, and how often each of the model's words stands in the text.
+    """The Kneser–Ney model of a text, and how often each of its words occurs in the text.
 
-    An ARPA file is to hold the model if it is `for_arpa`.
+    `for_arpa`: an ARPA file must be able to hold the model.
 
     Raises:
         ConfigError: an order or pruning that makes no model.
@@ -153,11 +153,11 @@ def loaded(
 def lmplz_estimated(
     path: str | Path, plan: EstimationPlan, *, out: Path, program: Path, start: Start
 ) -> ModelInfo:
-    """What lmplz estimates of a text, as an ARPA file at `out`; the text is never in memory.
+    """lmplz's estimate from a text, as an ARPA file at `out`; the text is never in memory.
 
     Raises:
         ConfigError, DataError: as `estimate_with_lmplz`.
-        DataError: words of the vocabulary that do not occur: its model would not have them.
+        DataError: words of the vocabulary that do not occur: lmplz's model would lack them.
     """
     thresholds_of(plan.prune, order=plan.order)  # lmplz says less of what it does not take
     began = time.perf_counter()

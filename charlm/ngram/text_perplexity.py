@@ -1,8 +1,8 @@
 """Perplexities of texts under an n-gram model, read once, in blocks of bounded size.
 
-Every sentence starts from `<s>`, or from nothing where it is to have no marks: so there is one
-state, `sentence`. A word that the model does not know is `<unk>`, as under `ngram -unk`; where the
-model lists no `<unk>`, such words get nothing and are left out and counted.
+Every sentence starts from `<s>`, or without context if it is to have no marks: so there is one
+state, `sentence`. A word that the model does not know is `<unk>`, as under `ngram -unk`; if the
+model lists no `<unk>`, such words have probability 0 and are left out and counted.
 """
 
 from collections import Counter
@@ -95,7 +95,7 @@ def evaluate_ngram(
 
 
 class _Tally:
-    """What adds up over the blocks of a text."""
+    """Sums over the blocks of a text."""
 
     def __init__(self, *, has_vocabulary: bool, speller: Spells | None, marked: bool) -> None:
         self.counts, self.sums = Counts(), Log10Sums()

@@ -26,12 +26,12 @@ Ids = npt.NDArray[np.int32]
 
 
 class WordIds(dict[str, int]):
-    """Ids of tokens; `<unk>:form` is `<unk>`, and so is what is out of a closed vocabulary."""
+    """Ids of tokens; `<unk>:form` is `<unk>`, and so is any word outside a closed vocabulary."""
 
     def __init__(
         self, words: Iterable[str] = MARKS, *, closed: bool = False, if_met: Collection[str] = ()
     ) -> None:
-        """`if_met`: words that a closed vocabulary has only where a text does."""
+        """`if_met`: words that a closed vocabulary has only if the text does."""
         super().__init__((word, number) for number, word in enumerate(words))
         self.words = list(self)
         self.closed = closed
@@ -49,9 +49,9 @@ class WordIds(dict[str, int]):
 
 
 def vocabulary_or_list_at(path: str | Path) -> Inventory:
-    """The vocabulary at `path`, or one of the words in a list, as SRILM's -vocab.
+    """The vocabulary at `path`, or one made of a list of words, as SRILM's -vocab.
 
-    With a list texts are read as they stand.
+    With a list, texts are read without normalisation.
 
     Raises:
         DataError: as `vocabulary_at` and `read_word_list`.
@@ -67,9 +67,9 @@ def vocabulary_or_list_at(path: str | Path) -> Inventory:
 
 
 def noise_of(inventory: Inventory | None) -> frozenset[str]:
-    """The labels of noise of a list, of whose words a model has these only where its text does.
+    """The labels of noise in a list of words; a model has them only if its text does.
 
-    None of a vocabulary that was made of a text: it knows what its text has.
+    A vocabulary made from a text has none: it knows what its text has.
     """
     if inventory is None or any(inventory.counts):
         return frozenset()
@@ -82,7 +82,7 @@ def words_of(inventory: Inventory) -> tuple[str, ...]:
 
 
 def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
-    """The words with `<unk>` for `<unk>:form` and for what is out of the vocabulary, if any."""
+    """The words, with `<unk>` for `<unk>:form` and for words outside the vocabulary, if any."""
     if vocabulary is None:
         return [UNK_WORD if is_spelled_unk(word) else word for word in words]
     return [word if word in vocabulary.word_ids else UNK_WORD for word in words]
@@ -91,7 +91,7 @@ def mapped(words: list[str], vocabulary: Inventory | None) -> list[str]:
 def text_in(
     path: str | Path, vocabulary: Inventory | None = None, *, rules: LineRules = CORPUS
 ) -> ReadText:
-    """A text, normalised as the vocabulary has it, if there is one."""
+    """A text, normalised as for the vocabulary, if there is one."""
     normalisation = None if vocabulary is None else vocabulary.normalisation
     return ReadText(path, normalisation=normalisation, rules=rules)
 
@@ -99,7 +99,7 @@ def text_in(
 def encode(sentences: Iterable[list[str]], word_ids: WordIds, *, marked: bool = True) -> Ids:
     """All sentences in one array, each between `<s>` and `</s>`; new words are added to the ids.
 
-    Where they are not `marked` there is no `</s>`, and `<s>` only keeps them apart.
+    If they are not `marked` there is no `</s>`, and `<s>` only separates them.
     """
     ids = array("i")
     lookup = word_ids.__getitem__

@@ -1,7 +1,7 @@
 """Every named model, once: its three parts and the recipe that trains it.
 
 A variant is its parent with fields changed. Numbers are those of the papers; what a preset leaves
-out takes the part's default, and a run stores the result, so that nothing reads this again.
+out takes the part's default. A run stores the resulting settings and does not read this again.
 """
 
 import re
@@ -43,7 +43,7 @@ def preset(name: str) -> Settings:
 
 
 def _nearest(name: str) -> list[str]:
-    """The presets of an author, else those of whose names it is a part, else the one like it."""
+    """The presets of an author, else those whose names contain `name`, else the most similar."""
     for paper, presets in PAPERS.items():
         if name in re.findall(r"\w+", paper.partition("(")[0].lower()):
             return list(presets)

@@ -55,12 +55,12 @@ WORD_LARGE = merged(WORD_SMALL, {"encoder": {"dim": 650}, "context": {"dim": 650
 
 
 def without_highway(parent: Settings) -> Settings:
-    """Table 7: what the filters give goes straight into the LSTM."""
+    """Table 7: the output of the filters goes straight into the LSTM."""
     return {**parent, "encoder": parent["encoder"]["encoder"]}
 
 
 def with_mlp(parent: Settings) -> Settings:
-    """Table 7: one layer in the place of the highway."""
+    """Table 7: one layer instead of the highway."""
     return {**parent, "encoder": {"type": "mlp", "encoder": parent["encoder"]["encoder"]}}
 
 

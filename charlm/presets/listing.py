@@ -1,11 +1,11 @@
 """The presets as `charlm train --list` shows them: by paper, each in a few words with its figures.
 
 The measured figures and times are those of recipes/ptb/README.md, which says how they were made; a
-preset of which no more than a look was taken has none. Miyamoto & Cho score by sentence, all others
-with the state carried: the two do not compare.
+preset that was only tried briefly has none. Miyamoto & Cho score by sentence, all others with the
+state carried: the two are not comparable.
 
-All settings of a preset, with the defaults that its parts fill in, are the business of who can
-build it: `charlm.training.preset_settings`.
+All settings of a preset, including its parts' defaults, come from
+`charlm.training.preset_settings`, which can build the parts.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from charlm.settings import Settings
 
 
 class Figures(NamedTuple):
-    """Of one preset, on Mikolov's preprocessing of the Penn Treebank; perplexities of test.txt."""
+    """Figures of one preset on Mikolov's Penn Treebank; perplexities are of test.txt."""
 
     n_parameters: int  # 10,000 words, 46 characters, 4,997 morphs
     published: float | None = None

@@ -75,7 +75,7 @@ CONCAT_HALF = merged(
 
 
 def fixed_gate(value: float) -> Settings:
-    """Eq. 7: the same share of the spelling for every word."""
+    """Eq. 7: every word takes the same share from its spelling."""
     gate = {"type": "gate", "kind": "fixed", "value": value, **_SIDES}
     return merged(_BOTH, {"encoder": gate})
 
@@ -86,7 +86,7 @@ def pretrained(parent: Settings) -> Settings:
 
 
 def pretrained_concat(parent: Settings) -> Settings:
-    """The same, the rate divided as where both are read from the start."""
+    """The same, with the rate divided as if both were read from the start."""
     return merged(pretrained(parent), {"recipe": {"schedule": _CONCAT_DIVISION}})
 
 

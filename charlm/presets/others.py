@@ -1,7 +1,7 @@
 """Zaremba et al. (2014), Botha & Blunsom (2014), and what the field has learnt since.
 
-The modern ones are a single layer as Melis et al. (2018) tuned it, with what AWD-LSTM (Merity
-et al., 2018) showed about penalties and averages; of one softmax for a CPU, mixtures for a GPU.
+The modern ones are a single layer as tuned by Melis et al. (2018), with the penalties and averages
+of AWD-LSTM (Merity et al., 2018); they have one softmax for a CPU, mixtures for a GPU.
 """
 
 from charlm.presets.kim import CHAR_SMALL, WORD_LARGE, WORD_SMALL

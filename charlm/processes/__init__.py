@@ -1,4 +1,4 @@
 """Several processes that do one thing together: started, connected, and given their shares.
 
-Which share of what is whose, the folders below say; here nothing is known of models.
+What is shared, and how, is up to the folders below; nothing here knows of models.
 """

@@ -1,7 +1,7 @@
 """One command in one process or several: the first reads, decides and writes, the others follow.
 
-The first is started as the user asked; the others, by it or by torchrun, do what it tells them. So
-errors of what was asked for come up in the first one alone, before it starts others.
+The user starts the first; the others, started by it or by torchrun, do what it tells them. So
+errors in the user's options occur in the first one alone, before it starts others.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ Result = TypeVar("Result")
 
 
 class Follow(Protocol[Other_contra]):
-    """What another process does with what the first one told it."""
+    """The work of another process, with what the first one told it."""
 
     def __call__(self, group: Other_contra, told: Any, /, *, device: torch.device) -> object: ...
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a command runs on, as its options say."""
+    """What a command runs on, by its options."""
 
     device: str
     gpus: str | None  # as "0,1": a process for each
@@ -38,7 +38,7 @@ class Machine:
 
 
 class First(Generic[Joined]):
-    """The first process of a command, by which it is led."""
+    """The first process of a command, which leads the others."""
 
     def __init__(self, group: Joined, machine: Machine, *, stack: ExitStack) -> None:
         self._devices = asked_devices(machine.gpus, machine.processes, device=machine.device)
@@ -50,7 +50,7 @@ class First(Generic[Joined]):
         set_threads(self._threads)
 
     def start_others(self) -> Joined:
-        """All processes, of which the others now wait for what `from_first` tells them."""
+        """All processes; the others now wait for what `from_first` tells them."""
         self.group = self._stack.enter_context(launched(self._devices, alone=self.group))
         self.group.from_first(lambda: self._threads or 0)
         return self.group
@@ -63,10 +63,10 @@ def run_command(
     lead: Callable[[First[Joined]], Result],
     follow: Follow[Joined],
 ) -> Result:
-    """What `lead` finds in the first process; every process returns it.
+    """The result of `lead`, which runs in the first process; every process returns it.
 
-    `lead` starts the others when everything is in order, and tells them what they are to know;
-    with that and their device they `follow`.
+    `lead` starts the others once everything is in order, and tells them what they need to know;
+    with that and their device they run `follow`.
 
     Raises:
         ConfigError: options of the machine that do not go together.

@@ -11,7 +11,7 @@ MOST_PER_CORE = 8  # processes; more do little but start
 
 
 def asked_devices(gpus: str | None, processes: int | None, *, device: str) -> list[str]:
-    """The device of each process that is asked for; `device` alone where none are.
+    """The device of each process that the options ask for; `device` alone if they ask for none.
 
     Raises:
         ConfigError: options that do not go together, or no numbers of GPUs.
@@ -62,7 +62,7 @@ def threads_of_each(threads: int | None, n_processes: int) -> int | None:
 
 
 def own_device(name: str) -> torch.device:
-    """The device that `name` means to a process beside others, which holds memory of no other GPU.
+    """The device that `name` means to one of several processes, which must touch no other GPU.
 
     Raises:
         ConfigError: no such device on this machine.

@@ -1,8 +1,8 @@
 """The processes that do one thing together, and what they tell each other.
 
-Whatever is called of a `Group` is called by every process, in the same order: one that leaves a
-call out lets the others wait. Alone, a process tells nobody anything, and not a bit is other than
-without this file. In a `WorkerPool` the first process alone reads, decides and writes.
+Every process must call the methods of a `Group`, in the same order: if one leaves a call out, the
+others wait for it. A single process sends nothing, and its results are the same to the bit as
+without this file. In a `WorkerPool` only the first process reads, decides and writes.
 """
 
 import atexit
@@ -30,12 +30,12 @@ Answer = TypeVar("Answer")
 
 
 class RankLostError(ProcessError):
-    """Another process is gone, or stands still."""
+    """Another process is gone, or hangs."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What processes do together, as errors call it."""
+    """What processes do together, for messages."""
 
     name: str
     command: tuple[str, ...]  # of charlm's, that the further processes are started by
@@ -53,7 +53,7 @@ SCORING = Work("the scoring", ("score",), "start it again")
 
 @dataclass(frozen=True)
 class Group:
-    """This process, number `rank` of `size`; the first is 0, and the only one to write and talk."""
+    """This process, number `rank` of `size`; only the first, 0, writes and prints."""
 
     rank: int = 0
     size: int = 1
@@ -64,9 +64,9 @@ class Group:
     def connected(
         self, place: ProcessPlace, *, store: Store | None = None, within: timedelta = SILENCE
     ) -> Iterator[Self]:
-        """The same work, of processes that can talk: by gloo from the CPU, by NCCL from a GPU.
+        """The same work in processes that can communicate: by gloo on the CPU, by NCCL on GPUs.
 
-        They meet by `store`, else where the environment says. A group that exists is used. NCCL has
+        They meet by `store`, else where the environment says. An existing group is used. NCCL has
         not been run yet: no machine with several GPUs was at hand.
 
         Raises:
@@ -84,14 +84,14 @@ class Group:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes, and talks to the user."""
+        """Whether this process writes, and prints for the user."""
         return self.rank == 0
 
     def from_first(self, make: Callable[[], Message]) -> Message:
-        """What the first process makes, told to all; it may take any time.
+        """The result of `make` in the first process, sent to all; it may take any time.
 
         Raises:
-            RankLostError: it made nothing, by an error that it tells itself.
+            RankLostError: `make` failed; the first process reports its error itself.
         """
         if self.size == 1:
             return make()
@@ -107,12 +107,12 @@ class Group:
         return told[0]
 
     def receive(self) -> Any:
-        """What the first process makes by `from_first`, in any other one."""
+        """In any other process, what the first one sends by `from_first`."""
         assert not self.is_first  # which alone has anything to tell
         return self.from_first(lambda: None)
 
     def handed_out(self, shares: Sequence[Message] | None) -> Message:
-        """What the first process gives each: its own share of `shares`; the others say None."""
+        """This process's part of `shares`, which the first process gives; others pass None."""
         if self.size == 1:
             assert shares is not None
             return shares[0]
@@ -123,7 +123,7 @@ class Group:
         return own[0]  # type: ignore[return-value]  # torch fills it
 
     def collected(self, own: Message) -> list[Message]:
-        """What each process has, by rank, at the first one; nothing elsewhere."""
+        """At the first process, what each process passes, by rank; nothing at the others."""
         if self.size == 1:
             return [own]
         everyones: list[Message | None] | None = [None] * self.size if self.is_first else None
@@ -132,7 +132,7 @@ class Group:
         return everyones or []  # type: ignore[return-value]  # torch fills it
 
     def decided(self, *answers: bool) -> tuple[bool, ...]:
-        """The first process's answers, for what its clock decides."""
+        """The first process's answers, for decisions that depend on its clock."""
         if self.size == 1:
             return answers
         told = torch.tensor(answers)
@@ -151,7 +151,7 @@ class Group:
 
     @contextmanager
     def _together(self) -> Iterator[None]:
-        """Around one call of torch's, which knows no better error for a lost connection."""
+        """Turns the errors of one call of torch's for a lost connection into RankLostError."""
         try:
             yield
         except RuntimeError:
@@ -167,7 +167,7 @@ class Group:
 def _met(
     place: ProcessPlace, *, store: Store | None, within: timedelta
 ) -> distributed.ProcessGroup:
-    """The patient group of all processes, which torch's own one is made before."""
+    """The group of all processes without a time limit; torch's own one is made before it."""
     # A torch that is made for GPUs has NCCL, which does not start on a machine that has none.
     has_nccl = distributed.is_nccl_available() and torch.cuda.is_available()
     backend = "cpu:gloo,cuda:nccl" if has_nccl else "gloo"
@@ -189,24 +189,23 @@ def _met(
 
 
 def _part() -> None:
-    """End torch's group, unless whoever else uses it has done so."""
+    """End torch's group, unless another user of it has done so."""
     if distributed.is_initialized():
         distributed.destroy_process_group()
 
 
 @dataclass(frozen=True)
 class _Refusal:
-    """The answer to a task that cannot be done; whoever gave it may have others that can."""
+    """The answer to a task that cannot be done; others may still be possible."""
 
     error: CharlmError
 
 
 class WorkerPool(Generic[Task, Answer]):
-    """Processes that can all do the same work: the first hands out tasks, and has the answers.
+    """Processes that can all do the same work: the first hands out tasks and gets the answers.
 
-    The others answer until they are dismissed. A task must be what pickle takes, and an answer hang
-    on nothing but the task and those that came before it. Alone, the first does the one task that
-    there is.
+    The others answer until they are dismissed. A task must be picklable, and an answer may depend
+    on nothing but the task and those before it. Alone, the first does the one task itself.
     """
 
     def __init__(self, group: Group, work: Callable[[Task], Answer]) -> None:
@@ -222,7 +221,7 @@ class WorkerPool(Generic[Task, Answer]):
         """The answers to as many tasks as there are processes; only the first process calls this.
 
         Raises:
-            CharlmError: what the first of them to refuse its task says; all are ready for the next.
+            CharlmError: that of the first process to refuse its task; all are ready for the next.
             RankLostError: another process is gone.
         """
         assert len(tasks) == self.size
@@ -241,7 +240,7 @@ class WorkerPool(Generic[Task, Answer]):
             self.group.handed_out([None] * self.size)
 
     def follow(self) -> None:
-        """Do what the first process asks for, until it dismisses them.
+        """Do the first process's tasks until it dismisses this one.
 
         Raises:
             RankLostError: another process is gone; the first one says why.
@@ -253,7 +252,7 @@ class WorkerPool(Generic[Task, Answer]):
             self.group.collected(self._answer(task))
 
     def _answer(self, task: Task) -> Answer | _Refusal:
-        """An error, too, is an answer: the others wait for one."""
+        """An error is an answer, too: the others wait for one."""
         try:
             return self.work(task)
         except CharlmError as error:
@@ -261,9 +260,9 @@ class WorkerPool(Generic[Task, Answer]):
 
 
 def shared_out(costs: Sequence[float], *, loads: Sequence[float]) -> list[list[int]]:
-    """Which of some pieces of work is whose, by number: the costliest first, to who has least.
+    """The process of each piece of work: the costliest goes first, to the least loaded process.
 
-    `loads[k]` is what k has to do besides, in the unit of the costs.
+    `loads[k]` is what process k has to do anyway, in the unit of the costs.
     """
     totals, owned = list(loads), [list[int]() for _ in loads]
     for piece in sorted(range(len(costs)), key=lambda i: -costs[i]):

@@ -1,13 +1,12 @@
 """Several processes on this machine, of which the calling one is the first.
 
-The others are the program itself, `charlm train` and the like, with their place in the environment;
-they are told what to do by the first, so their options say nothing but the device. They write
-nothing, so they may be killed at any time. All meet on the loopback interface, and listen on no
-other one.
+The others run the same program, `charlm train` and the like, with their rank in the environment;
+the first tells them what to do, so their options name only the device. They write nothing, so they
+may be killed at any time. All meet on the loopback interface, and listen on no other.
 
-torchrun starts charlm on several machines (`joined`). On one it would leave a folder in /tmp at
-every run, its processes behind where it is killed, and 50 lines on stderr where one of them is; and
-it would listen on every interface.
+torchrun starts charlm on several machines (`joined`). On a single one it is not used: it would
+leave a folder in /tmp at every run, its processes behind if it is killed, and 50 lines on stderr if
+one of them is; and it would listen on every interface.
 """
 
 import ctypes
@@ -66,7 +65,7 @@ def joined(alone: Joined) -> Iterator[Joined]:
 
 
 def _end_with_the_first() -> None:
-    """Let this process end by Ctrl-C and with its parent, also while torch waits for others."""
+    """Let this process end on Ctrl-C and with its parent, even while torch waits for others."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     library = ctypes.CDLL(None)
@@ -76,10 +75,10 @@ def _end_with_the_first() -> None:
 
 @contextmanager
 def launched(devices: Sequence[str], *, alone: Joined) -> Iterator[Joined]:
-    """This process as the first, and one started for each further device; `alone` without any.
+    """This process as the first, and one started for each further device; `alone` if none.
 
     Raises:
-        ProcessError: one of them ends before its time; it is named.
+        ProcessError: one of them ends too early; it is named.
     """
     if len(devices) == 1:
         yield alone
@@ -130,7 +129,7 @@ def _met(workers: "list[_Worker]", *, devices: Sequence[str], command: Sequence[
 
 
 def _wait(workers: "Sequence[_Worker]") -> None:
-    """Give them time to end by themselves, until one tells a reason that is its own."""
+    """Give them time to end by themselves, until one gives a reason of its own."""
     give_up = time.monotonic() + PARTING
     while time.monotonic() < give_up and not any(worker.reason() for worker in workers):
         if all(worker.process.poll() is not None for worker in workers):
@@ -140,7 +139,7 @@ def _wait(workers: "Sequence[_Worker]") -> None:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Variables of the environment, for torch and for who is started, as long as it lasts."""
+    """Set environment variables, for torch and for started processes, within the block."""
     before = {name: os.environ.pop(name) for name in values if name in os.environ}
     os.environ.update(values)
     try:
@@ -166,7 +165,7 @@ class _Worker:
         )
 
     def reason(self) -> str:
-        """Why it ended before its time; empty if it did not, or for want of the others."""
+        """Why it ended too early; empty if it did not, or only because others had ended."""
         status = self.process.poll()
         if status in (None, 0, LOST):
             return ""
@@ -178,7 +177,7 @@ class _Worker:
         return (told or lines or [f"it says nothing (status {status})"])[-1]
 
     def kill(self) -> None:
-        """See it end."""
+        """Kill it, and wait for its end."""
         self.process.kill()
         self.process.wait()
         self.stderr.close()

@@ -1,4 +1,4 @@
-"""The run directory: what a training leaves, under fixed names.
+"""The run directory, in which a training leaves its files under fixed names.
 
-Nothing in it is used as a path or run as code: JSON and safetensors, checked before they are used.
+They are JSON and safetensors, checked before use; nothing in them is used as a path or as code.
 """

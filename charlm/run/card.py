@@ -1,4 +1,4 @@
-"""The model card: what a run is, in words a person can read beside the weights."""
+"""The model card: a readable description of a run, beside its weights."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,9 @@ def save_card(
 
 
 def kept_ppl(folder: Path, *, ppl: float) -> tuple[float, float]:
-    """The perplexity of the weights that are kept, `ppl` being their epoch's, and a temperature.
+    """The perplexity of the kept weights, whose epoch had `ppl`, and the softmax's temperature.
 
-    The latter is 1, and the former `ppl`, unless the softmax was given one after the last epoch.
+    They are `ppl` and 1 unless the softmax was given a temperature after the last epoch.
     """
     meta = read_meta(folder / MODEL)
     found = meta.get("valid_ppl", ppl), meta.get("temperature", 1.0)
@@ -97,7 +97,7 @@ def _speller(speller: dict[str, Any]) -> str:
 
 
 def shown_text(text: Mapping[str, Any], *, max_tokens: int | None = None) -> str:
-    """How much was read of a text, and which it is: the hash is that of the whole of it."""
+    """How much of a text was read, and which text it is: the hash is of the whole text."""
     counts = f"{text['n_sentences']:,} sentences, {text['n_tokens']:,} tokens"
     if max_tokens:
         counts += f": the first, at most {max_tokens:,} (--max-tokens), of the text of"

@@ -1,7 +1,7 @@
-"""What `charlm export --onnx` writes: a run's model that is read without torch.
+"""The folder of `charlm export --onnx`: a run's model that can be read without torch.
 
-A folder of fixed names: two networks, the vocabulary, and a description with the hash of each, so
-that a folder put together of two models is refused and not believed.
+Its files have fixed names: two networks, the vocabulary, and a description with the hash of each,
+so that a folder mixed from two models is refused.
 """
 
 import math
@@ -44,7 +44,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class ExportedInfo:
-    """What export.json says."""
+    """The contents of export.json."""
 
     arch: str
     settings: Settings  # parts and recipe, as the run has them
@@ -65,15 +65,15 @@ class ExportedInfo:
 
 
 def is_exported(path: str | Path) -> bool:
-    """Whether a folder is of an exported model and no run."""
+    """Whether a folder holds an exported model, and not a run."""
     return (Path(path) / EXPORT).is_file()
 
 
 def load_exported(path: str | Path) -> tuple[ExportedInfo, Inventory]:
-    """The description and the vocabulary of a folder whose files are those that it names.
+    """The description and the vocabulary of a folder, whose files are checked.
 
     Raises:
-        DataError: a file is missing, or is another one; what `charlm export` does not write.
+        DataError: a file is missing, has another hash, or is not from `charlm export`.
     """
     folder = Path(path)
     if not is_exported(folder):

@@ -1,6 +1,6 @@
 """The names in a run directory, its lock, and what run.json says.
 
-The lock is the system's (flock): it goes with the process, so a killed training leaves none behind.
+The lock is the system's (flock): it ends with the process, so a killed training leaves none behind.
 """
 
 import errno
@@ -34,7 +34,7 @@ LOG, CARD, CURVE, LOCK, ENCODED = "log.jsonl", "card.md", "curve.png", "lock", "
 
 @dataclass(frozen=True)
 class RunInfo(ShortRepr):
-    """What a run is: everything that decides its numbers, written before the first step.
+    """The description of a run: everything that decides its numbers, written before the first step.
 
     Only the weights' hash comes later, whenever an epoch is the best so far.
     """
@@ -62,9 +62,9 @@ class RunInfo(ShortRepr):
 
 
 def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
-    """The first field of a dataclass that a JSON object does not have, or of another type.
+    """The first field of a dataclass that a JSON object lacks, or has in another type.
 
-    What may be None in the dataclass may be missing in the object: files of older versions lack it.
+    A field that may be None may be missing: files of older versions lack it.
     """
     hints = get_type_hints(kind)
     for name in (field.name for field in fields(kind)):
@@ -76,10 +76,10 @@ def wrong_field(kind: type, value: Mapping[str, Any]) -> str | None:
 
 
 def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
-    """The object in run.json or export.json; None where there is none.
+    """The object in run.json or export.json; None if there is no such file.
 
     Raises:
-        DataError: no JSON, or of another format.
+        DataError: not JSON, or of another format.
     """
     value = read_json(path)
     if not isinstance(value, dict) or type(value.get("format")) is not int:
@@ -93,10 +93,10 @@ def read_description(path: Path, *, known_format: int) -> dict[str, Any] | None:
 
 
 def load_info(folder: str | Path) -> RunInfo:
-    """What run.json says; it may come from a stranger.
+    """The contents of run.json, which may be a stranger's.
 
     Raises:
-        DataError: no run, a newer format, or not what `RunInfo.save` writes.
+        DataError: no run, a newer format, or a file that `RunInfo.save` did not write.
     """
     path = Path(folder) / RUN
     if Path(folder).is_file():
@@ -134,9 +134,9 @@ def _why_no_run(folder: Path) -> str:
 
 
 def wrong_recipe(settings: Settings) -> str | None:
-    """What keeps a stored recipe from being read after its training; None: nothing.
+    """What prevents a stored recipe from being read after its training; None if nothing does.
 
-    Parts that training alone reads may be such as this charlm does not know.
+    Parts that only training reads may be unknown to this version of charlm.
     """
     recipe = settings.get("recipe")
     if not isinstance(recipe, dict) or recipe.get("oov_input") not in ("unk", "spelling"):
@@ -150,7 +150,7 @@ def wrong_recipe(settings: Settings) -> str | None:
 
 
 def learned_single_sentences(settings: Settings) -> bool:
-    """Whether a state began anew at sentence ends in a training, always or often."""
+    """Whether a training reset the state at sentence ends, always or often."""
     batching = settings["recipe"].get("batching", {})
     return bool(batching.get("type", "streams") != "streams" or batching.get("reset", 0) >= OFTEN)
 
@@ -162,7 +162,7 @@ def is_by_sentence(settings: Settings) -> bool:
 
 
 def load_resumable(folder: str | Path) -> RunInfo:
-    """As `load_info`, and checked for what only going on with a training reads.
+    """As `load_info`, and also checked for what only a resumed training reads.
 
     Raises:
         DataError: as `load_info`.
@@ -187,14 +187,14 @@ def load_resumable(folder: str | Path) -> RunInfo:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[Callable[[], None]]:
-    """Hold the run's lock; yields what checks that it is still held, to be called before a save.
+    """Hold the run's lock; yields a check that it is still held, to be called before a save.
 
-    A lock on a file that was removed holds, but nobody else meets it: after `rm -rf` of the folder
-    a second training would write into the same place.
+    A lock on a removed file is still held, but excludes nobody: after `rm -rf` of the folder a
+    second training would write into the same place.
 
     Raises:
-        DataError: a link stands in its place.
-        TrainingError: another process trains into this run; by the check: the lock is lost.
+        DataError: the lock file is a link.
+        TrainingError: another process trains into this run; from the check: the lock is lost.
     """
     descriptor = _opened(folder / LOCK)
 

@@ -1,7 +1,7 @@
-"""Letters of any script in pictures, as far as an installed font has them.
+"""Letters of any script in pictures, as far as installed fonts have them.
 
-matplotlib brings Latin, Greek, Cyrillic, Arabic and Hebrew; of the rest it draws boxes unless it is
-told of a font.
+matplotlib's own fonts have Latin, Greek, Cyrillic, Arabic and Hebrew; for other scripts it draws
+boxes unless it is given a font.
 """
 
 import logging
@@ -22,7 +22,7 @@ WEIGHTS = (400, 500)  # regular and medium, which some Chinese fonts have alone
 
 
 def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
-    """A title with escapes for what the fonts lack, as \\u65e5, cut where it is too long."""
+    """A title with escapes such as \\u65e5 for letters that the fonts lack, cut if too long."""
     fonts = _fonts(families)
     shown = "".join(
         c
@@ -35,7 +35,7 @@ def drawable(title: str, *, families: Sequence[str] | None = None) -> str:
 
 @contextmanager
 def fonts_for(texts: Iterable[str]) -> Iterator[str]:
-    """Draw with what installed fonts have of the texts' letters; gives those that none has."""
+    """Draw with installed fonts that have the texts' letters; yields the letters that none has."""
     from matplotlib import rc_context, rcParams
     from matplotlib.font_manager import get_font
 
@@ -56,7 +56,7 @@ def fonts_for(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
-    """Those that matplotlib takes letters from."""
+    """The fonts that matplotlib takes letters from."""
     from matplotlib import rcParams
     from matplotlib.font_manager import get_font
 
@@ -65,7 +65,7 @@ def _fonts(families: Sequence[str] | None) -> list["FT2Font"]:
 
 @cache
 def _font_files(families: tuple[str, ...]) -> Sequence[str]:
-    """One a family that is installed, else matplotlib's own."""
+    """One file for each family that is installed, else matplotlib's own."""
     from matplotlib.font_manager import FontProperties, findfont
 
     paths = []
@@ -99,5 +99,5 @@ def _installed() -> list[tuple[str, str]]:
 
 
 def _is_not_of_weight(record: logging.LogRecord) -> bool:
-    """Not told: of every text, that a font is a little bolder than asked, or is not bold."""
+    """Suppresses matplotlib's warning, for every text, that a font has not the weight asked for."""
     return "Failed to find font weight" not in record.getMessage()

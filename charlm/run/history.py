@@ -57,7 +57,7 @@ def recorded_history(checkpoint: Path) -> list[object]:
 
 
 def is_record(record: object) -> bool:
-    """Whether a record has what is read, in numbers that can be drawn."""
+    """Whether a record has the fields that are read, as numbers that can be drawn."""
     return (
         isinstance(record, dict)
         and all(type(record.get(key)) in (int, kind) for key, kind in FIELDS.items())
@@ -70,18 +70,18 @@ def is_record(record: object) -> bool:
 def best_record(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The epoch of the lowest validation perplexity, the first of equals.
 
-    One of pre-training is best only while there is no other: it was not the model that is kept.
+    An epoch of pre-training counts only while there is no other: its model is not kept.
     """
     return min(history, key=lambda record: (record.get(PRETRAINING, 0), record["valid_ppl"]))
 
 
 def shown_ppl(ppl: float | None) -> str:
-    """A perplexity, or a difference of two, with two decimals; beyond measure as 1.76e+211."""
+    """A perplexity, or a difference of two, with two decimals; huge ones as 1.76e+211."""
     if ppl is None:
         return "undefined"
     return f"{ppl:.2f}" if abs(ppl) < MANY else f"{ppl:.2e}"
 
 
 def total_seconds(history: Sequence[dict[str, Any]]) -> float:
-    """Time of the steps and the validations of some epochs; older records tell the steps' alone."""
+    """Time of the steps and validations of some epochs; older records have only the steps'."""
     return float(sum(r["seconds"] + r.get(VALIDATION, 0.0) for r in history))

@@ -1,9 +1,9 @@
 """An exported model run by onnxruntime: words' vectors, and steps from state to state.
 
-Nothing here imports torch. The vectors of the vocabulary are computed when they are first asked
-for and kept: in the folder they would double its size. A network in eight bits measures what comes
-in over the whole batch, so that rows go through it one at a time: else a row's numbers would depend
-on its company.
+Nothing here imports torch. The vectors of the vocabulary are computed on first use and kept in
+memory: in the folder they would double its size. A network in eight bits scales its input over the
+whole batch, so rows go through it one at a time: otherwise a row's numbers would depend on the
+other rows.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class OnnxModel:
 
         Raises:
             ConfigError: onnxruntime is not installed.
-            DataError: a file is missing, is another one, or is no network of charlm's.
+            DataError: a file is missing, has another hash, or is not a network of charlm's.
         """
         self.path = Path(path)
         self._threads = threads
@@ -66,7 +66,7 @@ class OnnxModel:
         self._require_fit()
 
     def _require_fit(self) -> None:
-        """Raises DataError where the networks are not such as the description says: by trial."""
+        """Try the networks out; raises DataError if they do not fit the description."""
         refusals: tuple[type[Exception], ...] = (KeyError, ValueError, *_refusals())
         expected = [(1, self.inventory.n_words), *((1, *leaf.shape) for leaf in self.info.state)]
         try:
@@ -83,7 +83,7 @@ class OnnxModel:
             ) from None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Opened anew where it is unpickled, as onnxruntime's sessions cannot be sent."""
+        """Unpickling opens the folder again, since onnxruntime's sessions cannot be pickled."""
         return partial(OnnxModel, threads=self._threads), (self.path.resolve(),)
 
     @property
@@ -118,7 +118,7 @@ class OnnxModel:
         return log_probs_BV, tuple(after)
 
     def encode(self, forms: Sequence[str], *, are_unknown: bool = False) -> Vectors:
-        """The vector of each form as it is spelled, (N, E); `are_unknown` as that of no word."""
+        """The vector of each form by its spelling, (N, E); `are_unknown`: with `<unk>`'s id."""
         blocks = [np.empty((0, self.info.vector_dim), np.float32)]
         at_once = 1 if self._is_row_by_row else FORMS_AT_ONCE
         for first in range(0, len(forms), at_once):
@@ -132,7 +132,7 @@ class OnnxModel:
 
 
 class FormVectors:
-    """Vectors by form id: those of words are kept, those of further spellings are not."""
+    """Vectors by form id: those of words are cached, those of further spellings are not."""
 
     def __init__(self, model: OnnxModel, *, by_spelling: bool) -> None:
         self.model = model
@@ -161,7 +161,7 @@ class FormVectors:
 
 
 def require_no_torch(path: str | Path, options: Any) -> None:
-    """Raises ConfigError for an option of a command that only torch can heed."""
+    """Raises ConfigError for an option of a command that only torch supports."""
     given: dict[str, Any] = {
         f"--{name.replace('_', '-')}": getattr(options, name, None)
         for name in ("open_vocabulary", "unnormalised", "adapt_rates", "gpus", "processes")
@@ -180,9 +180,9 @@ def require_no_torch(path: str | Path, options: Any) -> None:
 def form_inputs(
     inventory: Inventory, forms: Sequence[str], *, width: int = 0
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """What encode.onnx reads: word ids, letters and, where there are any, morphs, as in `Forms`.
+    """The inputs of encode.onnx: word ids, letters and any morphs, as in `Forms`.
 
-    Letters come at least `width` wide.
+    Letters are padded to at least `width`.
     """
     ids = inventory.word_ids
     inputs = {
@@ -218,7 +218,7 @@ def _session(path: Path, threads: int | None) -> "onnxruntime.InferenceSession":
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises of a network, or of what one is to read: there is no common base."""
+    """onnxruntime's exceptions for a network or its inputs, which have no common base."""
     known = vars(require_onnxruntime().capi.onnxruntime_pybind11_state).values()
     return tuple(each for each in known if isinstance(each, type) and issubclass(each, Exception))
 

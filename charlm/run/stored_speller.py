@@ -1,7 +1,7 @@
-"""The speller that a run keeps: speller.safetensors, and what run.json says of it.
+"""The speller of a run: speller.safetensors, and its description in run.json.
 
-run.json holds its settings, the weights' file the share of the known words: the two are of one
-training if they name the same spellings, and a run that lacks the file has no speller yet.
+run.json holds its settings, the weights' file the share of the known words. The two are of one
+training if they name the same spellings; a run that lacks the file has no speller yet.
 """
 
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ from charlm.text.vocabulary.vocabulary import Inventory
 
 @dataclass(frozen=True)
 class SpellerInfo:
-    """What run.json says of a speller."""
+    """The description of a speller in run.json."""
 
     settings: Settings  # all defaults filled in
     text: str  # the name of the file whose words it learned; for people
@@ -29,7 +29,7 @@ class SpellerInfo:
 
 @dataclass(frozen=True)
 class RunSpeller:
-    """A trained speller, and what it gives to the words of the vocabulary."""
+    """A trained speller, and the probability that it gives to words of the vocabulary."""
 
     speller: Speller
     known_mass: float  # of all words but </s> and <unk>; 0 ≤ known_mass < 1
@@ -38,10 +38,10 @@ class RunSpeller:
 
 
 def speller_info(folder: Path, info: RunInfo) -> SpellerInfo | None:
-    """What run.json says of the run's speller; None if there is to be none.
+    """The description of the run's speller; None if there is to be none.
 
     Raises:
-        DataError: not what a `SpellerInfo` holds.
+        DataError: run.json's entry is not a `SpellerInfo`.
     """
     if info.speller is None:
         return None
@@ -55,7 +55,7 @@ def empty_speller(settings: Settings, inventory: Inventory) -> tuple[Speller, Se
     """An untrained speller, and its settings with all defaults filled in.
 
     Raises:
-        ConfigError: settings that make none.
+        ConfigError: settings that make no speller.
     """
     speller, resolved = build_part(SPELLER, settings, leading=[inventory])
     assert isinstance(speller, Speller)
@@ -70,7 +70,7 @@ def save_speller(
     known_mass: float,
     bits_per_character: float,
 ) -> None:
-    """Write speller.safetensors, atomically; run.json is to say `about` before."""
+    """Write speller.safetensors, atomically, after `about` was written to run.json."""
     meta = {
         "types_sha256": about.types_sha256,
         "known_mass": known_mass,
@@ -80,7 +80,7 @@ def save_speller(
 
 
 def is_trained(folder: Path, about: SpellerInfo) -> bool:
-    """Whether the speller that run.json tells of is in the run, and not another, or half of one."""
+    """Whether the run has the very speller that run.json describes, and all of it."""
     try:
         return read_meta(folder / SPELLER_WEIGHTS).get("types_sha256") == about.types_sha256
     except DataError:
@@ -92,7 +92,7 @@ def load_speller(folder: Path, info: RunInfo, *, inventory: Inventory) -> RunSpe
 
     Raises:
         ConfigError: the run has none.
-        DataError: one that is cut, damaged, hostile or of other spellings than run.json says.
+        DataError: one that is truncated, damaged, hostile, or of other spellings than in run.json.
     """
     path = folder / SPELLER_WEIGHTS
     about = speller_info(folder, info)

@@ -1,7 +1,7 @@
-"""A run's weights in safetensors files, and the best ones loaded as a model that can be asked.
+"""A run's weights in safetensors files, and the best ones loaded as a model.
 
 A file is written whole or not at all, and its header is compared with the shapes of a model on the
-meta device before anything is read: a stranger's run that asks for a billion units takes no memory.
+meta device before anything is read: a stranger's run with a billion units takes no memory.
 """
 
 import hashlib
@@ -60,7 +60,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """All tensors of a file and its JSON.
 
     Raises:
-        DataError: missing, cut or broken, or not charlm's.
+        DataError: a file that is missing, truncated or broken, or not charlm's.
     """
     with _opened(path) as (file, meta):
         return {name: file.get_tensor(name) for name in file.keys()}, meta  # noqa: SIM118 -- not a dict
@@ -94,7 +94,7 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
     """Compare the names that begin with `prefix`, and their shapes, with a model's.
 
     Raises:
-        DataError: they differ, or this is no file of charlm's.
+        DataError: they differ, or the file is not charlm's.
     """
     wanted = {prefix + name: tuple(t.shape) for name, t in model.state_dict().items()}
     with _opened(path) as (file, _):
@@ -112,10 +112,10 @@ def check_header(model: nn.Module, path: Path, *, prefix: str = "") -> None:
 
 
 def check_values(model: nn.Module, tensors: Mapping[str, Tensor], *, path: Path) -> None:
-    """Compare the types of a model's tensors that were read, and refuse NaN and infinity.
+    """Check the types of tensors that were read against a model's, and refuse NaN and infinity.
 
     Raises:
-        DataError: a tensor that `write_tensors` was never given.
+        DataError: a tensor that charlm cannot have written.
     """
     for name, wanted in model.state_dict().items():
         tensor = tensors[name]
@@ -150,7 +150,7 @@ def shown_shape(shape: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class LoadedRun(ShortRepr):
-    """A run's best model, in evaluation mode, and what it was made of."""
+    """A run's best model, in evaluation mode, with its vocabulary and description."""
 
     path: Path
     info: RunInfo
@@ -176,8 +176,8 @@ class LoadedRun(ShortRepr):
 def save_best(folder: Path, tensors: Mapping[str, Tensor], *, meta: Mapping[str, Any]) -> None:
     """Write model.safetensors, atomically, and its hash into run.json.
 
-    The hash goes first: a crash between the two is before the checkpoint, so both are written
-    again; the other way round weights would stand there that nobody recorded.
+    The hash goes first: after a crash between the two, which comes before the checkpoint, both are
+    written again; the other way round there would be weights that are not recorded.
     """
     content = tensor_bytes(tensors, meta=meta)
     info = replace(load_info(folder), weights_sha256=hashlib.sha256(content).hexdigest())
@@ -189,7 +189,7 @@ def load_run(path: str | Path, *, device: torch.device | None = None) -> LoadedR
     """The best weights of a run, checked against its settings before anything is allocated.
 
     Raises:
-        DataError: no run, or one that is cut, damaged, hostile or of a newer format.
+        DataError: no run, or one that is truncated, damaged, hostile or of a newer format.
     """
     folder = Path(path)
     info = load_info(folder)
@@ -217,7 +217,7 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
     """The vocabulary of a run.
 
     Raises:
-        DataError: none, or another than run.json names.
+        DataError: none, or another one than run.json names.
     """
     if not (folder / VOCABULARY).is_file():
         raise DataError(f"{folder / VOCABULARY}: no such file; the run is damaged")
@@ -231,7 +231,7 @@ def load_words(folder: Path, info: RunInfo) -> Inventory:
 
 
 def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
-    """Raises DataError if a vocabulary's counts are others than those a run was begun with."""
+    """Raises DataError if a vocabulary's counts are not those that a run was begun with."""
     if info.counts_sha256 not in (inventory.counts_sha256, None):
         raise DataError(
             f"{path}: the words are those that {RUN} names, their counts are not; the run is "
@@ -240,7 +240,7 @@ def check_counts(inventory: Inventory, info: RunInfo, *, path: Path) -> None:
 
 
 def empty_model(folder: Path, *, settings: Settings, inventory: Inventory) -> LanguageModel:
-    """The model that a run's settings describe, on the meta device: shapes and no memory.
+    """The model that a run's settings describe, on the meta device: shapes without memory.
 
     Raises:
         DataError: settings that make no model.

@@ -1,8 +1,9 @@
 """Whether the files of a run are still those that it recorded: `charlm info RUN --verify`.
 
 The vocabulary, its counts and the model have hashes in run.json; checkpoint, log and speller are
-held against each other and against the model's shapes. Nothing depends on card and curve, which are
-drawn from the log; encoded text and kept vectors are checked when they are read, and made anew.
+compared with each other and with the model's shapes. Nothing depends on card and curve, which are
+drawn from the log; encoded texts and cached vectors are checked when read, and made again if need
+be.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ SHOWN = 12  # digits of a hash
 
 @dataclass(frozen=True)
 class FileCheck:
-    """One file of a run against what the run recorded."""
+    """The check of one file of a run against what the run recorded."""
 
     name: str
     fits: bool | None  # None: there is nothing that it could be held against
@@ -54,14 +55,14 @@ class FileCheck:
 
 @dataclass(frozen=True)
 class Verification:
-    """All files of a run against what it recorded."""
+    """The checks of all files of a run."""
 
     run: str
     files: tuple[FileCheck, ...]
 
     @property
     def misfits(self) -> tuple[str, ...]:
-        """The names of the files that fit no more."""
+        """The names of the files that no longer match."""
         return tuple(each.name for each in self.files if each.fits is False)
 
     def to_dict(self) -> dict[str, object]:
@@ -69,11 +70,11 @@ class Verification:
 
 
 class _UncheckedError(Exception):
-    """There is nothing that a file could be held against; the message says why."""
+    """There is nothing to compare a file with; the message says why."""
 
 
 def verified(run: str | Path) -> Verification:
-    """Hold every file of a run against what the run recorded.
+    """Check every file of a run against what the run recorded.
 
     Raises:
         DataError: run.json cannot be read, so that nothing is recorded.
@@ -107,7 +108,7 @@ def _checked(path: Path, check: Callable[[], str]) -> FileCheck:
 
 
 class _Files:
-    """The files of a run; a method says what it found, or raises."""
+    """The files of a run; a method returns what it found, or raises."""
 
     def __init__(self, folder: Path, info: RunInfo) -> None:
         self.folder, self.info = folder, info
@@ -188,7 +189,7 @@ class _Files:
         return self.inventory
 
     def _history(self) -> Sequence[dict[str, Any]]:
-        """The records in the log; none where it cannot be read, which its own check tells."""
+        """The records in the log; none if it cannot be read, which its own check reports."""
         try:
             return history_of(self.folder)
         except DataError:

@@ -1,6 +1,6 @@
-"""Which run a command means: the one said, else $CHARLM_MODEL, else the newest finished one.
+"""Which run a command means: the one named, else $CHARLM_MODEL, else the newest finished one.
 
-Only commands that look take the newest; what changes a result file wants it said.
+Only commands that look at a model take the newest; the others want it named.
 """
 
 import os
@@ -16,7 +16,7 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
     """The run directory.
 
     Raises:
-        ConfigError: none was said and none is found.
+        ConfigError: none was named and none is found.
     """
     said = model or os.environ.get(VARIABLE)
     if said:
@@ -35,6 +35,6 @@ def which_run(model: str | Path | None, *, newest_allowed: bool = True) -> Path:
 
 
 def _last_written(run: Path) -> int:
-    """When the last epoch was logged: the weights are as old as the best epoch."""
+    """When the last epoch was logged; the weights may be older, as old as the best epoch."""
     log = run / LOG
     return (log if log.is_file() else run / MODEL).stat().st_mtime_ns

@@ -50,8 +50,8 @@ class TrainResult:
 def train(options: TrainOptions) -> TrainResult:
     """Train a preset on a corpus directory, which is not written to, into a run.
 
-    Of several processes each has its share of a batch. Under torchrun the first process trains as
-    asked, and the others beside it, whatever their options are.
+    Each of several processes has its share of a batch. Under torchrun the first process trains as
+    its options say, and the others help it, whatever their own options are.
 
     >>> found = charlm.train(arch="char-small", data="corpus", out="exp/second", epochs=1)
     >>> found.run, found.is_finished

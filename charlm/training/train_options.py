@@ -41,23 +41,23 @@ class TrainOptions:
     arch: Annotated[
         str | None,
         Opt(
-            "Preset of model and recipe; word-ngram-modern if not given, --list shows all.",
+            "Preset of model and recipe; word-ngram-modern if not given; --list shows all.",
             metavar="NAME",
         ),
     ] = None
     epochs: Annotated[
         int | None,
         Opt(
-            "Passes over train.txt; else the preset's. More at --resume: not with a linear or "
-            "cosine schedule.",
+            "Passes over train.txt; the preset's if not given. --resume can add some, but not to a "
+            "linear or cosine schedule.",
             least=1,
         ),
     ] = None
     init: Annotated[
         str | Path | None,
         Opt(
-            "Begin with the model of another run: its parts, weights and recipe, and its words "
-            "with those of train.txt besides (--vocab takes others).",
+            "Run to begin from: its model, weights and recipe are taken over, and its vocabulary "
+            "with the words of train.txt added (--vocab takes another).",
             metavar="RUN",
         ),
     ] = None
@@ -74,25 +74,26 @@ class TrainOptions:
     max_tokens: Annotated[
         int,
         Opt(
-            "Most tokens of train.txt that are read, each </s> counted: reading ends before the "
-            "sentence that would exceed it; 0 reads all.",
+            "Largest number of tokens read from train.txt, each </s> counted; reading ends before "
+            "the sentence that would exceed it; 0 reads all.",
             least=0,
         ),
     ] = 0
-    resume: Annotated[bool, Opt("Go on with the run in --out.")] = False
+    resume: Annotated[bool, Opt("Continue the run in --out.")] = False
     max_time: Annotated[
         str | None,
         Opt(
-            "Stop after so long, as 90s, 30m or 2h, ready for --resume; a speller is learnt to its "
-            "end before.",
+            "Time after which training stops, such as 90s, 30m or 2h, ready for --resume; a "
+            "speller is trained first, and to its end.",
             metavar="TIME",
         ),
     ] = None
     purpose: Annotated[
         Literal["sentences"] | None,
         Opt(
-            "What the model is for: sentences that stand alone, as lists, items and pairs do. Its "
-            "state then begins anew at half of the sentence ends, if not at more already.",
+            "What the model is for: sentences that stand alone, such as hypotheses, test items and "
+            "minimal pairs. Its state is then reset at half of the sentence ends, unless the "
+            "preset resets it at more.",
             "Recipe",
             flags=("--for",),
         ),
@@ -100,41 +101,49 @@ class TrainOptions:
     batch_size: Annotated[
         int | None,
         Opt(
-            "Streams side by side; 0: fewer of a shorter text; else the preset's.",
+            "Number of streams read in parallel; 0 takes fewer for a short text; the preset's if "
+            "not given.",
             "Recipe",
             least=0,
         ),
     ] = None
     bptt: Annotated[
         int | None,
-        Opt("Steps that gradients flow back in a stream; else the preset's.", "Recipe", least=1),
+        Opt(
+            "Number of steps that gradients flow back (truncated BPTT); the preset's if not given.",
+            "Recipe",
+            least=1,
+        ),
     ] = None
-    lr: Annotated[float | None, Opt("Learning rate; else the preset's.", "Recipe", least=0)] = None
+    lr: Annotated[
+        float | None, Opt("Learning rate; the preset's if not given.", "Recipe", least=0)
+    ] = None
     overrides: Annotated[
         Sequence[str],
         Opt(
-            "Any other setting; may be repeated.",
+            "Any other setting (--list NAME shows them all); may be repeated.",
             "Recipe",
             metavar="PART.OPTION=VALUE",
             flags=("--set",),
         ),
     ] = ()
     seed: Annotated[
-        int | None, Opt("Seed of every random draw; else 3435.", "Recipe", least=0, most=MAX_SEED)
+        int | None,
+        Opt("Seed of all random numbers; 3435 if not given.", "Recipe", least=0, most=MAX_SEED),
     ] = None
     speller: Annotated[
         bool,
         Opt(
-            "Also learn how words outside the vocabulary are spelled, for --open-vocabulary; with "
-            "--resume, for a finished run, too.",
+            "Also train a model that spells words outside the vocabulary, for --open-vocabulary; "
+            "with --resume it can be added to a finished run.",
             "Unknown words",
         ),
     ] = False
     spellings: Annotated[
         str | Path | None,
         Opt(
-            "Text whose words outside the vocabulary the speller learns, in the place of "
-            "train.txt's; <unk>:word is one of them.",
+            "Text from whose words outside the vocabulary the speller learns, instead of "
+            "train.txt; <unk>:word counts as one of them.",
             "Unknown words",
             metavar="TEXT",
         ),
@@ -148,13 +157,14 @@ class TrainOptions:
         Opt("Number of CPU threads; all cores if not given.", "Machine", least=1, most=MAX_THREADS),
     ] = None
     watcher: Annotated[
-        Watcher | None, Opt("Hears of the training while it runs.", is_for_python=True)
+        Watcher | None,
+        Opt("Object whose methods are called while the training runs.", is_for_python=True),
     ] = None
     stop: Annotated[
         Callable[[], bool] | None,
         Opt(
-            "Asked after each step, and within a validation, in the first process: True stops "
-            "there, ready for --resume.",
+            "Called after each step, and within a validation, in the first process; True stops the "
+            "training, ready for --resume.",
             is_for_python=True,
         ),
     ] = None

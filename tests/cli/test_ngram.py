@@ -94,8 +94,7 @@ def test_json_is_one_object(folder: Path) -> None:
         ),
         (
             ["--train", "train.txt", "--out", "x.arpa", "--no-sentence-marks"],
-            "charlm: --no-sentence-marks: says how texts are measured, and there is none; expected "
-            "one; drop it\n",
+            "charlm: --no-sentence-marks: found no text to measure; expected one; drop it\n",
         ),
         (
             ["--data", ".", "--debug", "1", "--json"],

@@ -71,7 +71,7 @@ def test_an_output_that_is_an_input_is_refused_and_kept(
     args: Sequence[str], out: str, reader: str
 ) -> None:
     assert refused(*args) == (
-        f"charlm: {out}: would be written over, and is to be read ({reader}); expected "
+        f"charlm: {out}: would be overwritten, but is also read ({reader}); expected "
         "another file; choose a new name\n"
     )
     for path in map(Path, ("a", "b", "c/train.txt", "r/model.safetensors")):
@@ -80,22 +80,22 @@ def test_an_output_that_is_an_input_is_refused_and_kept(
 
 def test_a_folder_of_the_lists_is_refused_where_they_would_have_the_same_name() -> None:
     assert refused("score", "a", "--lm", "b", "--out", "./") == (
-        "charlm: --out ./: a would be written over; expected another folder\n"
+        "charlm: --out ./: a would be overwritten; expected another folder\n"
     )
     assert Path("a").read_bytes() == KEPT
 
 
 def test_functions_refuse_it_too() -> None:
-    with pytest.raises(ConfigError, match="b: would be written over, and is to be read"):
+    with pytest.raises(ConfigError, match="b: would be overwritten, but is also read"):
         charlm.score("a", features={"am": "b"}, out="b", weight=["am=1"])
-    with pytest.raises(ConfigError, match="a: would be written over, and is to be read"):
+    with pytest.raises(ConfigError, match="a: would be overwritten, but is also read"):
         charlm.ngram_baseline(train=Path("a"), out="./a")
 
 
 def test_functions_refuse_it_too_where_their_options_are_one_object() -> None:
-    with pytest.raises(ConfigError, match=r"model\.safetensors: would be written over"):
+    with pytest.raises(ConfigError, match=r"model\.safetensors: would be overwritten"):
         write_vectors(WriteVectorsOptions("r/model.safetensors", model="r"))
-    with pytest.raises(ConfigError, match=r"r/run\.json: would be written over"):
+    with pytest.raises(ConfigError, match=r"r/run\.json: would be overwritten"):
         charlm.report(ReportOptions("r", out="r/run.json"))
 
 

@@ -376,4 +376,4 @@ def test_weights_that_were_tuned_under_other_text_rules_are_pointed_out(at_home:
     options = ("lists.tsv", "--model", "exp/first", "--weights", "w.json")
     note = "NOTE: the weights were tuned on words read under other rules"
     assert note not in ask(*options).stderr
-    assert f"{note} (--lower): what the" in ask(*options, "--split-hyphens").stderr
+    assert f"{note} (--lower): rules on the command line" in ask(*options, "--split-hyphens").stderr

@@ -13,7 +13,7 @@ from charlm.cli import GROUPS, app
 from charlm.cli.usage import Command
 
 TWICE = "found twice; expected once: the first would be dropped"
-TWO_READERS = "standard input: asked for twice; expected one thing to read from it"
+TWO_READERS = "standard input: named twice; expected it once, since it is read once"
 SPLITS = "'train', 'valid', 'test'"
 
 

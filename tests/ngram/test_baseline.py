@@ -275,7 +275,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"train": "t", "start": "x"}, r"^start: found 'x'; expected one of 'lmplz', 'srilm' or None$"),
     ({"train": "t", "split": "valid"}, r"^--split valid: expected --data DIR, of which it is a pa"),
-    ({"lm": "-", "files": ["-"]}, r"^standard input: asked for twice; expected one thing to read"),
+    ({"lm": "-", "files": ["-"]}, r"^standard input: named twice; expected it once"),
     (
         {"lm": "m", "order": 3},
         r"^--order is for an estimate, and --lm loads; expected one of them; ",

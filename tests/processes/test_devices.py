@@ -18,12 +18,6 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-
 def test_a_device_for_each_process_that_is_asked_for(two_gpus: None) -> None:
     assert asked_devices(None, None, device="auto") == ["auto"]
     assert asked_devices(None, 3, device="auto") == ["cpu", "cpu", "cpu"]

@@ -1,6 +1,6 @@
-"""Pictures of runs, by name: each draws, and gives its numbers as a table.
+"""Pictures of runs, by name: each is drawn, and returns its numbers as a table.
 
-A picture of one model is of the first run. One that a run cannot give raises ConfigError.
+A picture of a single model shows the first run. One that the run does not allow is a ConfigError.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ def draw(name: str, subject: Subject) -> Drawn:
     """The picture of that name, one of PICTURES.
 
     Raises:
-        ConfigError: not of this run; no text where one is needed.
+        ConfigError: a picture that this run does not allow; no text if one is needed.
     """
     words = WORDS_OF[name](subject) if name in WORDS_OF else ()
     with fonts_for(chain(subject.names, words)) as lacking:

@@ -1,12 +1,12 @@
-"""Perplexity over bands of a text, a line a system; below by how much it is lower or higher.
+"""Perplexity over bands of a text, a line for each system; below, how much lower or higher it is.
 
 By frequency it shows where a character model wins against a word model and Kneser–Ney; by position
-what a model that carries its state has at the start: Kneser–Ney knows nothing before the first
-word, nor does the first run where it reads every sentence on its own. A line's points do not
-average to its perplexity; their logarithms do, by share of tokens.
+what carrying the state gains at the start: Kneser–Ney knows nothing before the first word, nor does
+the first run when it reads sentence by sentence. A line's points do not average to its perplexity;
+their logarithms do, by share of tokens.
 
-On the upper axis two good models lie on each other; the lower one tells them apart. `</s>` and
-`<unk>` are no place on a scale: their points are joined to nothing.
+On the upper axis two good models coincide; the lower one tells them apart. `</s>` and `<unk>` have
+no place on a scale: their points are not joined.
 """
 
 import math
@@ -70,9 +70,9 @@ def _draw(
     xlabel: str,
     hidden: str = "",
 ) -> Drawn:
-    """Perplexity of each of `systems` in each band; the last of them is the grey one.
+    """Perplexity of each of `systems` in each band; the last system is grey.
 
-    The band `hidden` stands in the table alone: it would press the others together.
+    The band `hidden` is only in the table: it would compress the others.
     """
     from matplotlib.figure import Figure
 
@@ -122,7 +122,7 @@ def _draw_line(
 
 
 def change(percent: float, *, n_decimals: int = 1) -> str:
-    """In words, as "12 % lower" for -12: a minus before what is better reads like a loss."""
+    """-12 as "12 % lower": a minus before what is better reads like a loss."""
     size = f"{abs(percent):,.{n_decimals}f}"
     if float(size.replace(",", "")) == 0:
         return "equal"

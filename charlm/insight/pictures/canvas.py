@@ -1,7 +1,7 @@
 """What all pictures share: size, colours, names, and how one is written with its data.
 
-Colours are Okabe and Ito's, which anyone tells apart; each goes with a marker or a line of its own,
-for print without colours. matplotlib is loaded where something is drawn and nowhere else.
+Colours are Okabe and Ito's, which colour-blind people can tell apart; each has a marker or a line
+style of its own, for print without colours. matplotlib is only loaded when something is drawn.
 """
 
 import io
@@ -63,7 +63,7 @@ class Style:
 
 
 def style_of(number: int, *, is_baseline: bool = False) -> Style:
-    """Of the system with this number, from 0; a baseline is grey."""
+    """The style of the system with this number, from 0; a baseline is grey."""
     if is_baseline:
         return Style(GREY, "x", ":")
     return Style(
@@ -85,13 +85,13 @@ def blank(*, title: str, size: tuple[float, float] = (7.0, 4.6)) -> tuple["Figur
 
 
 def set_title(axes: "Axes", title: str) -> None:
-    """A title in which nothing is taken for a formula, and that the font can show."""
+    """Set a title in which nothing is taken for a formula, and that the font can show."""
     lines = "\n".join(drawable(line) for line in title.split("\n"))
     axes.set_title(lines, parse_math=False, fontsize=11)
 
 
 def legend_below(figure: "Figure", *, markerscale: float = 1.0) -> None:
-    """One legend of all axes, under them, for which the picture grows: within it hid points."""
+    """One legend for all axes, below them, for which the picture grows: inside it hid points."""
     entries = legend_entries(figure, n_letters=ROOM - MARK)
     widest = max(len(line) for label in entries for line in label.split("\n"))
     n_columns = min(len(entries), max(1, ROOM // (widest + MARK)))
@@ -112,7 +112,7 @@ def legend_below(figure: "Figure", *, markerscale: float = 1.0) -> None:
 
 
 def legend_entries(figure: "Figure", *, n_letters: int) -> dict[str, "Artist"]:
-    """What all axes name, each name once, in lines of so many letters."""
+    """The legend's entries from all axes, each name once, wrapped to some letters a line."""
     return {
         textwrap.fill(label, n_letters): handle
         for axes in figure.axes
@@ -130,7 +130,7 @@ def label_plane(axes: "Axes", shares: tuple[float, float]) -> None:
 
 
 def labelled(name: str) -> str:
-    """A run's name for legends and axes: no formula, and what the font can show.
+    """A run's name for legends and axes: not a formula, and in letters that the font can show.
 
     matplotlib leaves a name that begins with _ out of legends.
     """
@@ -139,7 +139,7 @@ def labelled(name: str) -> str:
 
 
 def plain_numbers(axes: "Axes") -> None:
-    """A logarithmic axis with 200 in the place of 2 × 10²."""
+    """Label a logarithmic axis with 200 instead of 2 × 10²."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -152,7 +152,7 @@ def plain_numbers(axes: "Axes") -> None:
 
 
 def save(drawn: Drawn, path: str | Path) -> None:
-    """Write a picture as PNG or SVG, as the name ends, atomically.
+    """Write a picture as PNG or SVG, by the ending of its name, atomically.
 
     Raises:
         ConfigError: another ending.
@@ -183,7 +183,7 @@ def require_format(path: str | Path) -> str:
 
 
 def save_rows(drawn: Drawn, path: str | Path) -> None:
-    """Write a picture's numbers as TSV with a header, atomically; what is not defined is empty."""
+    """Write a picture's numbers as TSV with a header, atomically; undefined ones are empty."""
     lines = [drawn.header, *drawn.rows]
     text = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
     write_bytes(path, text.encode(errors="backslashreplace"), through_links=True)

@@ -1,7 +1,7 @@
 """Learning curves: training and validation perplexity by epoch, of one or several runs.
 
-A colour is a run's; of one run alone training has its own, as in the run's curve.png.
-Perplexities of runs with other words do not compare; the legend says how many words each has.
+Each run has a colour; a single run has one each for training and validation, as in its curve.png.
+Perplexities of runs with different words are not comparable; the legend tells how many each has.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ def draw(subject: Subject) -> Drawn:
 def _draw_run(
     axes: "Axes", member: Contender, *, history: list[dict[str, Any]], number: int | None
 ) -> list[tuple["Line2D", list[str]]]:
-    """Both lines of a run, with what is told of their points; `number` is None of a run alone."""
+    """Both lines of a run, with notes on their points; `number` is None for a single run."""
     style = style_of(number or 0)
     best = shown_ppl(best_record(history)["valid_ppl"])
     epochs = [record["epoch"] for record in history]

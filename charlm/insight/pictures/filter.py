@@ -1,4 +1,4 @@
-"""The substrings of a filter, in the manner of Kim et al.'s slides: the darker, the stronger."""
+"""The substrings of a filter, as on Kim et al.'s slides: the darker, the stronger."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """Gate against frequency rank on logarithmic axes (Miyamoto and Cho, 2016, figure 2), and norms.
 
 A small gate need not mean that spelling counts little: the spelling's vector may be the longer one,
-so the norms of both sides stand below.
+so the norms of both sides are drawn below.
 """
 
 from collections.abc import Callable
@@ -103,7 +103,7 @@ def _draw_norms(axes: "Axes", found: GateProfile) -> None:
 def by_rank(
     values_N: npt.NDArray[np.float64], summarise: Summary
 ) -> tuple[list[float], list[float]]:
-    """The middles of bins of ranks, equally wide on a logarithmic axis, and what lies in each."""
+    """The middles of bins of ranks, equally wide on a logarithmic axis, and the values in each."""
     n_bins = max(1, round(BINS_A_DECADE * np.log10(max(len(values_N), 2))))
     edges = np.unique(np.geomspace(1, len(values_N) + 1, n_bins + 1).round().astype(int))
     bins = list(zip(edges, edges[1:], strict=False))

@@ -1,7 +1,7 @@
 """Character n-grams in the plane, as in figure 2 of Kim et al. (2016): before the highway layers.
 
-The paper's red and blue become vermilion and blue with markers of their own; the rest is grey and
-lies below, for it is most of all.
+The paper's red and blue become vermilion and blue with markers of their own; the rest, which is the
+majority, is grey and lies below.
 """
 
 from charlm.insight.pictures.canvas import (

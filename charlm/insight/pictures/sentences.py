@@ -1,7 +1,7 @@
 """A text's hardest and easiest sentences for the first run, words coloured by surprisal.
 
-As a page would set them: words stand behind one another, lines are as long as the picture is wide,
-and run from the right where the first word with letters does. Only a word longer than that is cut.
+They are set as on a page: lines are as long as the picture is wide, and run from the right if the
+first word with letters does. Only a word longer than a line is cut.
 """
 
 import unicodedata

@@ -1,7 +1,7 @@
-"""What pictures and the report are about: runs, a text, and what was computed of them.
+"""What pictures and the report show: runs, a text, and what was computed from them.
 
-Each thing is computed when it is first asked for, and once: a picture and the page show the same.
-What is about one model is about the first of the runs.
+Everything is computed on first use, and once: a picture and the page show the same. What is about a
+single model is about the first of the runs.
 """
 
 from functools import cached_property
@@ -38,10 +38,10 @@ class Subject:
     """Runs to look at, the first of them in detail."""
 
     def __init__(self, options: ReportOptions) -> None:
-        """Opens every run, so that a damaged one costs no time of the others.
+        """Opens every run, so that a damaged one is noticed before any work.
 
         Raises:
-            ConfigError: one run twice; a device that is not there.
+            ConfigError: a run given twice; a device that does not exist.
             DataError: a run that is not what was expected.
         """
         set_threads(options.threads)
@@ -51,7 +51,7 @@ class Subject:
         self.names = tuple(member.name for member in self.members)
 
     def on_stage(self, stage: str) -> None:
-        """Tells whoever wants to know what is done now."""
+        """Reports the current stage, if the caller asked for that."""
         if self.options.on_stage is not None:
             self.options.on_stage(stage)
 
@@ -61,7 +61,7 @@ class Subject:
         return load_run(self.paths[0], device=pick_device(self.options.device))
 
     def check(self) -> None:
-        """Refuse a tap or filter that the first run has not, and a text, before it takes long.
+        """Refuse a tap or filter that the first run lacks, or a missing text, before any long work.
 
         Raises:
             ConfigError: there is no such tap or filter.
@@ -77,12 +77,12 @@ class Subject:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to mind about the text, if it has been read."""
+        """Notes about the text, if it has been read."""
         return self.reading.notes if "reading" in self.__dict__ else ()
 
     @property
     def gate_figures(self) -> dict[str, object] | None:
-        """What is told of the gate between words and characters, None where there is none."""
+        """The figures of the gate between words and characters, None if there is none."""
         try:
             return self.gate.to_dict()
         except ConfigError:
@@ -90,7 +90,7 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What the first run is called."""
+        """The first run's name."""
         return self.names[0]
 
     @cached_property
@@ -110,7 +110,7 @@ class Subject:
 
     @cached_property
     def across(self) -> Table | None:
-        """The table across data sets, None where no comparisons were given."""
+        """The table across data sets, None if no comparisons were given."""
         files = several(self.options.table)
         return table(files) if files else None
 
@@ -138,7 +138,7 @@ class Subject:
 
     @cached_property
     def filter(self) -> FilterMatches:
-        """What the filter asked for responds to."""
+        """The substrings to which the chosen filter responds."""
         return filter_matches(self.run, self.options.filter)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Histogram of the transform gate: whether highway layers choose by word, or by dimension alone.
 
-The slides of Kim et al. (2016) show that a dimension's gate is closed on some words and open on
-others; how many dimensions are so stands in the legend.
+The slides of Kim et al. (2016) show that a dimension's gate is closed for some words and open for
+others; the legend tells for how many dimensions this is so.
 """
 
 from charlm.insight.pictures.canvas import Drawn, blank, legend_below, style_of

@@ -1,4 +1,4 @@
-"""Words in the plane, at a tap of the encoder; the names are of frequent words that find room."""
+"""Words in the plane, at a tap of the encoder; frequent words are named where there is room."""
 
 import numpy as np
 from rich.cells import cell_len
@@ -53,9 +53,9 @@ def _name(word: str) -> str:
 
 
 def named(words: tuple[str, ...], points_N2: Floats) -> list[tuple[int, float]]:
-    """Which words, as they are drawn, get a name, and where its middle is between left and right.
+    """Which of the drawn words get a name, and the horizontal middle of the name.
 
-    Frequent ones come first, where none stands yet; none runs over the axes.
+    Frequent words come first; names do not overlap, and do not leave the axes.
     """
     low, span = points_N2.min(axis=0), np.ptp(points_N2, axis=0)
     places_N2 = (points_N2 - low) / np.where(span > 0, span, 1)

@@ -1,1 +1,1 @@
-"""The report: one page that shows a model, whole in one file that needs nothing from elsewhere."""
+"""The report: a page that shows a model, in one file that loads nothing else."""

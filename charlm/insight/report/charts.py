@@ -1,8 +1,8 @@
 """The page's line and bar charts: the pictures' own SVG, drawn for a wide window and a narrow one.
 
-A chart follows the page's theme and letters: colours become the page's variables. The page's policy
-runs no style within markup, so what matplotlib writes as style becomes attributes; and letters stay
-text, as large as those around them, which is why one drawing does not do for all windows.
+A chart follows the page's theme and font: colours become the page's variables. The page's policy
+allows no inline styles, so matplotlib's styles become attributes; letters stay text, as large as
+those around them, so one drawing does not fit all windows.
 """
 
 import io
@@ -50,7 +50,7 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def charts_of(subject: Subject, sections: Iterable[str]) -> str:
-    """The charts of those sections that have one, each as a template that the script puts in place.
+    """The charts of the sections that have one, as templates that the script inserts.
 
     Raises:
         ConfigError: the runs cannot give one.
@@ -70,7 +70,7 @@ def _chart(name: str, subject: Subject) -> Iterable[str]:
 
 
 def _fitted(drawn: Drawn, window: str) -> "Figure":
-    """The picture without its title, which is the section's, and with one legend above it."""
+    """The picture without its title, which the section has, and with one legend above it."""
     from matplotlib.text import Text
 
     width, height, n_letters = WINDOWS[window]
@@ -99,7 +99,7 @@ def _fitted(drawn: Drawn, window: str) -> "Figure":
 
 
 def _turn_bands(axes: "Axes") -> None:
-    """Where room is scarce, bands are named on end, without their shares: the table has them."""
+    """In a narrow window, turn the names of bands upright and drop shares: the table has them."""
     names = [label.get_text() for label in axes.get_xticklabels()]
     if any("\n" in name for name in names):
         shown = [name.partition("\n")[0] for name in names]
@@ -108,7 +108,7 @@ def _turn_bands(axes: "Axes") -> None:
 
 
 def inline_svg(figure: "Figure", *, name: str, drawn: Drawn) -> str:
-    """A figure as markup for a page; `name` begins its ids, which the page has once."""
+    """A figure as markup for a page; its ids begin with `name`, so that they are unique."""
     import matplotlib
 
     for number, (line, _) in enumerate(drawn.points):

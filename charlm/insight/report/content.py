@@ -1,6 +1,6 @@
-"""What stands on the page, as JSON: a section for all that the runs and the text can give.
+"""The content of the page as JSON: every section that the runs and the text allow.
 
-What they cannot give stands under `missing` with its reason: nothing is left out in silence.
+The others are listed under `missing` with the reason: nothing is left out silently.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The two maps of the page, small enough to send: places in ten thousandths, neighbours by number.
+"""The two maps of the page, in little space: places in ten thousandths, neighbours by number.
 
 Neighbours are sought among the words on the map, which are the most frequent: `charlm nn` seeks in
 the whole vocabulary.
@@ -59,7 +59,7 @@ def words_as_json(subject: Subject) -> Json:
 
 
 def how_many(forms: Sequence[str]) -> int:
-    """How many forms, from the first, the page has room for."""
+    """The number of forms, from the first on, that the page has room for."""
     sizes_N = np.cumsum([len(form.encode()) + 3 for form in forms])
     return int(np.searchsorted(sizes_N, MOST_BYTES, side="right"))
 

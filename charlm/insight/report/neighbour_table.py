@@ -1,7 +1,7 @@
 """Which words' neighbours the page shows, and these neighbours at every tap.
 
-The paper's own words (Kim et al., 2016, table 6) where the vocabulary holds them, so that pages of
-two models can be laid side by side; else words of the vocabulary, frequent and less frequent.
+They are the paper's own words (Kim et al., 2016, table 6) if the vocabulary has them, so that the
+pages of two models can be compared; else words of the vocabulary, frequent and less frequent.
 """
 
 from charlm.insight.encoded_pieces import require_words
@@ -29,7 +29,7 @@ def neighbour_table(subject: Subject) -> Json:
     """The nearest words of those asked about, or of our choice, tap by tap.
 
     Raises:
-        ConfigError: a word that is none, or that the run cannot read.
+        ConfigError: not a single word, or one that the run cannot read.
     """
     run, words = subject.run, subject.options.word
     asked = words or chosen_words(run)
@@ -48,7 +48,7 @@ def neighbour_table(subject: Subject) -> Json:
 
 
 def chosen_words(run: LoadedRun) -> list[str]:
-    """Words to ask about where nobody said which.
+    """The words to show if the user chose none.
 
     Raises:
         ConfigError: the vocabulary holds none.

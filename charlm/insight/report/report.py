@@ -1,6 +1,6 @@
 """`charlm.report`: the page about one or several runs, or pictures of them with their numbers.
 
-The first run is looked at in detail, the others stand beside it where runs can be compared.
+The first run is shown in detail, the others beside it where runs can be compared.
 """
 
 from collections.abc import Collection, Iterator
@@ -50,12 +50,12 @@ class Report(ShortRepr):
 def report(options: ReportOptions) -> Report:
     """Write the page about `runs` to `out` (report.html), or one picture, or all into a folder.
 
-    The text in `data` is read on the spot, and Kneser–Ney is estimated from its train.txt. One
+    The models read the text in `data`, and Kneser–Ney is estimated from its train.txt. A single
     picture goes to `out` (PICTURE.png; or .svg), its numbers to `data_out`.
 
     Raises:
-        ConfigError: options that contradict each other or do not exist; one run twice; a picture
-            that the first run cannot give; no data for one that needs a text.
+        ConfigError: options that contradict each other or do not exist; a run given twice; a
+            picture that the first run does not allow; no data for one that needs a text.
         DataError: a run or text that is not what was expected.
     """
     _check(options)
@@ -104,7 +104,7 @@ def _check(options: ReportOptions) -> None:
 
 
 def _check_heeded(options: ReportOptions) -> None:
-    """Refuse what nothing that is made would heed."""
+    """Refuse options that would change nothing in what is written."""
     picture, pictures, at, filter = options.picture, options.pictures, options.at, options.filter
     if filter is not None and pictures is None and picture != "filter":
         raise ConfigError(f"--filter {filter}: is for the picture 'filter'; add --picture filter")
@@ -141,7 +141,7 @@ def _write_picture(subject: Subject, picture: str, *, lacking: set[str]) -> list
 def _write_pictures(
     subject: Subject, folder: Path, *, missing: dict[str, list[str]], lacking: set[str]
 ) -> Iterator[Path]:
-    """Every picture that the runs can give; a text that was given and is wrong stops it all."""
+    """Write every picture that the runs allow; a wrong text is an error."""
     subject.check()
     make_folder(folder)
     for name in PICTURES:

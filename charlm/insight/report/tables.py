@@ -1,6 +1,6 @@
-"""The sections of the page that are tables and lines; numbers as they are, the page rounds them.
+"""The sections of the page that are tables and lines; numbers are exact, and the page rounds them.
 
-Texts of runs and corpora are passed on as text: that they are shown as such is the page's business.
+Texts of runs and corpora are passed on as they are: the page escapes them.
 """
 
 import re
@@ -142,7 +142,7 @@ def transform_as_json(subject: Subject) -> list[Json]:
 
 
 def gate_as_json(subject: Subject) -> Json:
-    """The gate and the norms by frequency rank, in bins, and what is told of it in numbers."""
+    """The gate and the norms by frequency rank, in bins, and its summary in numbers."""
     found = subject.gate
     ranks, medians = by_rank(found.gates_N, np.median)
     return {
@@ -166,7 +166,7 @@ def sentences_as_json(subject: Subject) -> Json:
 
 
 def short(word: str) -> str:
-    """A word, cut where it would fill a page."""
+    """A word, cut if it would fill a page."""
     return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
 
 

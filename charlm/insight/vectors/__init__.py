@@ -1,1 +1,1 @@
-"""Vectors of words and of any spelling: neighbours, analogies, similarity, files of them."""
+"""Vectors of words and of any spelling: neighbours, analogies, similarity, files of vectors."""

@@ -1,8 +1,8 @@
 """Analogies: words added and subtracted, and how often files of questions are answered.
 
-The vectors are made of length 1 before they are added, as word2vec and gensim do (3CosAdd). The
-words of a question are no answers to it. Files are of Google's layout (`: section`, then four words
-a line) or tables with `# section` and a heading a1 a2 b1 b2. A question whose answer is outside the
+The vectors are normalised before they are added, as in word2vec and gensim (3CosAdd). The words of
+a question are never its answer. Files are in Google's layout (`: section`, then four words a line)
+or tables with `# section` and a heading a1 a2 b1 b2. A question whose answer is outside the
 vocabulary can never be answered: it is counted as left out, and not as wrong.
 """
 
@@ -49,7 +49,7 @@ class Analogy:
 
     @property
     def expression(self) -> str:
-        """The sum as it was read, as `king - man + woman`."""
+        """The sum as it was read, such as `king - man + woman`."""
         first, *rest = self.terms
         shown = [first.form if first.sign > 0 else f"- {first.form}"]
         return " ".join([*shown, *(f"{'+' if t.sign > 0 else '-'} {t.form}" for t in rest)])
@@ -67,7 +67,7 @@ class Analogy:
 def analogy(options: AnalogyOptions) -> tuple[Analogy, ...]:
     """The `k` words nearest to a sum such as `king - man + woman`, one answer a tap.
 
-    Signs stand between blanks: a hyphen within a word is part of it. The rest as `neighbours`.
+    Signs need blanks around them: a hyphen within a word is part of it. The rest as `neighbours`.
 
     Raises:
         ConfigError: no such sum, and as `neighbours`.
@@ -127,12 +127,12 @@ class AnswerCounts:
 
     @property
     def accuracy_known(self) -> float | None:
-        """Of the known; None of nothing."""
+        """The share of the known questions answered rightly; None if there are none."""
         return self.n_known_right / self.n_known if self.n_known else None
 
     @property
     def accuracy(self) -> float | None:
-        """Of all that were asked; None of nothing."""
+        """The share of all asked questions answered rightly; None if there are none."""
         n_asked = self.n_known + self.n_spelled
         return (self.n_known_right + self.n_spelled_right) / n_asked if n_asked else None
 
@@ -154,7 +154,7 @@ class AnalogyScore:
 
     @property
     def total(self) -> AnswerCounts:
-        """Over all sections."""
+        """The counts over all sections."""
         names = ("n_questions", "n_known", "n_known_right", "n_spelled", "n_spelled_right")
         sums = {name: sum(getattr(each, name) for each in self.sections) for name in names}
         return AnswerCounts("total", **sums)

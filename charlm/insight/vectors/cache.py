@@ -1,8 +1,8 @@
-"""The words' vectors at a tap, of length 1 in fp16: kept in the run directory, mapped when read.
+"""The words' vectors at a tap, of length 1 in fp16: cached in the run directory, memory-mapped.
 
-`vectors-TAP.safetensors` carries a key of all that decides its numbers, the weights' hash among
-it: a run that was trained on is never answered from an older file. A file that is stale, cut or
-not ours is made again; where none can be written, the vectors are kept in memory.
+`vectors-TAP.safetensors` carries a key of everything that decides its numbers, including the
+weights' hash: after further training an older file is never used. A file that is stale, truncated
+or not ours is made again; if none can be written, the vectors are kept in memory.
 """
 
 import hashlib
@@ -33,14 +33,14 @@ Tell = Callable[[str], None]
 
 
 def kept_path(run: Path, tap: str) -> Path:
-    """Where the vectors of a run at a tap are kept."""
+    """The file with the vectors of a run at a tap."""
     return run / f"vectors-{tap}.safetensors"
 
 
 def unit_vectors(vectors: Vectors, tap: str, *, tell: Tell | None = None) -> Tensor:
-    """The vectors of all words at a tap, (V, E), fp16, of length 1, or 0 where they are zero.
+    """The vectors of all words at a tap, (V, E), fp16, of length 1; zero vectors stay zero.
 
-    `tell` hears of work that takes long, and of a file that could not be written.
+    `tell` is called before long work, and about a file that could not be written.
     """
     run = vectors.run
     n_words, dim = run.inventory.n_words, vectors.widths[tap]
@@ -64,9 +64,9 @@ def unit_vectors(vectors: Vectors, tap: str, *, tell: Tell | None = None) -> Ten
 
 
 def units(vectors_NE: Tensor) -> Tensor:
-    """Vectors of length 1 in the same directions; zero where they are.
+    """Vectors of length 1 in the same directions; zero vectors stay zero.
 
-    In float64: the squares of 1e-24 and 1e25 are none of fp32's numbers.
+    In float64: fp32 cannot hold the squares of 1e-24 and 1e25.
     """
     return functional.normalize(vectors_NE.double(), eps=1e-300).to(vectors_NE.dtype)
 
@@ -85,7 +85,7 @@ def _key(vectors: Vectors, tap: str) -> str:
 
 
 def _write(path: Path, blocks: Iterator[Tensor], *, key: str, shape: tuple[int, int]) -> None:
-    """Write a safetensors file block by block: the library wants all of it in memory, twice."""
+    """Write a safetensors file block by block: the library needs all of it in memory, twice."""
     n_bytes = 2 * shape[0] * shape[1]
     entry = {"dtype": "F16", "shape": shape, "data_offsets": [0, n_bytes]}
     header = json.dumps({"__metadata__": {KEY: key}, NAME: entry}).encode()
@@ -97,7 +97,7 @@ def _write(path: Path, blocks: Iterator[Tensor], *, key: str, shape: tuple[int, 
 
 
 def _mapped(path: Path, *, key: str, shape: tuple[int, int]) -> Tensor | None:
-    """What `_write` left, mapped into memory; None where it is missing, stale or damaged."""
+    """The memory-mapped file of `_write`; None if it is missing, stale or damaged."""
     if not path.is_file():
         return None
     try:

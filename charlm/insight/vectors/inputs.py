@@ -1,7 +1,7 @@
-"""What a question is asked of: a run's vectors at some taps, opened once, and files of words.
+"""The inputs of questions about vectors: a run's vectors at some taps, opened once, and files.
 
-A file's words are lower-cased only where that was asked: a model of lower-case text reads `Paris`
-as a word that it never saw.
+A file's words are lower-cased only on request: a model of lower-case text reads `Paris` as a word
+that it never saw.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ Score = TypeVar("Score")
 
 @dataclass(frozen=True)
 class OpenVectors:
-    """A run's vectors, the taps that were asked for, and how words are read."""
+    """A run's vectors, the chosen taps, and how words are read."""
 
     vectors: Vectors
     taps: list[str]
@@ -50,7 +50,7 @@ class OpenVectors:
         return Search(self.vectors, tap, tell=self.tell)
 
     def units_of(self, readings: Iterable[ReadWord | None], *, tap: str) -> "UnitVectors":
-        """The vectors of the distinct forms that have their own at a tap, of length 1."""
+        """The unit vectors of the distinct forms that have one of their own at a tap."""
         found = [each for each in readings if each is not None]
         distinct = {each.identity: each for each in found if self.vectors.reads(each, tap=tap)}
         rows = {identity: row for row, identity in enumerate(distinct)}
@@ -79,7 +79,7 @@ class UnitVectors:
 def open_vectors(
     options: VectorsOptions, *, run: LoadedRun | None = None, directed: bool = True
 ) -> OpenVectors:
-    """The vectors that a question is about; of a run that is loaded already, if one is given.
+    """The vectors that a question is about; of a loaded run, if one is given.
 
     `directed` refuses taps of single numbers, which have no cosine.
 
@@ -102,7 +102,7 @@ def measured(
     read: Callable[[str | Path, Reader], Found],
     score: Callable[..., Score],
 ) -> tuple[Score, ...]:
-    """What `score` makes at each tap of what `read` finds in a file, file by file.
+    """The result of `score` at each tap for what `read` finds in a file, file by file.
 
     Raises:
         ConfigError: no file, and as `open_vectors`.

@@ -1,4 +1,4 @@
-"""A question for near words: how its words are read, and the answer, whoever finds it."""
+"""Nearest words: how the words of a question are read, and the form of the answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ DECIMALS = 6  # of a similarity: beyond them a form's vector depends on the batc
 
 
 class Neighbour(NamedTuple):
-    """A word of the vocabulary, and the cosine of the angle between its vector and the asked."""
+    """A word of the vocabulary, and the cosine of its vector and that of the word asked about."""
 
     word: str
     similarity: float
@@ -33,7 +33,7 @@ def asked_words(words: str | Sequence[str]) -> list[str]:
 
 
 def token_of(word: str, normalisation: Normalisation, *, raw: bool, lower: bool) -> str:
-    """The one token that a word is read as; `raw` is without the normalisation.
+    """The one token that a word is read as; `raw` skips the normalisation.
 
     Raises:
         ConfigError: several, or none.

@@ -11,19 +11,19 @@ from charlm.run.which import which_run
 
 @keywords(NeighboursOptions)
 def neighbours(options: NeighboursOptions) -> tuple[Neighbourhood, ...]:
-    """The `k` words of the vocabulary nearest to each of `words`; `</s>`, `<unk>`, itself left out.
+    """The `k` words of the vocabulary nearest to each of `words`, without itself, `</s>`, `<unk>`.
 
-    The model is else $CHARLM_MODEL, else the newest finished run under exp/. Of taps several stand
-    in a list or between commas; the answers come tap by tap, each in the order of the words. An
-    exported model has the encoder's last vectors alone.
+    Without `model` it is $CHARLM_MODEL's, else the newest finished run under exp/. Several taps are
+    given as a list or separated by commas; answers come tap by tap, each in the order of the words.
+    An exported model only has the encoder's last vectors.
 
     >>> cat, dog = charlm.neighbours(["cat", "dog"], model="exp/first", k=3)
     >>> len(cat.nearest)
     3
 
     Raises:
-        ConfigError: no such tap, `k` < 1, what is not one word, or a word outside the vocabulary
-            that cannot be read by its spelling: at no tap, or all its characters are unknown.
+        ConfigError: no such tap, `k` < 1, not a single word, or a word outside the vocabulary that
+            cannot be read by its spelling: at no tap, or because all its characters are unknown.
         DataError: a run that is not what was expected.
     """
     path = which_run(options.model)

@@ -1,7 +1,6 @@
-"""The options of the questions that `charlm nn` answers: what all of them share, and their own.
+"""The options of the questions that `charlm nn` answers: shared ones, and those of each question.
 
-What an option is called and what is said of it stands once: the command has the options of every
-question, a function those of its own.
+Every option is declared once: the command has the options of all questions, a function its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,17 +14,17 @@ Tap = str | Sequence[str] | None
 Paths = str | Path | Sequence[str | Path]
 
 WORDS = Opt("Words of the vocabulary, or any other spelling.", metavar="WORD", is_argument=True)
-K = Opt("Nearest words of each.", least=1, flags=("-k",))
+K = Opt("Number of nearest words shown for each word.", least=1, flags=("-k",))
 ANALOGY = Opt("Words nearest to this sum of words, in quotes.", metavar="'A - B + C'")
 VECTORS = Opt(
-    "File to write in word2vec's text format: the vocabulary's vectors, </s> and <unk> first; with "
-    "a WORD those of the given words alone.",
+    "File to write in word2vec's text format: the vectors of the vocabulary, </s> and <unk> first, "
+    "or of the given WORDs alone.",
     flags=("--vectors",),
 )
 MEASURES = "Measures"
 EDIT_DISTANCE = Opt(
-    "Mean edit distance of the N most frequent words of letters to their nearest words, at every "
-    "tap if not said: table 6 of Kim et al. as a number.",
+    "Mean edit distance between the N most frequent words made of letters and their nearest words, "
+    "at every point unless --at names some: table 6 of Kim et al. as a number.",
     MEASURES,
     least=1,
     flags=("--edit-distance",),
@@ -35,15 +34,15 @@ FILES = Opt("Files of questions, or of pairs of words.", MEASURES, metavar="FILE
 
 @dataclass(frozen=True, kw_only=True)
 class TapOptions:
-    """Of which model, and at which of its points."""
+    """Which model is asked, and at which of its points."""
 
     model: Model = None
     at: Annotated[
         Tap,
         Opt(
-            "Points of the model: char-cnn is before and highway after the highway layers, output "
-            "the output layer's vectors, all every one but gates; `charlm info` lists a run's; the "
-            "encoder's last if not given.",
+            "Points of the model whose vectors are compared: char-cnn is before and highway after "
+            "the highway layers, output is the output layer, all is every point but gates. `charlm "
+            "info` lists those of a run; the encoder's last if not given.",
             metavar="TAP,...",
         ),
     ] = None
@@ -51,7 +50,10 @@ class TapOptions:
     threads: Threads = None
     tell: Annotated[
         Callable[[str], Any] | None,
-        Opt("Hears of work that takes long, and of vectors not kept.", is_for_python=True),
+        Opt(
+            "Called with a message before long work, and about vectors that could not be saved.",
+            is_for_python=True,
+        ),
     ] = None
 
 
@@ -63,7 +65,7 @@ class VectorsOptions(TapOptions):
         bool, Opt("Words as they stand, without the run's normalisation.", "How words are read")
     ] = False
     lower: Annotated[
-        bool, Opt("Words in lower case, those of files too.", "How words are read")
+        bool, Opt("Convert words to lower case, also those of files.", "How words are read")
     ] = False
 
 
@@ -116,8 +118,8 @@ class NnOptions(VectorsOptions):
     words: Annotated[
         Sequence[str],
         Opt(
-            "Words of the vocabulary, or any other spelling; further files after an option that "
-            "measures files.",
+            "Words of the vocabulary, or any other spelling; after an option that takes FILE..., "
+            "further files.",
             metavar="WORD",
             is_argument=True,
         ),
@@ -137,7 +139,7 @@ class NnOptions(VectorsOptions):
     similarity: Annotated[
         Sequence[Path],
         Opt(
-            "Word pairs with scores, TABs between: Spearman's rho of scores and cosines.",
+            "Word pairs with scores, separated by TABs: Spearman's rho of scores and cosines.",
             MEASURES,
             metavar="FILE...",
         ),
@@ -145,7 +147,8 @@ class NnOptions(VectorsOptions):
     normalise: Annotated[
         Sequence[Path],
         Opt(
-            "Noisy TAB normal words: how often the normal one is among the 1, 5, 10 nearest.",
+            "Pairs of a noisy and a normal word, separated by TAB: how often the normal one is "
+            "among the 1, 5 and 10 nearest.",
             MEASURES,
             metavar="FILE...",
         ),
@@ -154,5 +157,5 @@ class NnOptions(VectorsOptions):
 
 
 def shared(options: TapOptions, kind: type[TapOptions]) -> dict[str, Any]:
-    """Those of the options that all questions of a kind have, by name."""
+    """The values of those options that `kind` has, by name."""
     return {field.name: getattr(options, field.name) for field in fields(kind)}

@@ -1,8 +1,8 @@
 """Vectors in two dimensions: the plane in which they differ most (principal components).
 
-Words are drawn by their directions, for cosine is what `charlm nn` compares; n-grams by their
-vectors as they are, as in figure 2 of Kim et al. (2016). A plane shows what fits into a plane: the
-share of the variance says how much that is.
+Words are drawn by their directions, since `charlm nn` compares cosines; n-grams by their vectors as
+they are, as in figure 2 of Kim et al. (2016). The share of the variance tells how much of it a
+plane can show.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class NgramMap:
-    """Character n-grams in the plane, those of most words first."""
+    """Character n-grams in the plane, those that occur in most words first."""
 
     ngrams: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -74,7 +74,7 @@ class WordMap:
 def principal_plane(vectors_NE: npt.NDArray[np.floating]) -> Plane:
     """The plane of largest variance through the mean of the vectors.
 
-    An axis points to where its largest component is positive, so that two machines agree.
+    An axis points to the side where its largest component is positive, so that machines agree.
     """
     centred_NE = vectors_NE.astype(np.float64) - vectors_NE.mean(axis=0, dtype=np.float64)
     variances, axes_EE = np.linalg.eigh(centred_NE.T @ centred_NE)
@@ -89,11 +89,11 @@ def principal_plane(vectors_NE: npt.NDArray[np.floating]) -> Plane:
 
 
 def ngram_map(run: LoadedRun) -> NgramMap:
-    """All character n-grams that stand in two words or more, as the character encoder sees them.
+    """All character n-grams of two words or more, by the vectors of the character encoder.
 
-    That is before any highway layer. They are as long as the widest filter, or shorter; the
-    characters that begin and end a word count. An encoder that is not told where a word begins and
-    ends sees `{un` as it sees `un`.
+    These are taken before any highway layer. N-grams are at most as long as the widest filter,
+    including the markers that begin and end a word. To an encoder without these markers `{un` is
+    the same as `un`.
 
     Raises:
         ConfigError: the run has no character encoder; no two words share an n-gram.
@@ -134,7 +134,7 @@ def _as_word(piece: Piece) -> Piece:
 
 
 def _kind(piece: Piece, ngram: str) -> Kind:
-    """A hyphen first: the paper found it to be what vectors are most sensitive to."""
+    """An n-gram's kind; hyphens first, to which vectors are most sensitive (Kim et al.)."""
     if any(hyphen in ngram for hyphen in HYPHENS):
         return "hyphenated"
     if piece[0] == WORD_START:

@@ -1,7 +1,7 @@
 """Nearest words by cosine similarity, at any tap of a run's model, for words known or never seen.
 
-What is compared are vectors of *forms*: a word outside the vocabulary is read by its spelling,
-whatever `oov_input` a model was trained with. What comes out are words of the vocabulary alone.
+The vectors of *forms* are compared: a word outside the vocabulary is read by its spelling, whatever
+`oov_input` a model was trained with. Answers are words of the vocabulary.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def vectors_in(
 ) -> npt.NDArray[np.float32]:
     """The vectors of `words` at a tap of the run's model, a row each.
 
-    Where a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
+    If a tap does not read spellings, a form outside the vocabulary has the vector of `<unk>`.
 
     Raises:
         ConfigError: as `neighbours`.

@@ -1,7 +1,7 @@
 """The words nearest to a direction: fp16 vectors name the candidates, fp32 ones decide.
 
-No word is lost to fp16: whoever could still be among the nearest, given the largest error that a
-number in fp16 may have, is encoded again and ranked by what the model itself says.
+No word is lost to fp16: every word that could be among the nearest, given the largest error of a
+number in fp16, is encoded again and ranked by the model's own vector.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -71,7 +71,7 @@ class Search:
             yield tuple(Neighbour(self.words[i], cosine) for i, cosine in pairs)
 
     def _scores(self, queries_QE: Tensor) -> Tensor:
-        """Cosines as fp16 has them, (Q, V), fp32."""
+        """Cosines of the fp16 vectors, (Q, V), fp32."""
         scores_QV = torch.empty(len(queries_QE), len(self.words))
         for first in range(0, len(self.words), ROWS_AT_ONCE):
             part = slice(first, first + ROWS_AT_ONCE)

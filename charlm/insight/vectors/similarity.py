@@ -1,7 +1,7 @@
 """Word pairs with human scores, and Spearman's rho of the scores and the vectors' cosines.
 
-Which pairs are in it decides rho as much as the vectors do: a figure over the pairs whose words are
-both in the vocabulary does not compare with one over all that could be read by spelling.
+Rho depends on the pairs as much as on the vectors: a figure over the pairs whose words are both in
+the vocabulary is not comparable with one over all pairs that could be read by spelling.
 """
 
 import math
@@ -46,8 +46,8 @@ class Similarity:
 def word_similarity(options: MeasureOptions) -> tuple[Similarity, ...]:
     """Spearman's rho of each file's scores and the cosines at each tap, coverage beside it.
 
-    A line is word, word, score, and more if it likes, between TABs, or between blanks where there
-    is no TAB; lines that begin with # and one heading are skipped. The rest as `neighbours`.
+    A line has word, word, score and perhaps more, separated by TABs, or by blanks if there is no
+    TAB; lines that begin with # and one heading are skipped. The rest as `neighbours`.
 
     Raises:
         ConfigError: as `neighbours`.
@@ -107,7 +107,7 @@ def _similarity(pairs: list[ScoredPair], opened: OpenVectors, *, tap: str, name:
 
 
 def spearman(one: np.ndarray, other: np.ndarray, *, least: int = 2) -> float | None:
-    """Spearman's rho, ties at their mean rank; None of fewer than `least`, or of all alike."""
+    """Spearman's rho, ties at their mean rank; None for fewer than `least`, or all equal."""
     if len(one) < least or len(set(one)) < 2 or len(set(other)) < 2:
         return None
     from scipy.stats import spearmanr  # loaded where it is used: it takes a second

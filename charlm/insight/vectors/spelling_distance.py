@@ -1,8 +1,8 @@
 """Table 6 of Kim et al. (2016) as a number: how near in spelling the nearest words are.
 
-Before the highway layers a word's neighbours look like it, behind them they mean something like it:
-the mean edit distance rises. Words of letters alone are taken, the most frequent first: numbers,
-signs and abbreviations have neighbours of their own kind at any tap.
+Before the highway layers a word's neighbours look like it, after them they have a similar meaning:
+the mean edit distance rises. Only words made of letters are taken, the most frequent first:
+numbers, signs and abbreviations have neighbours of their own kind at any tap.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Words read as forms, and the vectors of forms at every tap: the encoder's points, and `output`.
 
-`output` is the word's vector in the output layer, where that has one a word: a form outside the
+`output` is the word's vector in the output layer, if that has one for each word; a form outside the
 vocabulary has none there. At a tap of an encoder's word side such a form has the vector of `<unk>`,
-which says nothing of the form: `Vectors.reads` says where a vector is a form's own.
+which says nothing about the form: `Vectors.reads` tells whether a vector is a form's own.
 """
 
 import re
@@ -34,7 +34,7 @@ GATES = re.compile(r"(.*\.)?(transform|gate)(\.\d+)?")  # shares between 0 and 1
 
 @dataclass(frozen=True)
 class ReadWord:
-    """A word as it was asked, and the form that it is read as."""
+    """A word as it was given, and the form that it is read as."""
 
     word: str
     form: str
@@ -43,7 +43,7 @@ class ReadWord:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What decides its vectors: `<unk>:cat` is spelled as the word `cat`, and is not it."""
+        """What decides its vectors: `<unk>:cat` is spelled like the word `cat`, but is not it."""
         return self.form, self.number
 
 
@@ -87,7 +87,7 @@ class Reader:
         return ReadWord(word, form, UNK, is_known=False)
 
     def try_to_read(self, word: str) -> ReadWord | None:
-        """As `read`, and None for what cannot be read."""
+        """As `read`, but None for a word that cannot be read."""
         try:
             return self.read(word)
         except ConfigError:
@@ -95,7 +95,7 @@ class Reader:
 
 
 def with_at(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer as JSON: its tap by the name of the option that chooses it."""
+    """An answer as JSON, with its tap named `at` like the option."""
     return {"at" if name == "tap" else name: value for name, value in facts.items()}
 
 
@@ -119,7 +119,7 @@ class Vectors:
             self.widths[OUTPUT] = run.model.output.vector_dim
 
     def taps(self, at: Tap = None, *, directed: bool = False) -> list[str]:
-        """The taps that were asked for: names, several between commas, or `all` that are no gates.
+        """The chosen taps: names, several separated by commas, or `all` except gates.
 
         Without any, the encoder's last. `directed` refuses a tap of one number.
 
@@ -172,7 +172,7 @@ class Vectors:
         return reading.is_known or tap in self._spelled
 
     def refusal(self, reading: ReadWord, tap: str) -> str:
-        """What to tell who asked for a form where it has no vector of its own."""
+        """The message for a form that has no vector of its own at a tap."""
         return (
             f"word {reading.form!r}: not in the vocabulary of {self.run.path}, and {tap!r} "
             f"reads no spellings; expected one of its {self.run.inventory.n_words:,} words, or "

@@ -1,8 +1,8 @@
 """Word vectors as word2vec's text format, which gensim's `load_word2vec_format` reads.
 
-The first line is the number of words and of numbers a word; then a word and its numbers a line,
-between blanks. `</s>` and `<unk>` stand first and second, as word2vec itself writes `</s>`: row i
-is word i of the vocabulary. The vectors are as the model has them, not of length 1.
+The first line has the number of words and the dimension; every further line a word and its numbers,
+separated by blanks. `</s>` and `<unk>` come first, as word2vec itself writes `</s>`: row i is word
+i of the vocabulary. The vectors are as in the model, not of length 1.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def write_vectors(options: WriteVectorsOptions) -> WrittenVectors:
     """Write the vectors of the vocabulary at one tap, or of `words` alone, known or spelled.
 
     Raises:
-        ConfigError: as `neighbours`; several taps; a word twice; a place that takes no file.
+        ConfigError: as `neighbours`; several taps; a repeated word; a place that takes no file.
         DataError: a run that is not what was expected.
     """
     path = options.path

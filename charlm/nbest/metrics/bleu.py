@@ -1,7 +1,7 @@
 """BLEU of a corpus from the counts of its sentences, as sacrebleu has it.
 
-The mean of sentences' BLEU is another figure: here counts are added up before anything is divided.
-Some lists hold no texts to compare but each hypothesis' matches; these are enough.
+It is not the mean of the sentences' BLEU: counts are added up before anything is divided. Some
+lists hold no texts to compare, only the counts of matches of each hypothesis; these are enough.
 """
 
 import re
@@ -72,7 +72,7 @@ class CountedBleu(Bleu):
 
     @property
     def signature(self) -> str:
-        """What is known of counts that somebody else made."""
+        """What is known about counts that another tool made."""
         return "bleu|counted|length:closest|eff:no|smooth:exp"
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:

@@ -1,9 +1,8 @@
-"""Error rates as sums of whole numbers: what a hypothesis adds to them, and the rate of the sums.
+"""Error rates as functions of summed counts.
 
-A metric gives every hypothesis a row of counts; those of the chosen ones are added up, and the
-corpus' rate is a function of the sums. So tuning, oracles and bootstrap need no texts. What is
-compared are the texts as the list and the references have them: what a model was shown plays no
-part.
+A metric gives every hypothesis a row of counts; those of the chosen hypotheses are added up, and
+the rate of the corpus is a function of the sums. So tuning, oracles and the bootstrap need no
+texts. Texts are compared as the list and the references have them, not as a model reads them.
 """
 
 from abc import ABC, abstractmethod
@@ -51,7 +50,7 @@ class Metric(ABC):
         """The counts of each pair."""
 
     def statistics(self, lists: Sequence[NbestList], references: References) -> list[Ints]:
-        """Counts of every hypothesis, (H, K) a list; a text that comes again is not counted again.
+        """Counts of every hypothesis, (H, K) for each list; a repeated text is compared once.
 
         Raises:
             DataError: a list without a reference, or no word in any of them.

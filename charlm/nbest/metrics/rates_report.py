@@ -1,7 +1,7 @@
-"""What rescoring gained, what was there to be gained, and what the lists never held.
+"""What rescoring gained, what could have been gained, and what the lists do not hold.
 
 The oracle at n picks among the first n hypotheses in the order of the list, not of the rescoring.
-Errors that it still makes are the recogniser's: no language model can mend them from these lists.
+Errors that it still makes are the recogniser's: no language model can correct them in these lists.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class RateReport:
-    """Rates of a set of lists: first-best, rescored, and the best and the worst there is."""
+    """Rates of a set of lists: first-best, rescored, best possible and worst possible."""
 
     metric: str
     n_lists: int
@@ -56,16 +56,16 @@ class RateReport:
 
     @property
     def share_of_lists(self) -> float | None:
-        """Of the errors that are left, those that every hypothesis has; None if none is left.
+        """The share of the errors left that every hypothesis makes; None if no error is left.
 
-        Nor has BLEU any: it counts what is right in other words as wrong, and no list ends that.
+        None for BLEU, too: it counts right answers in other words as wrong, on any list.
         """
         is_counted = self.oracle.n_tokens is not None and self.rescored.error > 0
         return self.oracle.error / self.rescored.error if is_counted else None
 
     @property
     def share_of_lists_in_first(self) -> float | None:
-        """Of the errors of the first hypotheses, those that every one has; None as above."""
+        """The share of the first hypotheses' errors that every hypothesis makes; None as above."""
         is_counted = self.oracle.n_tokens is not None and self.first.error > 0
         return self.oracle.error / self.first.error if is_counted else None
 
@@ -104,7 +104,7 @@ def report(
     references: References,
     metric: Metric,
 ) -> RateReport:
-    """Rates of the lists and of what was made of them, `rescored` one for each.
+    """Rates of the lists, with `rescored` one for each of them.
 
     Raises:
         DataError: no lists, a list without reference.
@@ -146,9 +146,9 @@ def oracle(
 ) -> list[int]:
     """Which of the first `depth` hypotheses of each list (all, if None) give the lowest rate.
 
-    `worst`: the highest. Of equals the first of the list. BLEU of a corpus is no sum over
-    sentences: its oracle is climbed to, one list after the other while the others stay as they are,
-    and may be missed by a little.
+    `worst`: the highest. Of equals the first of the list. BLEU of a corpus is not a sum over
+    sentences: its oracle is found by hill climbing, one list at a time with the others fixed, and
+    may be missed by a little.
     """
     tops = [counts_HK[:depth] for counts_HK in statistics]
     if isinstance(metric, ErrorRate):
@@ -196,7 +196,7 @@ def _rate(metric: Metric, sums_K: Ints) -> Rate:
 
 
 def _each(metric: Metric, counts_LK: Ints) -> Ints | Floats:
-    """How bad each list's choice is by itself: edits, or 1 − BLEU of the sentence."""
+    """The error of each list's choice by itself: edits, or 1 − BLEU of the sentence."""
     if isinstance(metric, ErrorRate):
         edits_L: Ints = counts_LK[:, :3].sum(axis=1)
         return edits_L

@@ -1,6 +1,6 @@
-"""The bootstrap: units are drawn with replacement, as many as there are, and a figure of each draw.
+"""The bootstrap: units are drawn with replacement, as many as there are, and each draw is measured.
 
-What is drawn goes together: the tokens of a sentence, the lists of a recording.
+A unit is what belongs together: the tokens of a sentence, the lists of a recording.
 """
 
 from typing import TypeVar
@@ -17,7 +17,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 def drawn_sums(values_UC: npt.NDArray[Number], *, samples: int, seed: int) -> npt.NDArray[Number]:
-    """Sums of the columns over each draw of rows, (B, C); one random stream, whatever the block."""
+    """Sums of the columns over each draw of rows, (B, C); one random stream for any block size."""
     generator = np.random.default_rng(seed)
     n_units = len(values_UC)
     block = max(1, BLOCK // n_units)
@@ -32,6 +32,6 @@ def drawn_sums(values_UC: npt.NDArray[Number], *, samples: int, seed: int) -> np
 
 
 def interval(drawn_B: Floats) -> tuple[float, float]:
-    """Between what a figure lies in 95 % of the draws."""
+    """The interval that holds 95 % of the draws."""
     low, high = np.percentile(drawn_B, [OUTSIDE / 2, 100 - OUTSIDE / 2])
     return float(low), float(high)

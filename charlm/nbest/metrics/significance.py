@@ -46,7 +46,7 @@ class Significance:
 
 
 def groups_of(lists: Sequence[NbestList]) -> tuple[list[str], Unit]:
-    """What each list goes together with: its recording, or nothing where that tells none apart."""
+    """The group of each list: its recording, or itself if there are not several recordings."""
     recordings = [nbest.recording for nbest in lists]
     if all(recordings) and len(set(recordings)) > 1:
         return recordings, "recording"
@@ -62,7 +62,7 @@ def compare(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Significance:
-    """Of two systems by the counts of their choices in each list."""
+    """The significance of the difference of two systems, by the counts of their choices."""
     pair = np.stack([first_LK.sum(axis=0), second_LK.sum(axis=0)])
     rates = metric.errors(pair)
     groups, unit = groups_of(lists)

@@ -1,7 +1,7 @@
-"""All hypotheses of all lists, one below the other, with what each counts for and against it.
+"""All hypotheses of all lists in one table, with their features and counts of errors.
 
-A winner is the first of those with the highest total. Rows of a list stand as `tie_order` has them,
-so that ties go here as in the ranking.
+A winner is the first row with the highest total. The rows of a list are in `tie_order`, so that
+ties are broken here as in the ranking.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How weights are looked for: options of `charlm tune`, which the search takes as they are."""
+"""The options of `charlm tune` that the search for weights takes as they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from charlm.options import Opt, Seed, as_names
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Which weights, between what, from how many starts."""
+    """Which weights are searched, within which bounds, from how many starts."""
 
     tuned: Annotated[
         str | Sequence[str],
         Opt(
-            "Features that are weighed, the first sets the scale; all if not given.",
+            "Features whose weights are tuned; the first sets the scale; all if not given.",
             "Search",
             metavar="A,B,…",
             cli_type=str,
@@ -23,15 +23,17 @@ class SearchOptions:
     ranges: Annotated[
         Sequence[str],
         Opt(
-            "Between what a weight is looked for, as nn=0: for a language model; may come again.",
+            "Bounds of a weight, such as nn=0: for a language model; may be repeated.",
             "Search",
             metavar="NAME=LOW:HIGH",
             flags=("--range",),
         ),
     ] = ()
-    restarts: Annotated[int, Opt("Random starts, besides the first.", "Search", least=0)] = 20
+    restarts: Annotated[
+        int, Opt("Number of random starts besides the first.", "Search", least=0)
+    ] = 20
     folds: Annotated[
-        int, Opt("Parts of the cross-validation; 0 makes none.", "Search", least=0)
+        int, Opt("Number of folds of the cross-validation; 0 makes none.", "Search", least=0)
     ] = 5
     seed: Seed = 0
 

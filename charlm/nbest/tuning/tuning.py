@@ -1,8 +1,8 @@
-"""Weights made for a set of lists with references, and how far they can be trusted.
+"""Weights tuned for a set of lists with references, and how far they can be trusted.
 
 The error rate on the lists of the tuning is too good: it is the best of thousands that were tried.
-The one of the cross-validation is not, since every list was left out of the tuning that ranked it;
-parts of one recording are left out together, if there are several recordings.
+That of the cross-validation is not, since every list was left out of the tuning that ranked it; the
+lists of a recording are left out together, if there are several recordings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -137,7 +137,7 @@ def tune_weights(
 
 
 def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) -> tuple[str, ...]:
-    """The features to weigh, each once: none that was made from the references."""
+    """The features to tune, each once, without those that were made from the references."""
     for name in asked:
         if name in reads:
             raise ConfigError(f"feature {name!r}: made from the references; expected others")
@@ -145,10 +145,10 @@ def _names(asked: Sequence[str], known: Sequence[str], *, reads: Sequence[str]) 
 
 
 def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """`nn=0:5` and the like: between what a weight is looked for; an end left out is ±100.
+    """The bounds of weights, such as `nn=0:5`; an end left out is ±100.
 
     Raises:
-        ConfigError: not such a text, or two of one name.
+        ConfigError: another form, or two of one name.
     """
     ranges = {}
     for text in texts:
@@ -169,7 +169,7 @@ def parse_ranges(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
 def _search(
     problem: Problem, start_F: Floats, *, space: Space, options: SearchOptions
 ) -> tuple[Floats, int]:
-    """The weights, of few digits, and the number of searches along lines."""
+    """The weights, rounded to few digits, and the number of line searches."""
     generator = np.random.default_rng(options.seed)
     found = minimise(problem, start_F, space=space, restarts=options.restarts, generator=generator)
     rounded_F = np.array([float(f"{weight:.{DIGITS}g}") for weight in found.weights_F])

@@ -1,1 +1,1 @@
-"""Models that follow the text that they read: its weights moved, its words remembered."""
+"""Models that adapt to the text that they read: by moving weights, by remembering words."""

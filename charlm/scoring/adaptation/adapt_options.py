@@ -1,8 +1,8 @@
 """How a model adapts to what it has read: the options, and the rates behind them.
 
-Rates come from the command line, else from what was chosen on a valid.txt and is kept with the run,
-else they are those here, of PTB: of char-small for a cache, of word-char-modern for dynamic, with
-half the rate that was best there, since twice that one is worse than none.
+Rates come from the command line, else from those chosen on a valid.txt and kept with the run, else
+they are the defaults here, from PTB: char-small's for a cache, word-char-modern's for dynamic, with
+half the rate that was best there, since twice the best rate is worse than no adaptation.
 """
 
 from collections.abc import Mapping
@@ -23,18 +23,18 @@ MOST_REMEMBERED = 100_000  # positions: each costs as many numbers as the contex
 AdaptChoice = Annotated[
     Adapt,
     Opt(
-        "Follow what was read: by gradient steps (dynamic, Krause et al., 2018), by words seen "
-        "after a like context (cache, Grave et al., 2017), or both.",
+        "Adapt to what has been read: by gradient steps (dynamic, Krause et al., 2018), by a cache "
+        "of the words that followed similar contexts (cache, Grave et al., 2017), or both.",
         GROUP,
     ),
 ]
 AdaptRates = Annotated[
     str,
     Opt(
-        "Rates of --adapt, over those kept with the run: segment (20), rate (5e-05) and decay "
-        "(0.006) of dynamic, where no mean squared gradients are kept with the run rate (0.3) and "
-        "decay (0.001); size (500), theta (1) and lambda (0.1) of cache, which counts words alone "
-        "at theta=0. choose: eval finds them on the corpus directory's valid.txt, and keeps them "
+        "Rates of --adapt, which replace those kept with the run. dynamic: segment (20), rate "
+        "(5e-05) and decay (0.006), or rate (0.3) and decay (0.001) where the run keeps no mean "
+        "squared gradients. cache: size (500), theta (1), which at 0 makes it a unigram cache, and "
+        "lambda (0.1). choose: eval finds them on the corpus directory's valid.txt and keeps them "
         "with the run.",
         GROUP,
         metavar="NAME=NUMBER,…",
@@ -44,7 +44,7 @@ AdaptRates = Annotated[
 
 @dataclass(frozen=True)
 class Rates:
-    """How fast a model follows."""
+    """How fast a model adapts."""
 
     segment: int = 20  # tokens between two steps
     rate: float = 0.00005  # of a step, where it is divided by the root of the mean squared gradient
@@ -63,13 +63,13 @@ OF_MODE = {"dynamic": OF_DYNAMIC, "cache": OF_CACHE, "both": (*OF_DYNAMIC, *OF_C
 
 
 def shown_rates(mode: Adapt, rates: Rates) -> str:
-    """Those that the mode goes by, as `--adapt-rates` takes them."""
+    """The rates that a mode uses, as `--adapt-rates` takes them."""
     values = rates.to_dict()
     return ",".join(f"{name}={values[name]:.6g}" for name in OF_MODE[mode])
 
 
 def parsed_rates(text: str, base: Rates) -> Rates:
-    """`base` with what `text` says.
+    """`base` with the rates in `text`.
 
     Raises:
         ConfigError: not NAME=NUMBER, or a number out of its range.
@@ -88,10 +88,10 @@ def parsed_rates(text: str, base: Rates) -> Rates:
 
 
 def rates_of(said: Mapping[str, object], *, base: Rates, where: str) -> Rates:
-    """`base` with what is said in numbers; they may come from a stranger's file.
+    """`base` with other rates, which may come from a stranger's file.
 
     Raises:
-        ConfigError: a name that is none, or a number out of its range.
+        ConfigError: an unknown name, or a number out of its range.
     """
     known = base.to_dict()
     changes: dict[str, Any] = {}

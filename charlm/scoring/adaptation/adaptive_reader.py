@@ -1,7 +1,7 @@
 """A model that reads a stream and adapts to it, a segment at a time.
 
-A token is scored before anything is learned of it. The model given is changed: who needs it as it
-was trained hands over a copy, or restores it.
+A token is scored before anything is learned from it. The model is changed in place: a caller that
+needs it as it was trained passes a copy, or restores it.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """The mean squared gradient of every weight over the training text, kept with the run.
 
-The file stands beside the model under the hashes of model and text: a run that was trained on is
-never adapted by older squares, and no other text's are taken for those of its training.
+The file lies beside the model and carries the hashes of model and text: after further training
+older squares are never used, nor are those of another text.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ N_STREAMS, STEPS, MOST_CHUNKS = 100, 20, 100
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Those of a run's model over its training text."""
+    """The mean squared gradients of a run's model over its training text."""
 
     tensors: dict[str, Tensor]  # by a parameter's name
     train_sha256: str
@@ -38,7 +38,7 @@ class MeanSquares:
 def mean_squares(
     run: LoadedRun, *, train: Path | None, tell: Callable[[str], object]
 ) -> MeanSquares | None:
-    """Those kept with the run, else made of `train` if it was trained on it; None: neither."""
+    """Those kept with the run, else made from `train` if that is its training text; else None."""
     kept = _kept(run)
     if kept is not None or train is None or not train.is_file():
         return kept

@@ -1,4 +1,4 @@
-"""A cache of what stood after like contexts: Grave et al. (2017), "Improving neural language models
+"""A cache of words after similar contexts: Grave et al. (2017), "Improving neural language models
 with a continuous cache".
 
 P(w) = (1 − λ) P_model(w) + λ P_cache(w), and P_cache(w) is the share of w in Σ exp(θ h·hᵢ) over the

@@ -43,10 +43,10 @@ def opened_adaptation(
     data: str | Path | None = None,
     tell: Tell | None = None,
 ) -> Adaptation | None:
-    """None where nothing is to adapt. `tell` hears of what is made, chosen and missing.
+    """The adaptation, or None without --adapt. `tell` is called about what is made or missing.
 
     Raises:
-        ConfigError: rates that are none, or to be chosen without a corpus directory.
+        ConfigError: invalid rates, or rates to be chosen without a corpus directory.
         DataError: a valid.txt to choose on that cannot be read.
     """
     tell = tell or (lambda line: None)

@@ -1,1 +1,1 @@
-"""What decoders carry: a model's states, a language model for other people's decoders, a search."""
+"""For decoders: a model's states, a language model for other people's decoders, a search."""

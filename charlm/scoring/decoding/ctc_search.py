@@ -1,4 +1,4 @@
-"""Prefix beam search over letters' probabilities, with a model that knows what words begin so.
+"""Prefix beam search over letters' probabilities, with a model's probabilities of word prefixes.
 
 A beginning is its finished words and the letters of the one after them; its CTC probability is
 summed over all ways through the frames (Graves et al., 2006; Hannun et al., 2014). A finished word
@@ -291,10 +291,10 @@ class _Search:
                 each.words.worths[each.letters] = worth if is_begun else 0.0
 
     def _offset(self, each: _Beginning) -> float:
-        """What is added for an unknown word, or one that is begun: more if it is long.
+        """The penalty of an unknown or unfinished unknown word, which grows with its length.
 
-        Else one long word of all that was not understood would cost less than the words that it is
-        made of.
+        Otherwise joining all that was not understood into one long word would cost less than the
+        words in it.
         """
         return self.unk_offset * max(1.0, len(each.letters) / self.options.typical_length)
 

@@ -1,7 +1,8 @@
 """A linear mixture of models with states, as one model with states.
 
-A mixture of probabilities is one again: Σ_k weight_k · P_k(word | words before). All must predict
-the same words: `<unk>` where another predicts a word is an easier task, not a better probability.
+A mixture of probabilities is a probability again: Σ_k weight_k · P_k(word | words before). All must
+predict the same words: a model that predicts `<unk>` where another predicts a word has an easier
+task, not a better probability.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The probability that the next word begins with some letters: what decoders ask within a word.
+"""The probability that the next word begins with some letters, for decoders within a word.
 
 P(prefix) = Σ P(v) over the vocabulary's words that begin so, and with a speller s more:
 P(<unk>) · (s(prefix) − Σ s(v) over these words) / (1 − Σ s(v) over all words), since the speller

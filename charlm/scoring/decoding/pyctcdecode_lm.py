@@ -1,8 +1,8 @@
 """Any model with states as a language model of pyctcdecode.
 
-`BeamSearchDecoderCTC(alphabet, PyctcdecodeLM(charlm.load("exp/a")))`: the decoder asks for what its
-AbstractLanguageModel has, and for nothing of its class, so pyctcdecode need not be there for this
-to be imported. It asks beginning by beginning; `ctc_beam_search` asks for a beam at a time.
+`BeamSearchDecoderCTC(alphabet, PyctcdecodeLM(charlm.load("exp/a")))`: the decoder calls the methods
+of its AbstractLanguageModel and does not check the class, so this can be imported without
+pyctcdecode. It queries prefix by prefix; `ctc_beam_search` queries a whole beam at a time.
 """
 
 import math

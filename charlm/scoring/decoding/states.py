@@ -1,8 +1,9 @@
 """A language model that a decoder can carry: states that take words one by one, many rows at once.
 
-`step` gives each row's log-probability of its next word, and the state behind it. A state is never
-changed: rows of it may be picked again and again, each to go on with another word. Everything is in
-nats, and each row is computed as if it stood alone. Threads may share a model and its states.
+`step` gives each row's log-probability of its next word, and the state after it. States are
+immutable: their rows may be selected again and again, each to go on with another word. Everything
+is in nats, and a row's numbers do not depend on the other rows. Threads may share a model and its
+states.
 """
 
 from collections.abc import Sequence

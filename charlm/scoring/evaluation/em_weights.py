@@ -1,8 +1,8 @@
 """Linear mixtures of models token by token, and the weights that suit a text best.
 
-The likelihood of a text is concave in the weights, so that EM ends at its one maximum whatever it
-starts from, and as SRILM's compute-best-mix does it. It knows probabilities only: that all streams
-scored the same words is for the caller to see to. No torch here.
+The likelihood of a text is concave in the weights, so EM ends at its only maximum from any start,
+like SRILM's compute-best-mix. It sees probabilities only: the caller must check that all streams
+scored the same words. No torch here.
 """
 
 from collections.abc import Sequence

@@ -17,12 +17,12 @@ from charlm.text.perplexity.perplexity import Evaluation
 def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
     """The perplexities of each of `files`, or of one split of a corpus directory.
 
-    The run's text normalisation is applied to every line unless `raw`. With `open_vocabulary`
-    `on_sentence` hears the probabilities of `<unk>` all the same. A result's `counts.n_oov`
-    counts every word whose target is `<unk>`, those written so included. With `adapt` each text is
-    begun with the trained weights, and its figures depend on the order of its sentences. Several
-    processes divide the sentences among them. Under torchrun the first process evaluates as asked,
-    and the others beside it, whatever their options are; all return the same.
+    The run's text normalisation is applied to every line unless `raw`. Even with `open_vocabulary`
+    `on_sentence` is given the probabilities of `<unk>`. A result's `counts.n_oov` counts every word
+    whose target is `<unk>`, including those written so. With `adapt` each text starts from the
+    trained weights, and its figures depend on the order of its sentences. Several processes share
+    the sentences. Under torchrun the first process evaluates as its options say, and the others
+    help it, whatever their own options are; all return the same.
 
     >>> (result,) = charlm.evaluate("exp/first", data="corpus", split="test", state="sentence")
     >>> result.by_state["sentence"]
@@ -32,7 +32,7 @@ def evaluate(options: EvaluateOptions) -> tuple[Evaluation, ...]:
 
     Raises:
         ConfigError: neither files nor data, or both; a split of files; a device or precision that
-            is not there; an open vocabulary and no speller.
+            does not exist; an open vocabulary without a speller.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
         ProcessError: another process ended.
     """

@@ -30,7 +30,7 @@ STATES: dict[str, tuple[State, ...]] = {  # of what --state asks for
 
 
 class Trained(Protocol):
-    """A model of which it is known what it was trained for."""
+    """A model that tells whether it was trained on single sentences."""
 
     @property
     def learned_single_sentences(self) -> bool: ...
@@ -50,8 +50,9 @@ class EvaluateOptions:
     open_vocabulary: Annotated[
         bool,
         Opt(
-            "Also with words outside the vocabulary spelled by the run's speller, instead of "
-            "<unk>; the layouts keep <unk>'s probabilities."
+            "Also give the perplexity with words outside the vocabulary spelled by the run's "
+            "speller instead of <unk>; --debug and --format still print the probabilities of "
+            "<unk>."
         ),
     ] = False
     adapt: AdaptChoice = "none"
@@ -64,19 +65,25 @@ class EvaluateOptions:
     processes: Processes = None
     on_sentence: Annotated[
         Callable[[ScoredSentence], object] | None,
-        Opt("Hears of each sentence, scored in the first state of the result.", is_for_python=True),
+        Opt(
+            "Called with each sentence, as scored in the first state of the result.",
+            is_for_python=True,
+        ),
     ] = None
     on_text: Annotated[
         Callable[[Evaluation], object] | None,
-        Opt("Hears of each text when it is finished.", is_for_python=True),
+        Opt("Called with each text's result when it is finished.", is_for_python=True),
     ] = None
 
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of what is made for --adapt, and of what is missing.", is_for_python=True),
+        Opt(
+            "Called with a message about what is made for --adapt, and what is missing.",
+            is_for_python=True,
+        ),
     ] = None
 
     def states(self, model: Trained) -> tuple[State, ...]:
-        """What is asked for, first as the model was trained: `on_sentence` hears of that."""
+        """The states asked for, first that of the training, which `on_sentence` is given."""
         asked = STATES[self.state]
         return asked[::-1] if model.learned_single_sentences else asked

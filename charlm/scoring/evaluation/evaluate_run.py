@@ -1,6 +1,6 @@
 """Perplexities of texts under a run, by one process or several.
 
-Of several the first reads, and the others help with sentences.
+The first process reads the text, and the others help with sentences.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""One text under one model: read once, in blocks of bounded size, counted, and told to who listens.
+"""One text under one model: read once, in blocks of bounded size, counted, and passed to callbacks.
 
-What model it is, a run or an exported one, only the reader knows. Nats end here: what comes out is
+Only the reader knows whether the model is a run or an exported one. Nats end here: results are
 log10. Nothing here imports torch.
 """
 
@@ -104,7 +104,7 @@ def evaluated_text(
     speller: Spells | None = None,
     adaptation: str = "",
 ) -> Evaluation:
-    """The perplexities of a text; `options` name its rules, its states and who hears of it.
+    """The perplexities of a text; `options` name its rules, its states and the callbacks.
 
     `adaptation` is how the reader follows the text, for the signature.
 

@@ -1,8 +1,8 @@
-"""Mixing what models make of a text, word by word, with given weights or with the best ones.
+"""Mixing models' probabilities of a text, word by word, with given weights or with the best ones.
 
-Streams are files of scores, runs and n-gram models in any mixture, as long as all scored the same
-words: a model that says `<unk>` where another predicts a word has an easier task, not a better
-probability. Weights are tuned on one text and reported on another, unless there is but one.
+Streams are files of scores, runs and n-gram models in any combination, as long as all scored the
+same words: a model that predicts `<unk>` where another predicts a word has an easier task, not a
+better probability. Weights are tuned on one text and measured on another, unless there is only one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,10 +111,10 @@ class Mixture(ShortRepr):
 def mix(options: MixOptions) -> Mixture:
     """The mixture of streams: files of scores, run directories, ARPA files or KenLM binaries.
 
-    Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or one
-    text, on which the weights are then tuned as well; so they are where all streams are files.
-    N-gram models read the text by the rules of the runs beside them, in their vocabulary: what one
-    of them gives to words outside it is lost, and such tokens are counted.
+    Runs and n-gram models score `tune` (valid) and `split` (test) of a corpus directory, or a
+    single text, on which the weights are then tuned, too; so it is if all streams are files. N-gram
+    models read the text as normalised for the runs beside them, in their vocabulary: probability
+    that they give to words outside it is lost, and such tokens are counted.
 
     >>> kn = charlm.ngram_baseline(data="corpus", vocab="exp/first", order=3, out="kn.arpa")
     >>> found = charlm.mix(["exp/first", "kn.arpa"], data="corpus")
@@ -122,8 +122,8 @@ def mix(options: MixOptions) -> Mixture:
     ['exp/first', 'kn.arpa']
 
     Raises:
-        ConfigError: fewer than two streams, weights that are none, a text too few or too many, or
-            an option without effect.
+        ConfigError: fewer than two streams, invalid weights, a text that is missing or superfluous,
+            or an option without effect.
         DataError: a broken file or run; streams that differ in a word.
     """
     if isinstance(options.streams, str | Path) or len(options.all_streams) < 2:
@@ -225,7 +225,7 @@ def _texts_to_score(options: MixOptions, kinds: Sequence[Kind]) -> list[str | Pa
 
 
 def _refuse_idle(options: MixOptions, kinds: Sequence[Kind]) -> None:
-    """Refuse an option that changes nothing: its user believes that it did."""
+    """Refuse an option that changes nothing: its user believes that it does."""
     no_data = "" if options.data is not None else "chooses a part of --data DIR, and none is given"
     is_given = options.weights is not None
     reasons = {

@@ -32,8 +32,8 @@ class MixOptions:
     data: Annotated[
         str | Path | None,
         Opt(
-            "Corpus directory for runs and n-gram models; probabilities are then of test/ and "
-            "valid/, files of one name.",
+            "Corpus directory for runs and n-gram models; probabilities then come from files of "
+            "the same name in folders test/ and valid/.",
             metavar="DIR",
         ),
     ] = None
@@ -44,18 +44,19 @@ class MixOptions:
         SplitName | None, Opt("Part of --data that the weights are tuned on; valid if not given.")
     ] = None
     text: Annotated[
-        str | Path | None, Opt("Text for runs and n-gram models, tuned and printed on the same.")
+        str | Path | None,
+        Opt("Text for runs and n-gram models, on which the weights are both tuned and measured."),
     ] = None
     add: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Stream that is new beside the others, once for each; tells what the mixture gains by "
-            "it.",
+            "Further stream; may be repeated. Also prints what the mixture gains from the streams "
+            "added.",
             metavar="STREAM",
         ),
     ] = ()
     bands: Annotated[
-        bool, Opt("Also perplexities by how often the predicted word stands in train.txt.")
+        bool, Opt("Also print perplexities by how often the predicted word occurs in train.txt.")
     ] = False
     weights: Annotated[
         str | Sequence[float] | None,
@@ -68,23 +69,23 @@ class MixOptions:
     out: Annotated[
         str | Path | None,
         Opt(
-            "File for the mixture's scores: SRILM's layout, JSON lines if it ends with .jsonl, "
-            "probabilities with .prob."
+            "File for the mixture's scores: JSON lines if the name ends in .jsonl, probabilities "
+            "if in .prob, else SRILM's layout."
         ),
     ] = None
     arpa: Annotated[
         str | Path | None,
         Opt(
-            "ARPA file of the mixture itself, for decoders that read one, as SRILM's -mix-lm "
-            "writes it; all streams are ARPA files of the same words.",
+            "ARPA file to write the mixture itself to, for decoders that read one, as SRILM's "
+            "-mix-lm does; all streams must be ARPA files of the same words.",
             metavar="FILE",
         ),
     ] = None
     state: Annotated[
         State | None,
         Opt(
-            "Text read by runs as one stream (carried; so if not given), or every sentence on its "
-            "own."
+            "How runs read the text: as one stream whose state is carried on (carried; if not "
+            "given), or every sentence from the initial state (sentence)."
         ),
     ] = None
     encoding: Encoding = "utf-8"
@@ -92,7 +93,7 @@ class MixOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of each text before a model scores it.", is_for_python=True),
+        Opt("Called with a message before a model scores a text.", is_for_python=True),
     ] = None
 
     @property

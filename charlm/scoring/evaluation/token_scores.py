@@ -1,7 +1,7 @@
-"""Asking any model for its scores of texts, token by token: files of scores, runs, n-gram models.
+"""Any model's scores of texts, token by token: from files of scores, runs, n-gram models.
 
-What a stream is, its content says and not its name. A pipe can be read only once, so it is never
-looked into, and is taken for a file of scores.
+The kind of a stream is recognised by its content, not by its name. A pipe can be read only once, so
+it is not inspected but taken for a file of scores.
 """
 
 import re
@@ -124,7 +124,7 @@ def vocabulary_of_runs(streams: Sequence[str | Path], kinds: Sequence[Kind]) -> 
 
 
 class _Collector:
-    """Hears the sentences of texts, and takes them together when a text is finished."""
+    """Collects the sentences of texts, and joins them when a text is finished."""
 
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)

@@ -1,6 +1,6 @@
-"""What `charlm export` and `charlm.export` do: a model as ONNX, or an ARPA file that comes near.
+"""`charlm export` and `charlm.export`: a model as ONNX, or an ARPA file that approximates it.
 
-What would fail at the end, a missing folder or a word that ARPA cannot hold, is looked for before
+A missing folder or a word that ARPA cannot hold, which would make the end fail, is noticed before
 the work begins.
 """
 
@@ -74,14 +74,14 @@ class Export:
 @keeps_inputs("arpa", "page")
 @keywords(ExportOptions)
 def export(options: ExportOptions) -> Export | OnnxExport | PageExport:
-    """Write a run as networks without torch, as a page, or as an ARPA file that comes near to it.
+    """Write a run as networks without torch, as a page, or as an ARPA file that approximates it.
 
-    For ARPA text is drawn from the model, and n-grams of it that are too rare are left out. At each
-    position of that text and of train.txt the model draws further words, whose n-grams come in,
-    too. What is mixed is weighed on valid.txt.
+    For the ARPA file text is drawn from the model, and its rare n-grams are left out. At each
+    position of that text and of train.txt the model draws further words, whose n-grams are added.
+    The mixture's weights are fitted on valid.txt.
 
     Raises:
-        ConfigError: no model was said; a number out of its range; a missing folder; none or
+        ConfigError: no model was named; a number out of its range; a missing folder; none or
             several of an ARPA file, a folder for ONNX and a page; a part that cannot be exported.
         DataError: a run or text that is not what was expected; a word that ARPA cannot hold.
     """

@@ -22,12 +22,12 @@ class ExportOptions:
     _: KW_ONLY
     arpa: Annotated[
         str | Path | None,
-        Opt("Where the ARPA file goes; packed by .gz, .bz2 or .xz. Asks for --data."),
+        Opt("ARPA file to write, compressed if the name ends in .gz, .bz2 or .xz; needs --data."),
     ] = None
     onnx: Annotated[
         str | Path | None,
         Opt(
-            "Folder for the model itself without torch, run by onnxruntime: step.onnx, "
+            "Folder for the model itself, which onnxruntime runs without torch: step.onnx, "
             "encode.onnx, vocab.json, export.json.",
             metavar="DIR",
         ),
@@ -35,12 +35,14 @@ class ExportOptions:
     page: Annotated[
         str | Path | None,
         Opt(
-            "HTML file that holds the model in eight bits and runs it, offline: type a sentence "
-            "and see surprisals, next words, near words. Of a run as char-small, or of a folder "
-            "made with --int8."
+            "HTML file that holds the model in eight bits and runs it offline: type a sentence and "
+            "see surprisals, next words, near words. Takes a run with the parts of char-small, or "
+            "a folder made of one with --int8."
         ),
     ] = None
-    int8: Annotated[bool, Opt("Networks in eight bits, a quarter as large; with --onnx.")] = False
+    int8: Annotated[
+        bool, Opt("Write the networks of --onnx in eight bits, a quarter as large.")
+    ] = False
     data: DataForArpa = None
     tokens: Annotated[
         int, Opt("Tokens of text drawn from the model, each </s> included.", "N-grams", least=1)
@@ -50,8 +52,8 @@ class ExportOptions:
     prune: Annotated[
         str | Sequence[int] | None,
         Opt(
-            "Largest count of the drawn text's n-grams left out, by order; the last holds for "
-            "longer ones; 0,0,1 if not given.",
+            "Largest count at which n-grams of the drawn text are left out, by order; the last "
+            "number also holds for longer n-grams; 0,0,1 if not given.",
             "N-grams",
             metavar="0,0,1",
             cli_type=str | None,
@@ -60,7 +62,8 @@ class ExportOptions:
     followers: Annotated[
         int,
         Opt(
-            "Words drawn at each position of both texts, whose n-grams come in, too; 0 for none.",
+            "Number of next words drawn at each position of both texts, whose n-grams are added; 0 "
+            "adds none.",
             "N-grams",
             least=0,
         ),
@@ -72,5 +75,5 @@ class ExportOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears what is done, a line a stage.", is_for_python=True),
+        Opt("Called with a description of each stage.", is_for_python=True),
     ] = None

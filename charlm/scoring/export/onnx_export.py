@@ -1,7 +1,7 @@
 """A run as two networks that onnxruntime runs, and a folder in which they stand.
 
-torch's exporter turns a size that Python once saw as a plain number into a constant, and says
-nothing: a network for one batch alone. So what it wrote is held against torch at several batches.
+torch's exporter silently turns a size that Python once saw as a plain number into a constant, which
+makes a network for a single batch size. So its networks are compared with torch at several sizes.
 """
 
 import copy

@@ -1,10 +1,10 @@
-"""Networks in eight bits: what a matrix holds as int8, what is multiplied with it as it comes.
+"""Networks in eight bits: matrices as int8, and what they are multiplied with quantised on the fly.
 
-Weights have seven bits: on a processor with AVX2 alone onnxruntime adds two products of eight bits
-in sixteen, where they may not fit, and its figures would be others than elsewhere.
+Weights have seven bits: on a processor with only AVX2 onnxruntime adds two products of eight bits
+in sixteen, where they may not fit, and its figures would differ from those elsewhere.
 
-Constants are folded first: the exporter writes a layer's weights as slices put together anew, and
-onnxruntime leaves an LSTM whose weights are computed in fp32, without a word. So it is looked for.
+Constants are folded first: the exporter writes a layer's weights as slices joined again, and
+onnxruntime silently leaves an LSTM with computed weights in fp32. So this is checked afterwards.
 """
 
 import logging

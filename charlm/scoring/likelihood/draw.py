@@ -1,7 +1,7 @@
 """Drawing words from distributions, by inverting their cumulative sums at given numbers.
 
 The same number in [0, 1) gives the same word in any batch, up to the rounding of the
-probabilities: a number that falls within 1e-7 of a border may go either way.
+probabilities: a number within 1e-7 of a boundary may go either way.
 """
 
 import math

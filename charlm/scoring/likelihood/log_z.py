@@ -1,7 +1,7 @@
 """How far a model's scores are from probabilities: mean and variance of log Z over a text.
 
-A model trained by noise contrast, or to be self-normalised, is meant to be read without the sum
-over all words (Koehn, 4.3). Where log Z is near 0 everywhere, that costs nothing.
+A model trained by noise-contrastive estimation, or to be self-normalised, is meant to be used
+without the sum over all words (Koehn, 4.3). If log Z is near 0 everywhere, that costs nothing.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sentences that begin alike, as a tree: what they share is computed once.
+"""Sentences with common beginnings, as a tree: what they share is computed once.
 
 Level d holds one node for every distinct beginning of d words, all of which follow `</s>`, the one
 node of level 0. Sentences stand in the order of their words, so that those of a node stand side by

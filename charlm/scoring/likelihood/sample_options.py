@@ -17,39 +17,42 @@ class SampleOptions:
     temperature: Annotated[
         float,
         Opt(
-            "Divisor of log-probabilities: below 1 likelier words, above 1 rarer ones.",
+            "Divisor of the log-probabilities: below 1 favours likely words, above 1 rare ones.",
             "Draws",
             metavar="T",
         ),
     ] = 1.0
     top_k: Annotated[
         int | None,
-        Opt("Draw from the N likeliest words alone; from all if not given.", "Draws", least=1),
+        Opt("Draw only from the N likeliest words; from all if not given.", "Draws", least=1),
     ] = None
     top_p: Annotated[
         float,
         Opt(
-            "Draw from the likeliest words that hold this share, above 0 and up to 1.",
+            "Draw only from the likeliest words that together have this probability, above 0 and "
+            "up to 1.",
             "Draws",
             metavar="P",
         ),
     ] = 1.0
-    no_unk: Annotated[bool, Opt("Never draw <unk>; the others share its due.", "Draws")] = False
+    no_unk: Annotated[
+        bool, Opt("Never draw <unk>; the other words share its probability.", "Draws")
+    ] = False
     open_vocabulary: Annotated[
-        bool, Opt("Spell each <unk>, by the run's speller (charlm train --speller).", "Draws")
+        bool, Opt("Let the run's speller (charlm train --speller) spell each <unk>.", "Draws")
     ] = False
     prefix: Annotated[str, Opt("Words that every sentence begins with.", metavar="WORDS")] = ""
     max_length: Annotated[
-        int, Opt("Greatest length in words; what is longer is cut there.", least=1)
+        int, Opt("Largest length of a sentence in words; longer ones are cut.", least=1)
     ] = 200
     seed: Seed = 1
     batch_size: Annotated[
-        int, Opt("Sentences drawn side by side; changes the speed alone.", "Machine", least=1)
+        int, Opt("Number of sentences drawn at a time; affects the speed only.", "Machine", least=1)
     ] = 128
     device: Device = "auto"
     precision: Precision = "fp32"
     threads: Threads = None
     on_sentence: Annotated[
         Callable[[Any], object] | None,
-        Opt("Hears of each sentence in order, when those before it are ready.", is_for_python=True),
+        Opt("Called with each sentence, in order, as soon as it is ready.", is_for_python=True),
     ] = None

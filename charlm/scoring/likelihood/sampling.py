@@ -75,8 +75,8 @@ def sample(options: SampleOptions) -> Sample:
     """Sentences, each from the initial state, drawn word by word from the model.
 
     Log-probabilities are divided by `temperature`; then the `top_k` likeliest words are kept, and
-    of those as few of the likeliest as hold a share of `top_p`. With `open_vocabulary` the log10
-    probability of what is spelled is that of `<unk>` all the same.
+    of those as few of the likeliest as together have the probability `top_p`. With
+    `open_vocabulary` a spelled word still has the log10 probability of `<unk>`.
 
     >>> drawn = charlm.sample(model="exp/first", n=2, max_length=5)
     >>> len(drawn.sentences)
@@ -84,7 +84,7 @@ def sample(options: SampleOptions) -> Sample:
 
     Raises:
         ConfigError: a number out of its range; a prefix that the model cannot read; an open
-            vocabulary and no speller.
+            vocabulary without a speller.
         DataError: a run that is not what was expected; a model that gives no numbers.
     """
     shape = Shape(options.temperature, options.top_k, options.top_p, options.no_unk)

@@ -1,7 +1,7 @@
-"""Many paths through sentences at once, each one word further a step: for trees and lattices.
+"""Many paths through sentences at once, which a step extends by a word: for trees and lattices.
 
-A path is a state and the vector that the output predicts from. Where several words may follow one
-path the softmax is computed once for it, and not for each of them.
+A path is a state and the vector that the output predicts from. If several words may follow a path,
+its softmax is computed only once.
 """
 
 from collections.abc import Sequence

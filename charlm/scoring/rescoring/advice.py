@@ -1,4 +1,4 @@
-"""What makes a result worse than it need be, each with what to do about it."""
+"""What makes a result worse than it need be, with advice on each."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def advice_on(result: RescoringResult) -> list[str]:
 
 
 def _on_case(result: RescoringResult) -> list[str]:
-    """References that are written in another way, which rates are of then."""
+    """References in another case than the hypotheses, which the rates then measure."""
     share = result.notices.share_in_case
     if share < OTHER_CASE:
         return []
@@ -64,7 +64,7 @@ def _on_means(result: RescoringResult) -> list[str]:
 
 
 def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[str]:
-    """Weights that were found, and speak against themselves."""
+    """Tuned weights that show that something is wrong."""
     notes = []
     for each in details:
         name = each.feature
@@ -89,7 +89,7 @@ def on_tuned(result: RescoringResult, details: Sequence[TunedWeight]) -> list[st
 
 
 def _on_recordings(result: RescoringResult) -> list[str]:
-    """A context of lists before that is none, or does harm."""
+    """A context of previous lists that does not exist, or does harm."""
     n_lists, n_recordings = result.counts.n_lists, result.counts.n_recordings
     origin = result.weights and result.weights.origin
     history = history_of(result.counts, result.adaptation)

@@ -2,10 +2,10 @@
 
 A total is the weighted features of the whole hypothesis (acoustic score, number of words, …) and
 the weighted log-probabilities that scorers give to its words. The difference is added up in that
-order: first the features, then the words from left to right, the end last. What decided is the
-largest part, be it a word or the features together, and not the one that tips the scales: that may
-be a trifle behind a word that brings nearly all. It need not be a word in which they differ, since
-a model may be surprised by what follows.
+order: first the features, then the words from left to right, the end last. The largest part, a word
+or the features together, is the one that decided, and not the part that changes the sign: that may
+be a trifle after a word that contributes nearly everything. It need not be a word in which they
+differ, since a model may be surprised by what follows.
 """
 
 import re

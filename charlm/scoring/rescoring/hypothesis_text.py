@@ -1,9 +1,9 @@
 """Hypotheses as a model reads them: normalised copies without noise, and what that changed.
 
-The list keeps its own words. A recogniser's capitals in front of a model that knows no capitals
-make every word unknown: hence the run's rules are applied, and the count says how far the two texts
-were apart. Labels of noise, as `[laugh]`, are in a list but not in the text of a model, which does
-not read those that it does not know.
+The list keeps its own words. To a model of lower-case text a recogniser's capitals would make every
+word unknown: so the run's rules are applied, and a count tells how far the two texts were apart.
+Labels of noise, such as `[laugh]`, are in a list but not in a model's text; a model does not read
+those that it does not know.
 """
 
 from collections import Counter

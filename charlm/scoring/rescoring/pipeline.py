@@ -181,7 +181,7 @@ class ListCounts:
 
 
 class OnList(Protocol):
-    """Hears of each list that has come through."""
+    """Is called with each list that has come through."""
 
     def __call__(self, scored: ScoredList, result: Rescored, /, *, weights: Weights) -> object: ...
 

@@ -34,7 +34,10 @@ from charlm.text.io.lines import LIST, LONGEST, MIB, UTF8, LineRules
 
 LISTS = (*SAME_FORMAT, "nbest")  # layouts with all hypotheses of each list
 
-Refs = Annotated[str | Path | None, Opt("References of the lists; own: as the lists have them.")]
+Refs = Annotated[
+    str | Path | None,
+    Opt("File of the references; own takes those that the lists hold themselves."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +47,14 @@ class RescoringOptions:
     model: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Run directory or exported folder; may come again. Without any model a list's own "
-            "features rank it.",
+            "Run directory or exported folder; may be repeated. Without any model a list is ranked "
+            "by its own features.",
             metavar="RUN",
         ),
     ] = ()
     lm: Annotated[
-        str | Path | Sequence[str | Path], Opt("n-gram model, ARPA or KenLM; may come again.")
+        str | Path | Sequence[str | Path],
+        Opt("N-gram model, an ARPA file or a KenLM binary; may be repeated."),
     ] = ()
     scorer: Annotated[
         Scorer | None, Opt("A model of the caller's own, beside the others.", is_for_python=True)
@@ -58,15 +62,16 @@ class RescoringOptions:
     weight: Annotated[
         Sequence[str],
         Opt(
-            "Weight of one feature, over --weights; where tune begins; may come again.",
+            "Weight of one feature, which replaces that of --weights; tune begins from it; may be "
+            "repeated.",
             metavar="NAME=NUMBER",
         ),
     ] = ()
     mix: Annotated[
         str | Path | None,
         Opt(
-            "Mix all models word by word, with the weights that suit this text best; score and "
-            "serve mix as the weights were tuned.",
+            "Text to fit weights on, by which all models are mixed word by word; if not given, "
+            "score and serve mix models as --weights records.",
             "Models",
             metavar="TEXT",
         ),
@@ -74,7 +79,7 @@ class RescoringOptions:
     mix_weights: Annotated[
         str | Sequence[float] | None,
         Opt(
-            "Mix all models word by word, with these weights.",
+            "Weights by which all models are mixed word by word.",
             "Models",
             metavar="A,B",
             cli_type=str | None,
@@ -83,20 +88,26 @@ class RescoringOptions:
     old_lm: Annotated[
         str | Path | None,
         Opt(
-            "n-gram model that the list was made with: it is taken out of Kaldi's graph score.",
+            "N-gram model that lists or lattices were made with; its score is subtracted from "
+            "Kaldi's graph score.",
             "Models",
         ),
     ] = None
     open_vocabulary: Annotated[
         bool | None,
         Opt(
-            "Unknown words by their spelling (train --speller); if not given, as the weights were "
-            "tuned, else in lists where the run has a speller and knows most words.",
+            "Score unknown words by their spelling (train --speller). If not given: as the weights "
+            "were tuned, else in lists where the run has a speller and knows most words.",
             "Models",
         ),
     ] = None
     unnormalised: Annotated[
-        bool, Opt("Scores without their sum, for models trained so (nce, selfnorm).", "Models")
+        bool,
+        Opt(
+            "Take the model's scores without normalising them, for models trained so (criterion "
+            "nce or self-normalised).",
+            "Models",
+        ),
     ] = False
     lower: Annotated[
         bool, Opt("Lower-case what the models read, not what is written.", "Normalisation")
@@ -109,13 +120,17 @@ class RescoringOptions:
     ] = False
     context: Annotated[
         Literal["none", "previous"],
-        Opt("Every list on its own, or after the chosen ones of its recording.", "Models"),
+        Opt(
+            "What a list is read after: nothing, or the hypotheses chosen before it in its "
+            "recording.",
+            "Models",
+        ),
     ] = "none"
     recordings: Annotated[
         str,
         Opt(
-            "Its first group is the recording that a list's id belongs to; if not given, what "
-            "stands before the id's times, or its last part.",
+            "Regular expression whose first group is the recording in a list's id; if not given, "
+            "the id up to its times, or up to its last part.",
             "Models",
             metavar="REGEX",
         ),
@@ -124,16 +139,20 @@ class RescoringOptions:
     adapt_rates: AdaptRates = ""
     on_nan: Annotated[
         OnNan,
-        Opt("A feature that is no finite number: refuse it, or take the list's worst.", "Lists"),
+        Opt(
+            "What to do with a feature that is not a finite number: refuse it, or take the list's "
+            "worst value.",
+            "Lists",
+        ),
     ] = "error"
     allow_missing: Annotated[
         bool,
-        Opt("Do without, or fill in, what one of several files lacks; told how many.", "Lists"),
+        Opt("Leave out or fill in what one of several files lacks, and report how often.", "Lists"),
     ] = False
     max_line: Annotated[
         int,
         Opt(
-            "Longest line of a list in MiB; JSON may have all of it on one.",
+            "Longest line allowed in lists; JSON may hold everything on one.",
             "Lists",
             least=1,
             metavar="MIB",
@@ -143,7 +162,7 @@ class RescoringOptions:
     memory: Annotated[
         int,
         Opt(
-            "Most memory for vectors of words in MiB, per model and process.",
+            "Memory limit for word vectors, per model and process.",
             "Machine",
             least=1,
             metavar="MIB",
@@ -224,16 +243,22 @@ class ListOptions(RescoringOptions):
     """And how lists and lattices are read from files."""
 
     metric: Annotated[
-        MetricName, Opt("Error rate; counted-bleu is for lists that hold counts of matches.")
+        MetricName,
+        Opt("What is measured; counted-bleu is BLEU for lists that hold counts of matches."),
     ] = "wer"
     format: Annotated[
-        str, Opt("Format of the lists; auto looks at them.", "Lists", metavar="NAME")
+        str,
+        Opt(
+            "Format of the lists; auto recognises it, and a wrong NAME is answered with all names.",
+            "Lists",
+            metavar="NAME",
+        ),
     ] = "auto"
     columns: Annotated[
         str | Sequence[str],
         Opt(
-            "Names of a table's columns: id, rank, text, features; if not given, as the weights "
-            "were tuned, or as its header has them.",
+            "Names of a table's columns, in order: id, rank, text, or the name of a feature; if "
+            "not given, as the weights were tuned, or as its header names them.",
             "Lists",
             metavar="A,B,…",
             cli_type=str,
@@ -242,7 +267,7 @@ class ListOptions(RescoringOptions):
     features: Annotated[
         Sequence[str] | Mapping[str, str | Path],
         Opt(
-            "Further file of the lists, as Kaldi's am=acwt; may come again.",
+            "File of a further feature of the lists, such as Kaldi's am=acwt; may be repeated.",
             "Lists",
             metavar="NAME=FILE",
         ),
@@ -257,26 +282,36 @@ class ListOptions(RescoringOptions):
         ),
     ] = 0.0
     beam: Annotated[
-        float, Opt("Paths so far below the best go; 0: none.", "Lattices", least=0, metavar="NATS")
+        float,
+        Opt(
+            "Drop paths that are this far below the best; 0 drops none.",
+            "Lattices",
+            least=0,
+            metavar="NATS",
+        ),
     ] = 16.0
     recombine: Annotated[
-        int, Opt("Paths with so many last words alike are one; 0: never.", "Lattices", least=0)
+        int, Opt("Merge paths whose last N words are the same; 0 never does.", "Lattices", least=0)
     ] = 4
     n_best: Annotated[
         int,
         Opt(
-            "Hypotheses that are taken, besides what was best.",
+            "Number of hypotheses taken from a lattice, besides the one that was best before.",
             "Lattices",
             least=1,
             flags=("-n", "--n-best"),
         ),
     ] = 100
     words_txt: Annotated[
-        str | Path | None, Opt("Kaldi's words.txt, where words are numbers.", "Lattices")
+        str | Path | None, Opt("Kaldi's words.txt, where words are written as numbers.", "Lattices")
     ] = None
     at_once: Annotated[
         int,
-        Opt("Hypotheses that share a tree and memory.", "Machine", least=1),
+        Opt(
+            "Number of hypotheses scored together, in one prefix tree; more take more memory.",
+            "Machine",
+            least=1,
+        ),
     ] = 4096
 
     @property
@@ -311,17 +346,22 @@ class ListOptions(RescoringOptions):
 class OutputOptions(RescoringOptions):
     """And how lists that come out are weighed and laid out."""
 
-    weights: Annotated[str | Path | None, Opt("Weights of features, as tune writes them.")] = None
+    weights: Annotated[str | Path | None, Opt("File of feature weights, as tune writes it.")] = None
     sort: Annotated[
-        bool, Opt("Best hypotheses first, as --write ranked; else as the list has them.", "Output")
+        bool,
+        Opt(
+            "Write the best hypotheses first, as --write ranked; otherwise the list's order is "
+            "kept.",
+            "Output",
+        ),
     ] = False
     dedup: Annotated[
         Dedup,
         Opt(
-            "Hypotheses with the same words: each for itself; or ranked together by log Σ exp of "
-            "their totals (sum), or the largest (max). The best of them stands for them with its "
-            "own features; the others' lines stay, behind it where ranked, and nbest leaves them "
-            "out. tune goes by the largest.",
+            "How hypotheses with the same words are ranked: each for itself (none), or together by "
+            "log \u03a3 exp of their totals (sum) or by the largest of them (max). The best one "
+            "represents them with its own features; the lines of the others are kept, after it "
+            "where ranked, but nbest leaves them out. tune goes by the largest.",
             "Output",
         ),
     ] = "none"

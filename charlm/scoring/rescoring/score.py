@@ -1,6 +1,6 @@
-"""`charlm score`: lists in, lists with a score more out, in the format they came in.
+"""`charlm score`: lists in, lists with one more score out, in the format they came in.
 
-Lists stream: what is kept of them is what a report needs, and only where one is asked for.
+Lists stream: only what a report needs is kept of them, and only if one is asked for.
 """
 
 import time
@@ -34,14 +34,14 @@ from charlm.text.io.overwrite import keeps_inputs
 @keeps_inputs("out")
 @keywords(ScoreOptions)
 def score(options: ScoreOptions) -> ScoreResult:
-    """Score the hypotheses of lists by models, weigh, and write the lists with the score `charlm`.
+    """Score the hypotheses of lists by models, rank them, and write the lists with `charlm`.
 
-    Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed all give one. The score that is
-    written is that of the first; without a model none is, and the lists' own features rank them, or
-    the order that they have. That order stands, too, where lists have scores and nobody gives
-    weights, unless a ranking is asked for. Lattices get language scores that hold all but the
-    acoustic ones, for a decoder at the result's `lattices.scales`. Lists are written in the
-    encoding in which they were read, and other layouts in UTF-8.
+    Each model gives a feature (nn, nn2, …, kn, …) in nats; mixed models give a single one. The
+    score `charlm` that is written is the first model's; without a model none is written, and the
+    lists are ranked by their own features, or keep their order. They also keep it if they have
+    scores and no weights are given, unless a ranking is asked for. Lattices get language scores
+    that hold all but the acoustic ones, for a decoder at the result's `lattices.scales`. Lists are
+    written in the encoding in which they were read, other layouts in UTF-8.
 
     >>> found = charlm.score("lists.tsv", model="exp/first", write="ranked", out="ranked.tsv")
     >>> found.counts.n_lists, found.scorers
@@ -92,7 +92,7 @@ def _scored(options: ScoreOptions, scorers: Scorers, *, began: float) -> ScoreRe
 
 
 class _Seen:
-    """What is kept of lists as they come: all for a report, two hypotheses to be explained."""
+    """What is kept of lists: all of them for a report, two hypotheses for an explanation."""
 
     def __init__(self, options: ScoreOptions, scorers: Scorers) -> None:
         self.lists: list[tuple[NbestList, Rescored]] = []  # none where no report is asked for

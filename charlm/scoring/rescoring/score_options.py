@@ -28,7 +28,8 @@ class ScoreOptions(OutputOptions, ListOptions):
     lists: Annotated[
         str | Path | None,
         Opt(
-            "n-best lists, lattices, or sentences: a file, a folder of some formats, or -.",
+            "N-best lists, lattices, or sentences: a file, a folder where the format is one, or - "
+            "for standard input.",
             metavar="LIST",
             is_argument=True,
         ),
@@ -37,8 +38,9 @@ class ScoreOptions(OutputOptions, ListOptions):
     out: Annotated[
         str | Path | Callable[[str], object] | None,
         Opt(
-            "Where the lists go: a file, a folder/, or -: standard output, as on the command line "
-            "if not given. Python may give a function of text, and writes nothing if not given.",
+            "Where the lists go: a file, a folder/, or - for standard output, which the command "
+            "line takes if not given. Python also takes a function of text, and writes nothing if "
+            "not given.",
             metavar="PATH",
             cli_type=str | None,
         ),
@@ -46,25 +48,27 @@ class ScoreOptions(OutputOptions, ListOptions):
     write: Annotated[
         Write,
         Opt(
-            "The lists with a score more, lattices with new ones (scored), the same best first "
-            "(ranked), as JSON lines whatever they were (nbest), ln P of each word that the "
-            "model read and of the end (word-scores, as Kaldi's rnnlm-sentence-probs), or the "
-            "best hypotheses alone in a layout; none: no lists."
+            "What is written. scored: the lists with one more score, lattices with new ones. "
+            "ranked: the same, best hypotheses first. nbest: JSON lines with all features and "
+            "totals, whatever the format was. word-scores: ln P of each word that the model read "
+            "and of the sentence end, as Kaldi's rnnlm-sentence-probs. kaldi, trn, text, tsv, "
+            "jsonl: the best hypotheses alone, in that layout. none: no lists."
         ),
     ] = "scored"
     refs: Refs = None
     explain: Annotated[
         str | None,
         Opt(
-            "Why hypothesis A of this list beats B; the best and the first if not given.",
+            "Explain why hypothesis A of list UTT beats B; if not given, why the best beats the "
+            "first.",
             metavar="UTT[:A,B]",
         ),
     ] = None
     line_buffered: Annotated[
-        bool, Opt("Each list as soon as it has come, for pipes in use.", "Output")
+        bool, Opt("Answer each list as soon as it has been read, for interactive pipes.", "Output")
     ] = False
     allow_test_tuning: Annotated[
-        bool, Opt("Report a rate on the lists of the tuning, too.", "Output")
+        bool, Opt("Report the error rate even on lists that the weights were tuned on.", "Output")
     ] = False
 
     @property
@@ -100,7 +104,7 @@ class ScoreOptions(OutputOptions, ListOptions):
         require_file_of_references(self.refs)
         if self.metric != "wer" and self.refs is None:
             raise ConfigError(
-                f"--metric {self.metric}: is measured against references, and there are none; "
+                f"--metric {self.metric}: found no references to measure it against; "
                 "expected --refs FILE; drop it"
             )
         if self.write == "none" and self.out is not None and not callable(self.out):
@@ -120,5 +124,5 @@ class ScoreOptions(OutputOptions, ListOptions):
             require_place(self.out, option="--out")
         elif Path(lists).is_file() and Path(lists).parent.resolve() == Path(self.out).resolve():
             raise ConfigError(
-                f"--out {self.out}: {lists} would be written over; expected another folder"
+                f"--out {self.out}: {lists} would be overwritten; expected another folder"
             )

@@ -1,8 +1,8 @@
 """`charlm serve`: JSON lines in, JSON lines out, the models kept loaded.
 
-Each line is answered before the next one is read. A line that is wrong is answered, too, by
-`{"id": …, "error": …}`, and nothing else comes of it: a program on the other side must neither wait
-for an answer nor see its model gone.
+Each line is answered before the next one is read. Even a wrong line is answered, with
+`{"id": …, "error": …}`, and has no other effect: the program on the other side must neither wait
+for an answer nor lose its model.
 """
 
 import io
@@ -32,12 +32,12 @@ JSONL = "jsonl"
 def serve(options: ServeOptions) -> ServeResult:
     """Answer the JSON lines of standard input, each before the next is read, until it ends.
 
-    A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis; a wrong one is answered by
-    `{"error": …}`, with its `id` where that can be read.
+    A line is one list, `{"id": …, "hyps": […]}`, or one hypothesis; a wrong one is answered with
+    `{"error": …}`, and its `id` if that can be read.
 
     Raises:
         ConfigError: options that contradict each other, or do not fit the models.
-        DataError: standard input is packed, and broken; a broken run or model.
+        DataError: a compressed standard input that is broken; a broken run or model.
         ProcessError: another process ended, and with it every further answer.
     """
     began = time.perf_counter()

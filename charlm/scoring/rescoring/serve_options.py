@@ -15,13 +15,14 @@ class ServeOptions(OutputOptions):
 
     out: Annotated[
         Callable[[str], object] | None,
-        Opt("Is given each answer as it comes, a line of JSON.", is_for_python=True),
+        Opt("Called with each answer as it comes, a line of JSON.", is_for_python=True),
     ] = None
     write: Annotated[
         Literal["scored", "ranked", "nbest", "jsonl"],
         Opt(
-            "The line with a score more (scored), the same best first (ranked), with all features "
-            "and totals (nbest), or the best hypothesis alone (jsonl)."
+            "What a line is answered with: itself with one more score (scored), the same with the "
+            "best hypotheses first (ranked), with all features and totals (nbest), or the best "
+            "hypothesis alone (jsonl)."
         ),
     ] = "scored"
 

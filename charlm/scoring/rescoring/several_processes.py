@@ -1,8 +1,8 @@
-"""One process or several, each of which loads the models and answers a part of what is asked.
+"""One process or several, each of which loads the models and answers a part of the requests.
 
-The first process reads lists, weighs and writes as if it were alone; what it asks its scorers is
-cut in pieces that cost alike, and each process answers one. A sentence's score depends on it alone,
-so any cut will do: sentences are put in order, and those that begin alike stay together.
+The first process reads lists, weighs and writes as if it were alone; its requests to the scorers
+are cut into parts of equal cost, one for each process. A sentence's score depends on the sentence
+alone, so any cut will do: sentences are sorted, and those with the same beginning stay together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -28,7 +28,7 @@ def tune(options: TuneOptions) -> TuneResult:
     """Find the weights under which the best hypotheses of lists have the lowest error rate.
 
     Models give features as for `score`; without any the lists' own features are weighed. The
-    weights remember the lists, so that `score` reports no rate on those that they were made for.
+    weights record the lists, so that `score` reports no rate on those that they were tuned on.
 
     >>> found = charlm.tune("lists.tsv", model="exp/first", refs="refs.txt", out="weights.json")
     >>> sorted(found.weights.values)

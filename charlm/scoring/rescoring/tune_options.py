@@ -18,16 +18,22 @@ class TuneOptions(SearchOptions, ListOptions):
     lists: Annotated[
         str | Path,
         Opt(
-            "n-best lists or lattices with references: a file, a folder of some formats, or -.",
+            "N-best lists or lattices with references: a file, a folder where the format is one, "
+            "or - for standard input.",
             metavar="DEV",
             is_argument=True,
         ),
     ]
     _: KW_ONLY
-    refs: Annotated[str | Path, Opt("References of the lists; own: as the lists have them.")]
+    refs: Annotated[
+        str | Path, Opt("File of the references; own takes those that the lists hold themselves.")
+    ]
     out: Annotated[
         str | Path | None,
-        Opt("Where the weights go, for score --weights; they are told alone if not given."),
+        Opt(
+            "File to write the weights to, for score --weights; if not given, they are only "
+            "printed."
+        ),
     ] = None
 
     def check(self) -> None:

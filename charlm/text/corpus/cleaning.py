@@ -33,7 +33,7 @@ LOOKED_AT_WORDS = 2_000_000  # of the text that is kept, for what is odd about t
 class RawSource:
     """Where text came from: `role` is raw, valid or test.
 
-    `sha256` is that of the file as it stands, packed or not; None where reading stopped before its
+    `sha256` is of the file as it is on disk, compressed or not; None if reading stopped before its
     end.
     """
 
@@ -43,7 +43,7 @@ class RawSource:
     sha256: str | None
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """The source as JSON; a path that is no UTF-8 is shown with marks of replacement."""
+        """The source as JSON; in a path, bytes that are not UTF-8 become replacement characters."""
         shown = self.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return asdict(self) | {"path": shown}
 
@@ -52,7 +52,7 @@ def normalisation_of(options: PrepOptions) -> Normalisation:
     """What is done to each line before it is judged.
 
     Raises:
-        DataError: a map that is none.
+        DataError: a file that is not a map.
     """
     return Normalisation(
         options.lower,
@@ -92,16 +92,16 @@ class Cleaner:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many tokens as were asked for."""
+        """Whether as many tokens as were asked for have been kept."""
         return 0 < self._options.max_tokens <= self.n_words
 
     def read_file(self, path: str, *, role: str) -> None:
         """Take the lines of a file until its end, or until there are enough tokens.
 
         Raises:
-            DataError: a broken file, CSV, a line that is not of the encoding or holds what belongs
-                to no word and is to be an error, or one longer than any text's where words are not
-                limited.
+            DataError: a broken file, CSV, a line that is not valid in the encoding or holds
+                unwanted characters (with `invalid="error"`), or one that is too long (without
+                `max_words`).
         """
         digest = hashlib.sha256()
         name = display_name(path)

@@ -22,11 +22,11 @@ class SeenLines:
         self._n_used = [0] * N_TABLES
 
     def add(self, line: bytes) -> bool:
-        """Whether `line` is new; it is not, the next time."""
+        """Add `line`; whether it is new."""
         return self.add_hash(int.from_bytes(blake2b(line, digest_size=8).digest()))
 
     def add_hash(self, key: int) -> bool:
-        """Whether a 64-bit hash is new."""
+        """Add a 64-bit hash; whether it is new."""
         key = key or 1
         number = key >> TO_SLOT
         table = self._tables[number]

@@ -108,7 +108,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def split_sentences(paragraph: str) -> Iterator[str]:
-    """A paragraph's sentences; what ends in an abbreviation goes on."""
+    """A paragraph's sentences; an abbreviation does not end one."""
     start = 0
     for found in SENTENCE_END.finditer(paragraph):
         if not ABBREVIATION.search(paragraph, start, found.end()):

@@ -1,8 +1,8 @@
 """A text as a model reads it: normalised, counted and hashed in one pass, so a pipe will do.
 
-The hash is that of the lines in UTF-8 with LF after each: CRLF, a byte order mark, a missing last
-newline, compression and another encoding change neither it nor any count. For a plain file in UTF-8
-it is what `sha256sum` prints.
+The hash is of the lines in UTF-8 with LF after each: CRLF, a byte order mark, a missing last
+newline, compression and another encoding change neither it nor any count. For a plain UTF-8 file it
+is what `sha256sum` prints.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class ReadText:
         self.path = path
         self.normalisation = normalisation
         self.rules = rules
-        self.n_changed = 0  # words that do not stand so in their line
+        self.n_changed = 0  # normalised words that their line does not hold as they are
         self._digest = hashlib.sha256()
 
     @property
@@ -42,8 +42,8 @@ class ReadText:
         """The words of each line; a blank line is a sentence without words.
 
         Raises:
-            DataError: CSV, `<s>` or `</s>` within a line, NUL, a line too long, or not of the
-                encoding.
+            DataError: CSV, `<s>` or `</s>` within a line, NUL, a line that is too long or not
+                valid in the encoding.
         """
         name = display_name(self.path)
         lines = read_lines(self.path, rules=self.rules)

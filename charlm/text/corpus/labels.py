@@ -1,7 +1,7 @@
-"""Which labels of decoders are words: of lattices and hypotheses, and of lists of words.
+"""Which of a decoder's labels are words, in lattices, hypotheses and word lists.
 
-`<unk>` is one. Noise stands in hypotheses, and marks do not; no model reads noise unless it has
-seen it in a text.
+`<unk>` is a word. Hypotheses keep labels of noise but no marks such as `</s>`; a model reads noise
+only if its training text held it.
 """
 
 import re
@@ -15,15 +15,15 @@ NOISE = re.compile(r"\[.*\]|<(?!(?i:unk)\b).*>|\{.*\}|-pau-|!SIL")
 
 
 def is_silent(label: str) -> bool:
-    """Whether a label stands for nothing, not even in a hypothesis."""
+    """Whether a label is a mark, which hypotheses leave out."""
     return label in SILENT
 
 
 def is_word(label: str) -> bool:
-    """Whether a label is a word, and neither noise nor nothing."""
+    """Whether a label is a word, and neither noise nor a mark."""
     return label not in SILENT and not NOISE.fullmatch(label)
 
 
 def label_read(label: str, is_known: Callable[[str], bool]) -> str:
-    """A word as models read it: `<UNK>` is `<unk>`, unless it is a word of theirs."""
+    """A word as models read it: `<UNK>` is `<unk>`, unless their vocabulary has it."""
     return UNK_WORD if label == CAPITAL_UNK and not is_known(label) else label

@@ -1,7 +1,8 @@
 """A text in blocks of whole lines, and the words of a block at once.
 
-To look a word up costs 0.15 µs, to take a line by itself several times that a word. So a block goes
-line by line only if it holds what is treated by its place in a line; else both ways give the same.
+Looking a word up costs 0.15 µs; going line by line costs several times that for each word. So a
+block is read line by line only if it holds something that is treated by its place in a line;
+otherwise both ways give the same words.
 """
 
 import io
@@ -32,13 +33,13 @@ class TextBlock:
 
     @property
     def n_lines(self) -> int:
-        """LFs: what the number of the next block's first line depends on."""
+        """The number of LFs, by which the next block's line numbers go on."""
         return self.raw.count(LF)
 
     def text(self, normalisation: Normalisation | None) -> str | None:
         """The lines in their Unicode form, words between blanks, LF after each line.
 
-        What is left of normalising can be done word by word. None where it cannot.
+        The rest of normalising can be done word by word; None if it cannot.
         """
         if normalisation and normalisation.reads_phrases:
             return None
@@ -69,7 +70,7 @@ class TextBlock:
 
 
 def read_blocks(path: str | Path) -> Iterator[TextBlock]:
-    """The blocks of a text, packed or not.
+    """The blocks of a text, compressed or not.
 
     Raises:
         DataError: a broken compressed file, or a line too long.
@@ -80,7 +81,7 @@ def read_blocks(path: str | Path) -> Iterator[TextBlock]:
 
 
 def read_range(path: str | Path, *, start: int, end: int, first: int) -> Iterator[TextBlock]:
-    """The blocks of the bytes of a plain text from one line's start to another's.
+    """The blocks of a plain text from byte `start` to `end`, both of which begin a line.
 
     Raises:
         DataError: a line too long.

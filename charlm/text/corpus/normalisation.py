@@ -1,8 +1,8 @@
 """How a line of raw text becomes tokens with one space between them.
 
-Everything here may be applied again to text that went through it already and changes nothing then
-(it is, whenever a model scores text): lower-casing spares the `N` that stands for numbers, and the
-tokens `<unk>`, `<unk>:form`, `<s>` and `</s>`, standing between blanks, stay one token each.
+Applied again to its own result it changes nothing, as happens whenever a model scores text:
+lower-casing spares the `N` that stands for numbers, and the tokens `<unk>`, `<unk>:form`, `<s>` and
+`</s>`, between blanks, stay one token each.
 """
 
 import re
@@ -67,10 +67,11 @@ OF_EMOJI = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 
 @dataclass(frozen=True)
 class Normalisation:
-    """What a corpus and its models must share; steps are taken in the order below.
+    """The text rules that a corpus and its models must share, applied in the order below.
 
-    Before numbers come hyphens within words, punctuation at the ends of words (`drop`: it goes,
-    and a word of nothing else; 's, 'll and the like keep theirs; U.S. is two letters), and a map.
+    But hyphens within words, punctuation and the map come before numbers. `punctuation="drop"`
+    takes punctuation off the ends of words, and leaves out words of nothing else; 's, 'll and the
+    like keep theirs; U.S. becomes two letters.
     """
 
     lower: bool = False
@@ -119,7 +120,7 @@ class Normalisation:
         return " ".join(tokens)
 
     def and_also(self, further: "Normalisation") -> "Normalisation":
-        """These rules, and what others do besides to case, hyphens, punctuation and phrases."""
+        """These rules together with another's for case, hyphens, punctuation and phrases."""
         return replace(
             self,
             lower=self.lower or further.lower,
@@ -129,12 +130,12 @@ class Normalisation:
         )
 
     def compose(self, text: str) -> str:
-        """`text` in the Unicode form; LF joins nothing, so it may hold several lines."""
+        """`text` in the Unicode form; it may hold several lines, since LF composes with nothing."""
         return _compose(text, self.unicode)
 
     @cached_property
     def _spoken(self) -> Sequence[tuple[str, Callable[[list[str]], list[str]]]]:
-        """The rules that make of a text what somebody would say."""
+        """The rules that turn written text into what a speaker would say."""
         rules: list[tuple[str, Callable[[list[str]], list[str]]]] = []
         if self.split_hyphens:
             rules.append(("hyphens", partial(_each, _parts)))
@@ -150,33 +151,33 @@ class Normalisation:
 
     @property
     def plain_map(self) -> Rules:
-        """The map, in the case and Unicode form of the words that it meets."""
+        """The map, in the case and Unicode form of the words that it is applied to."""
         return tuple((self.plain(old), self.plain(new)) for old, new in self.map)
 
     @property
     def plain(self) -> "Normalisation":
-        """Of these rules those of case and Unicode form."""
+        """The rules for case and Unicode form alone."""
         return Normalisation(self.lower, self.unicode, dotless_i=self.dotless_i)
 
     @property
     def reads_phrases(self) -> bool:
-        """Whether what becomes of a word may hang on the words beside it."""
+        """Whether a word may be read differently for the words beside it."""
         return bool(self.map) and self._phrases.has_phrases
 
     @property
     def leaves_words(self) -> bool:
-        """Whether the words of text in its Unicode form stay as they are."""
+        """Whether nothing but the Unicode form changes words."""
         return not (self.lower or self.tokenise != "none" or self.numbers or self._spoken)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON; of those that came after the first ones what is no default."""
+        """The options as JSON; those of later versions only where they differ from the default."""
         given = asdict(self) | {"map": [list(rule) for rule in self.map]}
         return {
             name: given[name] for name in given if name in REQUIRED or given[name] != DEFAULTS[name]
         }
 
     def in_short(self) -> dict[str, Any]:
-        """The options as people are told them: of a map, the number of its rules."""
+        """The options as people are shown them: a map is the number of its rules."""
         told = self.to_dict()
         return told | ({"map": f"{len(self.map)} rules"} if self.map else {})
 
@@ -206,7 +207,7 @@ class Normalisation:
             raise DataError(f"{name}: {error}") from None
 
     def _without_ignored(self, token: str) -> str:
-        """A token as it is seen, unless it would look like a mark then."""
+        """A token without invisible characters, unless it would then look like a mark."""
         seen = IGNORED_MARKS.sub("", token)
         is_mark = seen in MARKERS or seen.startswith(SPELLED_UNK)
         return token if seen == token or is_mark else self.compose(seen)
@@ -228,7 +229,7 @@ DEFAULTS = {field.name: field.default for field in fields(Normalisation)} | {"ma
 
 
 def _each(rule: Callable[[str], Sequence[str]], tokens: Sequence[str]) -> list[str]:
-    """What becomes of each token, but for marks and unknown words with their spelling."""
+    """The rule's result for each token; marks and `<unk>:form` are kept."""
     kept = (
         (each,) if each in MARKERS or each.startswith(SPELLED_UNK) else rule(each)
         for each in tokens
@@ -280,9 +281,10 @@ def is_number(token: str) -> bool:
 
 
 def is_of_letters(word: str) -> bool:
-    """Whether a word is letters alone, with what is written on, between or under them.
+    """Whether a word consists of letters, with the signs that are written on or between them.
 
-    `str.isalpha` takes most words of Hindi, Thai or Burmese for none: vowel signs are no letters.
+    `str.isalpha` denies this of most words of Hindi, Thai or Burmese, whose vowel signs are not
+    letters to Unicode.
     """
     return word.isalpha() or all(
         each in JOINERS or unicodedata.category(each)[0] in "LM" for each in word

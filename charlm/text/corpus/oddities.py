@@ -40,7 +40,7 @@ SELDOM = 0.2  # of all that do the same: below it, a second habit is worth a lin
 
 
 def kind_of(character: str) -> str:
-    """Which of the unwanted kinds a character is of."""
+    """The kind of an unwanted character."""
     if character == "\0":
         return NUL
     return SOFT_HYPHEN if character == SOFT else CONTROL
@@ -70,10 +70,10 @@ class Finding:
 
 
 def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
-    """What is odd about words with their counts, the more frequent of which come first.
+    """What is odd about these words with their counts, the most frequent first.
 
     Of two habits that mean the same (apostrophes, capital words), the rarer one is the oddity, and
-    only where it is seldom: a language may have both.
+    only if it is rare: a language may have both.
     """
     found: dict[str, Finding] = {}
     apostrophes: dict[str, Finding] = {}
@@ -105,7 +105,7 @@ def oddities(types: Iterable[tuple[str, int]]) -> list[Finding]:
 
 
 def _rarer(kind: str, table: dict[str, Finding]) -> dict[str, Finding]:
-    """Each habit but the commonest, where it is seldom beside that."""
+    """Each habit but the commonest, if it is rare beside that."""
     ranked = sorted(table.values(), key=lambda each: (-each.n_tokens, each.kind))
     seldom = [each for each in ranked[1:] if each.n_tokens < SELDOM * ranked[0].n_tokens]
     return {
@@ -114,7 +114,7 @@ def _rarer(kind: str, table: dict[str, Finding]) -> dict[str, Finding]:
 
 
 def scripts_of(word: str) -> set[str]:
-    """The alphabets that the letters of a word are of; writing that is no alphabet is none."""
+    """The alphabets of a word's letters; writing that is not alphabetic counts as none."""
     return {script for each in word if (script := _script(each))}
 
 

@@ -1,10 +1,10 @@
-"""Rules that put words in the place of words: `can't TAB ca n't`, one a line.
+"""Rules that replace words by words, one a line: `can't TAB ca n't`.
 
-Where several rules fit, that of the most words is taken, and of these one without `*` first. `*`
-stands for what a word has besides, on both sides: `*n't TAB * n't` cuts every such word in two, and
-`* n't TAB *n't` joins them again. Nothing behind the TAB takes words out. What a rule gives is not
-looked at again, and no rule may change it as it stands; beside other words one may, so that a map
-is to be applied once.
+If several rules fit, the one with the most words is taken, and of those one without `*` first. `*`
+stands for the rest of a word on both sides: `*n't TAB * n't` cuts every such word in two, and
+`* n't TAB *n't` joins them again. With nothing after the TAB the words are removed. The result of a
+rule is not looked at again, and no rule may change it by itself; next to other words one may, so a
+map must be applied only once.
 """
 
 import re
@@ -23,13 +23,13 @@ MOST_REMEMBERED = 1 << 16  # phrases that a rule with `*` was tried on
 
 
 def rules_of(said: str | Path | Mapping[str, str] | None) -> Rules:
-    """The rules of a file, or as they were given.
+    """The rules of a file, or of a mapping.
 
-    Blank lines of a file, and lines without a TAB that begin with `#`, are none.
+    Blank lines of a file, and lines without a TAB that begin with `#`, are skipped.
 
     Raises:
-        DataError: FILE:LINE of what is no rule, or stands there twice; a rule that another one
-            would change the result of.
+        DataError: FILE:LINE of a line that is not a rule, or a repeated one; a rule whose result
+            another one would change.
     """
     if said is None:
         return ()

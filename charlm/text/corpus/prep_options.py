@@ -21,10 +21,10 @@ class PrepOptions:
         ),
     ] = ()
     _: KW_ONLY
-    out: Annotated[str | Path, Opt("Directory of the result; made if missing.", metavar="DIR")]
+    out: Annotated[str | Path, Opt("Corpus directory to write; made if missing.", metavar="DIR")]
     corpus: Annotated[
         Literal["pydoc"] | None,
-        Opt("An embedded corpus instead of RAW; pydoc is the English of Python's docstrings."),
+        Opt("Built-in corpus to use instead of RAW; pydoc is the English of Python's docstrings."),
     ] = None
     encoding: Encoding = "utf-8"
     valid: Annotated[str | Path | None, Opt("Raw text of the validation split.", "Splits")] = None
@@ -32,13 +32,13 @@ class PrepOptions:
     split: Annotated[
         str,
         Opt(
-            "Shares of train, valid and test, by bytes, in contiguous blocks; without effect on "
-            "a split whose file is given.",
+            "Shares of train, valid and test in the bytes of RAW, which is cut into contiguous "
+            "blocks; ignored for a split whose file is given.",
             "Splits",
             metavar="A,B,C",
         ),
     ] = "90,5,5"
-    lower: Annotated[bool, Opt("Lower case.", "Normalisation")] = False
+    lower: Annotated[bool, Opt("Convert to lower case.", "Normalisation")] = False
     dotless_i: Annotated[
         bool,
         Opt(
@@ -52,7 +52,8 @@ class PrepOptions:
     tokenise: Annotated[
         Literal["none", "simple"],
         Opt(
-            "Tokeniser; none takes the words between blanks, simple splits punctuation off them.",
+            "Tokeniser: none takes words as blanks separate them, simple also splits punctuation "
+            "off them.",
             "Normalisation",
             flags=("--tokenise", "--tokenize"),
         ),
@@ -60,33 +61,41 @@ class PrepOptions:
     split_hyphens: SplitHyphens = False
     punctuation: Punctuation = "keep"
     map: TextMap = None
-    numbers: Annotated[bool, Opt("N in the place of every number.", "Normalisation")] = False
-    min_words: Annotated[int, Opt("Fewest words of a line that is kept.", "Lines", least=1)] = 1
+    numbers: Annotated[bool, Opt("Replace every number by N.", "Normalisation")] = False
+    min_words: Annotated[
+        int, Opt("Least number of words of a line that is kept.", "Lines", least=1)
+    ] = 1
     max_words: Annotated[
         int,
         Opt(
-            "Most words of a line that is kept; 0 is no limit, and a line of more than 64 MiB an "
-            "error.",
+            "Largest number of words of a line that is kept; 0 sets no limit, and a line of more "
+            "than 64 MiB is an error then.",
             "Lines",
             least=0,
         ),
     ] = 0
     dedup: Annotated[
-        bool, Opt("No line twice (in the files of --valid and --test: within each).", "Lines")
+        bool,
+        Opt(
+            "Keep the first of equal lines only; the files of --valid and --test are each treated "
+            "by themselves.",
+            "Lines",
+        ),
     ] = False
     invalid: Annotated[
         Literal["error", "replace", "drop"],
         Opt(
-            "What happens to a line that is not valid in the encoding, or holds NUL, control "
-            "characters or soft hyphens: replace takes these out and puts U+FFFD for bytes.",
+            "What happens to a line that is not valid in the encoding, or that holds NUL, control "
+            "characters or soft hyphens: replace removes such characters and writes U+FFFD for "
+            "invalid bytes.",
             "Lines",
         ),
     ] = "error"
     max_tokens: Annotated[
         int,
         Opt(
-            "Words, no </s> counted, after which reading RAW ends: the line that reaches it is "
-            "the last; 0 is no limit.",
+            "Number of words, </s> not counted, after which reading RAW ends; the line that "
+            "reaches it is the last one read; 0 sets no limit.",
             "Lines",
             least=0,
         ),

@@ -1,7 +1,7 @@
 """`prep`: raw text to a corpus directory {train,valid,test}.txt and corpus.json.
 
-The cleaned text goes to a nameless file first, since where to cut it is known only at its end. The
-three files appear together and corpus.json last: where it stands, the corpus is whole.
+The cleaned text goes to a nameless file first, since only at its end is it known where to cut it.
+The three files appear together and corpus.json last: if it is there, the corpus is complete.
 """
 
 import fcntl
@@ -61,9 +61,9 @@ class PrepResult(ShortRepr):
     """What a preparation read, dropped and wrote.
 
     `drops` counts lines by reason, `replaced` the lines in which invalid bytes were replaced, and
-    `unwanted` the characters that were, by kind. `oddities` and `signs` of a text that should be
-    made ready in another way are not in corpus.json.
-    `stopped_after_tokens` is None where all was read.
+    `unwanted` the characters that were replaced, by kind. `oddities`, and `signs` that the text
+    should be prepared differently, are not in corpus.json.
+    `stopped_after_tokens` is None if everything was read.
     """
 
     options: PrepOptions
@@ -102,10 +102,10 @@ class PrepResult(ShortRepr):
 
 @keywords(PrepOptions)
 def prep(options: PrepOptions) -> PrepResult:
-    """Make a corpus directory of raw files or of an embedded corpus, a sentence a line.
+    """Make a corpus directory from raw files or from an embedded corpus, a sentence a line.
 
-    Files for valid and test are treated like the rest; what is not given is cut from the raw text
-    by its shares. Words are counted after normalisation. The corpus is in UTF-8.
+    Files for valid and test are treated like the rest; a split without a file is cut from the raw
+    text by its share. Words are counted after normalisation. The corpus is in UTF-8.
 
     >>> found = charlm.prep("raw.txt", out="mine", lower=True, split="80,10,10")
     >>> found.n_lines_read, sorted(found.counts)
@@ -113,7 +113,8 @@ def prep(options: PrepOptions) -> PrepResult:
 
     Raises:
         ConfigError: options that do not exist or do not go together.
-        DataError: unreadable text, nothing left of it, or a corpus in the folder already.
+        DataError: unreadable text, text of which nothing is left, or a folder that already holds a
+            corpus.
     """
     _check(options)
     shares = dict(zip(SPLITS, parse_shares(options.split), strict=True))
@@ -149,7 +150,7 @@ def prep(options: PrepOptions) -> PrepResult:
 
 
 def _check(options: PrepOptions) -> None:
-    """Raise for a folder, or unless there is one source of text and lines that may be kept.
+    """Check that no file is a folder, that there is one source, and that some lines may be kept.
 
     Raises:
         ConfigError: not one source of text, one asked for twice, or no line that may be kept.
@@ -173,7 +174,7 @@ def _check(options: PrepOptions) -> None:
 
 
 def _of_folder(path: Path) -> str:
-    """What to do with a folder that was given for a file."""
+    """Advice on a folder that was given for a file."""
     if (path / f"{SPLITS[0]}.txt").is_file():
         return (
             f"expected raw text; it is a corpus already, which other commands take by --data {path}"
@@ -188,7 +189,7 @@ def _raw(options: PrepOptions) -> tuple[str, ...]:
 
 
 def _given(options: PrepOptions) -> dict[str, str]:
-    """The files of their own that splits have."""
+    """The splits that have a file of their own, with it."""
     files = (("valid", options.valid), ("test", options.test))
     return {split: str(path) for split, path in files if path}
 
@@ -203,7 +204,7 @@ def _name(options: PrepOptions) -> str:
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[None]:
-    """A folder without a corpus; one that is made for it goes again if there is none in the end."""
+    """A folder without a corpus; if it is new and no corpus comes of it, it is removed again."""
     _refuse_corpus(out)
     is_new = not out.exists()
     make_folder(out)
@@ -219,9 +220,9 @@ def _new_folder(out: Path) -> Iterator[None]:
 
 @contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
-    """Hold the system's lock on the folder itself, which goes with the process.
+    """Hold the system's lock on the folder itself, which ends with the process.
 
-    Of two that write into one folder at a time the later would replace what the other made.
+    Of two processes that write into one folder the later would replace what the other made.
 
     Raises:
         DataError: another process holds it.

@@ -1,7 +1,7 @@
 """Several processes that read one text together, a range of its lines at a time.
 
-Each is this Python at work on `main` alone: the caller's own script is not run again, as it would
-be by multiprocessing, and whatever ends the caller closes what its readers read from. Work,
+Each runs this Python with `main` alone: multiprocessing would run the caller's script again.
+Whatever ends the caller closes the pipes that its readers read from, and so ends them. Work,
 questions and answers are pickled.
 """
 
@@ -39,9 +39,9 @@ Range = tuple[int, int]  # bytes: from a line's start to another's
 
 
 def n_readers(path: str | Path, *, threads: int | None = None) -> int:
-    """How many processes read a text: `threads`, or a process a core; one if it is small or packed.
+    """How many processes read a text: `threads`, or one a core; one if it is small or compressed.
 
-    A pipe and a packed text can be read from the start alone.
+    Pipes and compressed texts can only be read from the start.
     """
     if str(path) == "-" or not Path(path).is_file() or Path(path).stat().st_size < LEAST_BYTES:
         return 1
@@ -73,10 +73,10 @@ def line_ranges(path: str | Path) -> Iterator[Range]:
 
 
 class Readers:
-    """Processes at the same work on one text; they end with the context.
+    """Processes that do the same work on one text; they end with the context.
 
-    Each has a copy of `work`, whose `take` is given the blocks of a range, and whose `part` what
-    stands for a part of what it kept. What they give is what `over_ranges` and `answers` give.
+    Each has a copy of `work`: its `take` is given the blocks of a range, its `part` the name of a
+    part of what it has kept. `over_ranges` and `answers` yield what these two return.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Readers:
             yield answer
 
     def _asked(self) -> Iterator[tuple[Range, Future[Any]]]:
-        """Every range is asked for, but few before the first of their answers is taken."""
+        """Ask for every range, but for only a few before the first answer is taken."""
         pending: deque[tuple[Range, Future[Any]]] = deque()
         for question in line_ranges(self.path):
             pending.append((question, self._threads.submit(self._ask, question)))
@@ -141,12 +141,12 @@ class Readers:
         raise DataError(f"{self.path}: changed while it was read; expected a text that stays")
 
     def answers(self, question: int) -> list[Any]:
-        """What each process, after the last range, tells of that part of what it kept."""
+        """What each process, after the last range, returns for that part of what it kept."""
         return list(self._threads.map(lambda each: each.ask(question), self.readers))
 
 
 def _block_closed_pipes() -> None:
-    """In this thread a closed pipe is an error: elsewhere it may be the end (`cli.boundary`)."""
+    """Make a closed pipe an error in this thread; elsewhere it may end us (`cli.boundary`)."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPIPE])
 
 
@@ -193,7 +193,7 @@ class _Reader:
             left = left[self._stdin.write(left) :]
 
     def end(self) -> None:
-        """Kill it: it holds nothing that anybody needs."""
+        """Kill it: it holds nothing that is needed."""
         self._process.kill()
         self._process.wait()
         with suppress(OSError):
@@ -202,7 +202,7 @@ class _Reader:
 
 
 def main() -> None:
-    """The program of each process: it answers what stands in standard input, until that closes."""
+    """The program of each process: it answers requests on standard input until that closes."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever asked is gone: nothing to say
     path, work = pickle.load(sys.stdin.buffer)
     with suppress(EOFError):

@@ -1,7 +1,7 @@
-"""Signs that a text was not made ready for a model of words: marked up, marks left on words, uncut,
-or tested on what it was trained on.
+"""Signs that a text was not prepared for a model of words: markup, punctuation left on words, no
+tokenisation, test sentences that stand in the training text.
 
-Only what no orthography does often is one: some end words in a colon, or in an exclamation mark.
+A sign is only what no orthography does often: some end words in a colon or an exclamation mark.
 """
 
 import re
@@ -24,9 +24,9 @@ N_EXAMPLES = 3
 
 
 def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
-    """What to do about a text before a model reads it, in sentences; `types` are words and counts.
+    """Advice on preparing a text, in sentences; `types` are words with their counts.
 
-    The first ones of a kind are its examples.
+    The first words of a kind are its examples.
     """
     listed = list(types)
     n_words = sum(count for _, count in listed) or 1
@@ -44,7 +44,7 @@ def signs_of_raw_text(types: Iterable[tuple[str, int]]) -> list[str]:
 
 
 def signs_of_repetition(shares: Mapping[str, float]) -> list[str]:
-    """What to think of splits of whose words these shares stand in lines of train.txt, too."""
+    """A warning about splits; `shares` of their words stand in lines that train.txt has, too."""
     return [
         f"{share:.0%} of the words of {split}.txt stand in lines that train.txt has, too: its "
         "perplexity tells in part what was learnt by heart; take another text, or cut all three "
@@ -55,7 +55,7 @@ def signs_of_repetition(shares: Mapping[str, float]) -> list[str]:
 
 
 def signs_of_dotless_i(types: Counter[str]) -> list[str]:
-    """Whether a text that was lower-cased as English is looks like Turkish."""
+    """Whether a text that was lower-cased as if it were English looks like Turkish."""
     share = sum(count for word, count in types.items() if "\u0131" in word) / (types.total() or 1)
     if share < LEAST_SHARE:
         return []

@@ -1,7 +1,8 @@
 """Cutting one cleaned text into contiguous blocks, and copying a block while counting it.
 
-A block ends with the first line that reaches its share of the *bytes*. Neighbouring lines are
-often about one thing: drawn at random, test lines would have their neighbours in the training set.
+A block ends with the first line that reaches its share of the *bytes*. Blocks are contiguous
+because neighbouring lines are often about the same thing: test lines drawn at random would have
+their neighbours in the training set.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ class ByteRange:
 
 @dataclass(frozen=True)
 class SplitCounts:
-    """Lines, words and characters (blanks between words count, line ends do not) and SHA-256."""
+    """Lines, words, characters (blanks between words count, line ends do not) and SHA-256."""
 
     lines: int
     words: int
@@ -78,7 +79,7 @@ def whole(file: BinaryIO) -> ByteRange:
 def cut(text: ByteRange, shares: Sequence[float]) -> list[ByteRange]:
     """Blocks, one a share, each but the last ending with the line that reaches its share.
 
-    Each holds a line at least, where there are as many lines as shares; else some are empty.
+    Each holds at least one line if there are as many lines as shares; otherwise some are empty.
     """
     reached = [share / sum(shares) for share in accumulate(shares[:-1])]
     latest = _last_lines(text, len(reached))
@@ -127,9 +128,9 @@ def copy_block(block: ByteRange, target: BinaryIO) -> SplitCounts:
 
 
 def shares_of_train(blocks: Mapping[str, ByteRange]) -> dict[str, float]:
-    """Which share of the words of valid and of test stands in lines that train has, too.
+    """The share of valid's and of test's words that stand in lines which train has, too.
 
-    Lines are known by 64 bits of hash: two of 10⁸ lines share one with a chance of 0.0003.
+    Lines are compared by 64-bit hashes: among 10⁸ lines two share one with probability 0.0003.
     """
     n_words = {split: _words_by_line(blocks[split]) for split in SPLITS[1:]}
     totals = {split: counts.total() for split, counts in n_words.items()}

@@ -1,6 +1,6 @@
-"""The tokens of a text: the three names that charlm gives a meaning, and `<unk>` with a spelling.
+"""The three tokens that charlm gives a meaning (`<unk>`, `<s>`, `</s>`), and `<unk>:form`.
 
-`<s>` and `</s>` may stand at the ends of a line, where charlm puts its own; they are taken off.
+`<s>` and `</s>` at the ends of a line are taken off: charlm adds its own.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ def without_marks(words: list[str], *, where: str) -> list[str]:
 
 
 def form_of(token: str) -> str:
-    """The form that a token of a text goes in by: its own, or that of `<unk>:form`."""
+    """The form by which a model reads a token: the token itself, or `form` of `<unk>:form`."""
     return token.removeprefix(f"{UNK_WORD}:") if is_spelled_unk(token) else token
 
 
@@ -41,7 +41,7 @@ def is_spelled_unk(token: str) -> bool:
 
 
 def is_literal_unk(token: str) -> bool:
-    """Whether a token of a text is written `<unk>`, with a spelling or without."""
+    """Whether a token of a text is written `<unk>`, with or without a spelling."""
     return token.startswith(UNK_WORD) and (token == UNK_WORD or is_spelled_unk(token))
 
 

@@ -1,1 +1,1 @@
-"""Files: packed or not, their lines, written whole or not at all, never over what is read."""
+"""Files, compressed or not, and their lines; written whole or not at all, and never over inputs."""

@@ -1,7 +1,7 @@
-"""Atomic writing: a hidden file beside the target is filled first, and renamed when it is whole.
+"""Atomic writing: a hidden file beside the target is filled first, and renamed when complete.
 
-A writer holds the system's lock (flock) on its own, which goes with the process: so of two that
-write one file at a time neither takes the other's away, and what a crash left behind is replaced.
+A writer holds the system's lock (flock) on its hidden file, which ends with the process: so two
+that write one file at the same time do not remove each other's, and what a crash left is replaced.
 """
 
 import errno
@@ -35,7 +35,7 @@ def replacing(path: Path, *, name: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(path: Path, *, in_place_of: Path | None = None) -> Iterator[None]:
-    """Let an error name what the user knows: of a full disk the system names nothing at all."""
+    """Let an error name the file that the user knows: for a full disk the system names none."""
     try:
         yield
     except OSError as error:
@@ -47,7 +47,7 @@ def naming(path: Path, *, in_place_of: Path | None = None) -> Iterator[None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` last through a power cut, where the file system can."""
+    """Make a rename in `folder` survive a power cut, if the file system can."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -60,7 +60,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def neighbour_of(path: Path) -> Path:
-    """Where what is to stand at `path` is written first; others at the same time add a number."""
+    """The hidden file in which `path` is written first; concurrent writers add a number."""
     return path.with_name(f".{path.name[:LONGEST]}.partial")
 
 
@@ -105,7 +105,7 @@ def open_neighbour(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _regular_file(path: Path) -> os.stat_result | None:
-    """What the system says of a file; None of what is no file, or a link."""
+    """The status of a regular file; None for anything else, links included."""
     try:
         found = path.lstat()
     except OSError:
@@ -114,7 +114,7 @@ def _regular_file(path: Path) -> os.stat_result | None:
 
 
 def _is_held(name: Path) -> bool:
-    """Whether another writer has a file there; what nobody holds is removed."""
+    """Whether another writer holds a file there; a file that nobody holds is removed."""
     if name.is_symlink():  # that a stranger's run brings along
         name.unlink(missing_ok=True)
     try:
@@ -135,7 +135,7 @@ def _is_held(name: Path) -> bool:
 
 
 def _try_to_lock(descriptor: int) -> bool:
-    """Whether nobody else holds it; a file system without locks knows of nobody."""
+    """Whether nobody else holds it; always true on a file system without locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -146,7 +146,7 @@ def _try_to_lock(descriptor: int) -> bool:
 
 
 def _is_at(descriptor: int, name: Path) -> bool:
-    """Whether an open file still bears its name."""
+    """Whether an open file is still the one at its path."""
     try:
         found = os.stat(name, follow_symlinks=False)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Files: opened whether packed or not, and the one way in which anything is written.
+"""Files: opened whether compressed or not, and the one way in which anything is written.
 
-What is read tells itself whether it is packed, and what is written is packed by its name: gz, bz2
-or xz. gzip's header gets no time, so that equal content makes equal files. What is text in them,
-`lines` says.
+What is read shows by its first bytes whether it is compressed (gz, bz2 or xz); what is written is
+compressed by its name. gzip's header gets no time, so that equal content makes equal files. `lines`
+knows how files are read as text.
 """
 
 import bz2
@@ -53,7 +53,7 @@ MAX_JSON_BYTES = 1 << 30  # a vocabulary of ten million words; anything larger i
 
 
 class Digest(Protocol):
-    """What `open_bytes` needs of a hashlib object."""
+    """The part of a hashlib object that `open_bytes` needs."""
 
     def update(self, data: bytes, /) -> object: ...
 
@@ -62,10 +62,10 @@ class Digest(Protocol):
 def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[BinaryIO]:
     """A buffered binary reader of `path`; `-` is standard input; gz, bz2 and xz by magic number.
 
-    `digest` is fed the bytes as they stand in the file, packed or not, as far as they are read.
+    `digest` is fed the bytes of the file as it is on disk, as far as they are read.
 
     Raises:
-        DataError: a folder, or a packed file that is cut, broken or of another kind.
+        DataError: a folder, or a compressed file that is cut, broken or of another kind.
         OSError: as the system gave it; a closed standard input names itself.
     """
     if str(path) == "-":
@@ -83,7 +83,7 @@ def open_bytes(path: str | Path, *, digest: Digest | None = None) -> Iterator[Bi
 
 @contextmanager
 def name_in_utf8(path: str | Path) -> Iterator[str]:
-    """What a file is called by libraries that take no other names: an open file's where it must be.
+    """A UTF-8 name of a file, for libraries that take no other; that of an open file if need be.
 
     Raises:
         OSError: as the system gave it.
@@ -107,7 +107,7 @@ def _watched(raw: BinaryIO, digest: Digest | None) -> BinaryIO:
 
 
 class _Hashing(io.RawIOBase):
-    """Passes bytes on and shows them to a digest, so that a pipe too is read only once."""
+    """Passes bytes on and feeds them to a digest, so that even a pipe is read only once."""
 
     def __init__(self, source: BinaryIO, digest: Digest) -> None:
         self._source, self._digest = source, digest
@@ -186,9 +186,9 @@ def atomic_write(path: str | Path, *, through_links: bool = False) -> Iterator[B
 
     Everything that charlm keeps is written here: to a neighbour of `path`, flushed to the disk,
     then renamed over it. After a crash at any moment `path` holds the old content or the new; of
-    two that write it at a time, what the later one to end wrote. A link is replaced: it may be of a
+    two concurrent writers the last to finish wins. A link is replaced, since it may be part of a
     stranger's run. `through_links` is for a name that the user gave: the file at the end of its
-    links is written, and of a stream's name, as /dev/stdout, the stream, at once.
+    links is written, and for a stream's name, such as /dev/stdout, the stream, at once.
 
     Raises:
         DataError: as `require_file_or_new`; through links as `target_of`.
@@ -207,14 +207,14 @@ def atomic_write(path: str | Path, *, through_links: bool = False) -> Iterator[B
 
 
 def unpacked_name(path: str | Path) -> Path:
-    """The path without the suffix of a packed file."""
+    """The path without the suffix of a compressed file."""
     path = Path(path)
     return path.with_suffix("") if path.suffix in PACKED else path
 
 
 @contextmanager
 def packed_write(path: str | Path, *, through_links: bool) -> Iterator[BinaryIO]:
-    """A binary writer as `atomic_write`, which packs what goes through it as the suffix says."""
+    """A binary writer as `atomic_write`, which compresses by the suffix of `path`."""
     with (
         atomic_write(path, through_links=through_links) as raw,
         _packer(raw, Path(path).suffix) as file,
@@ -236,7 +236,7 @@ def _packer(raw: BinaryIO, suffix: str) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
-    """A file without a name on the disk of `folder`, for writing and reading; gone after use.
+    """A file without a name on the disk of `folder`, for writing and reading; removed after use.
 
     Raises:
         OSError: as the system gave it; a full disk names the folder.
@@ -247,7 +247,7 @@ def scratch_file(folder: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming_full(folder: str | Path) -> Iterator[None]:
-    """Let a full disk name the folder that is written to: the system itself names nothing."""
+    """Let the error of a full disk name the folder written to: the system names none."""
     try:
         yield
     except OSError as error:
@@ -263,7 +263,7 @@ def write_bytes(path: str | Path, content: bytes, *, through_links: bool = False
 
 
 def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> None:
-    """Replace `path` by `value` as JSON, one key or element a line, as `atomic_write`."""
+    """Replace `path` by `value` as JSON, one key or element per line, as `atomic_write`."""
     pieces = json.JSONEncoder(ensure_ascii=False, indent=1, allow_nan=False).iterencode(value)
     with atomic_write(path, through_links=through_links) as file:
         while some := "".join(islice(pieces, JSON_PIECES)):
@@ -273,7 +273,7 @@ def write_json(path: str | Path, value: Any, *, through_links: bool = False) -> 
 
 
 def read_json(path: str | Path) -> Any:
-    """The JSON value in `path`, which may come from a stranger.
+    """The JSON value in `path`, which may be a stranger's.
 
     Raises:
         DataError: not JSON, NaN or infinity in it, nested too deep, or larger than 1 GiB.
@@ -303,9 +303,9 @@ def parse_json(content: bytes | str, name: str) -> Any:
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether a JSON value is nested so deep that printing it, or what takes it apart, may fail.
+    """Whether a JSON value is nested so deep that printing or traversing it may fail.
 
-    How deep a parser comes depends on how deep it was called: it is no measure.
+    A parser's own limit is no measure: it depends on how deep in the stack it was called.
     """
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_NESTING):

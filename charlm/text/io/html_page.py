@@ -1,7 +1,7 @@
-"""One HTML file of a template, a style, scripts and data, and nothing from anywhere else.
+"""One HTML file made of a template, a style, scripts and data, which loads nothing else.
 
 The data stands in blocks that no browser runs. A policy in the page allows the one style and the
-one script by their hashes, and no other resource whatever.
+one script by their hashes, and no other resource.
 """
 
 import base64
@@ -23,10 +23,9 @@ def html_page(
 ) -> bytes:
     """A package's page.html in UTF-8, with its page.css, its scripts, and these parts.
 
-    The style and the script that all pages share stand before these. A part stands where the
-    template says `@name@` or `<!--@name-->`; `title` is text, the others are markup. `allowed` is
-    what the policy lets in besides. Half surrogates, as of a folder's name that is no UTF-8, are
-    escaped.
+    The style and the script that all pages share come first. A part replaces `@name@` or
+    `<!--@name-->` in the template; `title` is text, the others are markup. `allowed` is what else
+    the policy admits. Lone surrogates, as in a folder's name that is not UTF-8, are escaped.
     """
     own, shared = files(package), files(__package__ or "")
     template = _joined(own / "page.html")

@@ -1,8 +1,8 @@
 """Lines of a text: numbered, decoded, no longer than allowed; and the words of a line.
 
 Lines end at LF alone and words at space and TAB alone: Python's own `splitlines` and `split` also
-cut at U+0085, U+2028 and U+00A0, which are characters of a text like any other. Two megabytes,
-packed, may hold one line of two gigabytes: whoever reads lines bounds them by `LineRules`.
+cut at U+0085, U+2028 and U+00A0, which are characters like any other. Two compressed megabytes may
+hold one line of two gigabytes: so all readers of lines bound them by `LineRules`.
 """
 
 import codecs
@@ -31,7 +31,7 @@ PASSED_OVER = 1 << 16  # bytes at a time, of a line that nobody wants
 
 @dataclass(frozen=True)
 class LineRules:
-    """How the lines of a file are read, and what is advised where one cannot be."""
+    """How the lines of a file are read, and the advice if one cannot be read."""
 
     encoding: str = UTF8  # as Python calls it; one in which ASCII is ASCII
     longest: int = LONGEST  # bytes, the end of the line not counted
@@ -43,7 +43,7 @@ class LineRules:
     clean: str = ""  # and for one with a NUL byte
 
     def __post_init__(self) -> None:
-        """Raises ConfigError for an encoding that is unknown, or in which lines end otherwise."""
+        """Raises ConfigError for an unknown encoding, or one whose lines end differently."""
         if not _holds_ascii(self.encoding):
             raise ConfigError(
                 f"--encoding {self.encoding!r:.40}: expected one that Python knows and that has "
@@ -72,7 +72,7 @@ class LineRules:
         return BOM
 
     def take(self, file: BinaryIO, *, begun: bytes = b"") -> bytes:
-        """A line of which some has been read; of one that is too long as much as shows it."""
+        """A line of which `begun` has been read; of a too long one as much as shows that."""
         if begun.endswith(b"\n"):
             return begun
         return begun + file.readline(max(0, self.longest + 1 - len(begun)))
@@ -95,10 +95,10 @@ class LineRules:
             raise DataError(f"{where}: {NUL_FOUND}{advice}")
 
     def decoded(self, raw: bytes, *, where: str) -> str | None:
-        """The text of a line; None for what is not of the encoding and is to be dropped.
+        """The text of a line; None for an invalid one that is to be dropped.
 
         Raises:
-            DataError: bytes that are not of the encoding, unless to be replaced or dropped.
+            DataError: bytes that are not valid in the encoding, unless to be replaced or dropped.
         """
         try:
             return raw.decode(self.encoding, "replace" if self.invalid == "replace" else "strict")
@@ -121,7 +121,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 def _holds_ascii(encoding: str) -> bool:
-    """Whether there is such an encoding and ASCII's bytes mean in it what they mean in ASCII."""
+    """Whether the encoding exists and is a superset of ASCII."""
     try:
         return ASCII.decode(encoding).encode(encoding) == ASCII == ASCII.decode(encoding).encode()
     except (LookupError, ValueError):  # unknown; of other bytes than text; of other bytes
@@ -139,17 +139,17 @@ TEXT = replace(CORPUS, mend=f"{SAY_ENCODING}; `charlm prep --invalid replace` or
 
 
 class CutLine(bytes):
-    """The beginning of a line that is too long; the rest has been passed over."""
+    """The beginning of a line that is too long; the rest has been skipped."""
 
 
 def read_lines(path: str | Path, *, rules: LineRules = PLAIN) -> Iterator[tuple[int, str]]:
     """Line numbers from 1, and lines without their LF (or CRLF) and without a leading BOM.
 
-    Rules that drop what is invalid leave such lines out, so that the numbers show gaps.
+    Rules that drop invalid lines leave gaps in the numbers.
 
     Raises:
-        DataError: what is not of the encoding (unless replaced or dropped), a NUL byte, or a line
-            too long.
+        DataError: a line that is too long, holds a NUL byte, or is not valid in the encoding
+            (unless replaced or dropped).
     """
     name = display_name(path)
     with open_bytes(path) as file:
@@ -187,7 +187,7 @@ def raw_lines(
 
 
 def pass_over_line(file: BinaryIO) -> None:
-    """Go to the end of a line, however far it is."""
+    """Skip to the end of a line, however far away it is."""
     while (part := file.readline(PASSED_OVER)) and not part.endswith(b"\n"):
         pass
 

@@ -1,7 +1,4 @@
-"""What a function writes is never what it reads: no output replaces a file that was named to it.
-
-Nor does one of its outputs replace another.
-"""
+"""Functions never write over their inputs, nor over another of their own outputs."""
 
 import inspect
 import os
@@ -23,7 +20,7 @@ PARTS = (
 
 
 def keeps_inputs(*outputs: str) -> Callable[[Function], Function]:
-    """Makes a function refuse, before it does anything, to write over its other arguments.
+    """Makes a function refuse, before it does anything, to overwrite its other arguments.
 
     `outputs` are the parameters that name files or folders to write. The function raises
     ConfigError.
@@ -50,7 +47,7 @@ def keeps_inputs(*outputs: str) -> Callable[[Function], Function]:
 
 
 def require_distinct(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse two results that would go to one file; None is nothing.
+    """Refuse two outputs that would go to the same file; None is no output.
 
     Raises:
         ConfigError: the two options and what they name.
@@ -71,7 +68,7 @@ def _refuse_input(out: Path, others: dict[str, object]) -> None:
     for name, value in others.items():
         if any(_reads(path, out) for path in _paths(value)):
             raise ConfigError(
-                f"{out}: would be written over, and is to be read ({name}); expected another "
+                f"{out}: would be overwritten, but is also read ({name}); expected another "
                 "file; choose a new name"
             )
 
@@ -85,7 +82,7 @@ def _reads(path: Path, out: Path) -> bool:
 
 
 def _paths(value: object) -> Iterator[Path]:
-    """What may be paths in the value of an option: of `NAME=PATH` both readings."""
+    """The possible paths in an option's value: `NAME=PATH` may be one itself."""
     if isinstance(value, Mapping):
         value = [*value.values()]
     if isinstance(value, list | tuple):

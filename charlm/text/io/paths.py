@@ -1,6 +1,6 @@
-"""Folders and files that a user names for what is written.
+"""Folders and files that a user names as outputs.
 
-A link means the file at its end, and /dev/stdout or what a shell makes of `>(gzip)` an open stream.
+A link means the file at its end; /dev/stdout, or what a shell makes of `>(gzip)`, an open stream.
 """
 
 import fcntl
@@ -37,7 +37,9 @@ def make_folder(path: Path) -> None:
 
 
 def require_place(path: str | Path | None, *, option: str) -> None:
-    """Refuse, before the work of an hour, what its result cannot be written to; None is nothing.
+    """Refuse, before an hour's work, a place that its result cannot be written to.
+
+    None is no output.
 
     Raises:
         ConfigError: standard output by `-`, a packed file of a kind that is not written, a folder
@@ -69,7 +71,7 @@ def require_place(path: str | Path | None, *, option: str) -> None:
 
 
 def stream_of(path: str | Path) -> int | None:
-    """The open file of this process that a name leads to, by its number; None for all others."""
+    """The number of this process's open file that a path leads to; None if there is none."""
     own = re.compile(rf"/dev/fd|/proc/{os.getpid()}(/task/[0-9]+)?/fd")
     place = Path(path)
     for _ in range(MOST_LINKS):
@@ -83,7 +85,7 @@ def stream_of(path: str | Path) -> int | None:
 
 
 def working_folder_of(path: str | Path) -> Path:
-    """Where to put what is on its way to `path`: beside it, and for a stream where the system says.
+    """Where to put temporary files for `path`: beside it, for a stream where the system says.
 
     Raises:
         DataError: as `target_of`.
@@ -101,7 +103,7 @@ def _require_open(number: int, *, name: str) -> None:
 
 
 def target_of(path: Path) -> Path:
-    """The file, perhaps a new one, that a name means: what stands at the end of its links.
+    """The file, perhaps a new one, that a path means: the one at the end of its links.
 
     Raises:
         DataError: links in a circle, a place of the system's, or as `require_file_or_new`.

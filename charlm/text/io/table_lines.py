@@ -1,8 +1,8 @@
-"""What shows that lines are a table: the names of its columns, and the marks of CSV.
+"""How tables are recognised: by the names of columns, and by the marks of CSV.
 
 CSV is never read as text: its ids and quotes would be scored. Few texts are CSV and many have
-commas, so what is taken for it has names of columns, ids or quotes in front, in line after line; a
-blank behind the first comma, as text has it, speaks against it.
+commas, so lines are taken for CSV only if they begin with names of columns, ids or quotes, line
+after line; a blank after the first comma, as in text, speaks against it.
 """
 
 import csv
@@ -31,13 +31,13 @@ THOUSANDS = re.compile(r"\d{1,3}[,;]\d{3}(?!\d)")
 
 
 def names_columns(fields: Sequence[str], *, texts: Sequence[str] = TEXTS) -> bool:
-    """Whether a first line names columns: one is called id or the like, another text."""
+    """Whether a first line names columns: one is called `id` or the like, another `text`."""
     plain = {field.lower() for field in fields}
     return not plain.isdisjoint(IDS) and not plain.isdisjoint(texts)
 
 
 def may_name_columns(fields: Sequence[str]) -> bool:
-    """Whether a first line could name columns: a known name is there, and no number."""
+    """Whether a first line could name columns: it has a known name and no number."""
     plain = {field.strip(" ").lower() for field in fields}
     return (
         1 < len(fields) == len(plain)
@@ -50,9 +50,9 @@ def may_name_columns(fields: Sequence[str]) -> bool:
 def refuse_csv(
     lines: Iterable[tuple[int, str]], path: str | Path, *, expected: str = SENTENCES
 ) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a text as they come, unless the first are CSV.
+    """The numbered lines of a text, unless the first ones are CSV.
 
-    Where the first has no comma it is handed on at once: a pipe may be slow.
+    If the first line has no comma it is passed on at once: a pipe may be slow.
 
     Raises:
         DataError: CSV.
@@ -82,7 +82,7 @@ def refuse_csv_bytes(lines: Sequence[bytes], path: str | Path, *, encoding: str)
 
 
 def csv_hint(line: str) -> str:
-    """For the message about a line that is no row of a table: that it may be one of CSV."""
+    """A hint that CSV may be meant, for the message about a line that is no row of a table."""
     if "\t" in line or not re.search(r"\S[,;]\S", line):
         return ""
     return "; it looks like CSV: save it with TABs between the fields"
@@ -125,7 +125,7 @@ def _is_csv(lines: Sequence[str], mark: str, *, ends_there: bool) -> bool:
 
 
 def _have_ids(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows begin with ids, with several words in what stands close behind them."""
+    """Whether rows begin with ids, closely followed by a field of several words."""
     return (
         all(ROW_ID.fullmatch(row[0]) and not row[1].startswith(" ") for row in rows)
         and sum(any(" " in field.strip(" ") for field in row[1:]) for row in rows) >= LEAST_ROWS
@@ -133,7 +133,7 @@ def _have_ids(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _row(line: str, mark: str) -> list[str]:
-    """The fields of a line; none where a quote is closed before the end of a field."""
+    """The fields of a line; none if a quote is closed before the end of a field."""
     try:
         return next(csv.reader([line], delimiter=mark, strict=line.startswith('"')), [])
     except csv.Error:

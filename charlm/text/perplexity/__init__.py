@@ -1,1 +1,1 @@
-"""What is counted in a perplexity, how other tools print it, and what it was made with."""
+"""What a perplexity counts, how other tools print it, and the signature that goes with it."""

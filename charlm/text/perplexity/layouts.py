@@ -1,7 +1,7 @@
 """Per-word and per-sentence scores in the layouts of SRILM, KenLM and JSON lines, for old scripts.
 
-They are read by field number: one blank more or less, and compute-best-mix takes another field for
-the log probability without a word. Each function gives whole lines without the last LF.
+Scripts read them by field number: with one blank more or less compute-best-mix silently takes
+another field for the log probability. Each function returns whole lines without the last LF.
 """
 
 import json
@@ -12,7 +12,7 @@ from charlm.text.perplexity.perplexity import NgramMatches, Perplexity, ScoredSe
 
 
 def srilm_number(value: float | None) -> str:
-    """As SRILM 1.7.3 prints a log probability or what follows from it: `%.7g`."""
+    """A log probability or a perplexity as SRILM 1.7.3 prints it: `%.7g`."""
     return "undefined" if value is None else f"{value:.7g}"
 
 
@@ -22,7 +22,7 @@ def srilm_total(name: str, perplexity: Perplexity) -> str:
 
 
 def _srilm_counts(perplexity: Perplexity) -> str:
-    """Of tokens of probability 0 SRILM calls `<unk>` an OOV, and any other a zeroprob."""
+    """SRILM counts a token of probability 0 as an OOV if it is `<unk>`, else as a zeroprob."""
     counts, sums = perplexity.counts, perplexity.sums
     n_oovs = sums.n_zeroprobs_oov
     return (
@@ -43,10 +43,9 @@ def srilm_sentence(sentence: ScoredSentence, *, debug: int) -> str:
 def _srilm_words(sentence: ScoredSentence) -> list[str]:
     """One line a token; only the last word of its context is shown.
 
-    Where SRILM tells the order of the n-gram, a neural model has [nn]: compute-best-mix counts on a
-    tag there.
-    Its versions since 2017 misread a word `|`, and what follows a word that holds a `)`, in SRILM's
-    own output as in ours: they edit the context before they split the line.
+    Where SRILM prints the order of the n-gram, a neural model has [nn]: compute-best-mix relies on
+    a tag there. Its versions since 2017 misread a word `|`, and whatever follows a word with a `)`,
+    in SRILM's own output as in ours: they edit the context before they split the line.
     """
     words = (*sentence.mapped, *sentence.ends)
     start = START_WORD if sentence.ends else ""
@@ -59,7 +58,7 @@ def _srilm_words(sentence: ScoredSentence) -> list[str]:
 
 
 def _srilm_tags(sentence: ScoredSentence) -> list[str]:
-    """[nn] of a neural model; of an n-gram model how long it was, or [OOV] if it gives nothing."""
+    """[nn] for a neural model; else the n-gram's length, or [OOV] for probability 0."""
     if sentence.matches is None:
         return ["nn"] * len(sentence.log10_probs)
     is_oov = [
@@ -97,8 +96,8 @@ def _kenlm_id(word_id: int) -> int:
 def kenlm_total(perplexity: Perplexity) -> str:
     """The four lines of KenLM's `query -v summary`.
 
-    Its tokens are those that the first perplexity is over: what gets no probability here has one of
-    1e-100 there.
+    The number of tokens is the one that the first perplexity is over: a token without a probability
+    here has 1e-100 there.
     """
     return (
         f"Perplexity including OOVs:\t{_kenlm_number(perplexity.ppl)}\n"
@@ -115,7 +114,7 @@ def _kenlm_number(value: float | None) -> str:
 def jsonl_sentence(sentence: ScoredSentence) -> str:
     """A sentence as one JSON object: its log10 probability, and that of each word and `</s>`.
 
-    Where a model gives nothing stands null; JSON has no infinity. `lengths` are an n-gram model's.
+    A probability of 0 is null, since JSON has no infinity. `lengths` are an n-gram model's.
     """
     value: dict[str, object] = {
         "log10_prob": sentence.perplexity.sums.log10_prob,

@@ -1,9 +1,9 @@
 """What is counted of a text, and the perplexities that follow.
 
 Everything here is log10. `<unk>` is a word like any other, as under `ngram -unk`: SRILM's count of
-OOVs is then 0, if the model has `<unk>`, and its `ppl=` is the papers' number. What leaves out OOVs
-leaves the tokens that are `<unk>` out of sum and denominator alike; they still stand in the context
-of what follows.
+OOVs is then 0, if the model has `<unk>`, and its `ppl=` is the papers' number. A figure without
+OOVs leaves the `<unk>` tokens out of both sum and denominator; they still are context for what
+follows.
 """
 
 import math
@@ -17,7 +17,7 @@ from charlm.text.perplexity.spelled_words import Additive, Spelling
 
 @dataclass(frozen=True)
 class Counts(Additive):
-    """What is in a text, whatever a model makes of it."""
+    """The counts of a text, which no model changes."""
 
     n_sentences: int = 0
     n_words: int = 0
@@ -34,7 +34,7 @@ class Counts(Additive):
 
     @property
     def n_known_tokens(self) -> int:
-        """Predictions of another word than `<unk>`."""
+        """Predictions of words other than `<unk>`."""
         return self.n_tokens - self.n_oov
 
 
@@ -62,7 +62,7 @@ class Log10Sums(Additive):
 
 
 def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums:
-    """The sums over some tokens; `known` says of each whether it is another than `<unk>`."""
+    """The sums over some tokens; `known` tells for each whether it is not `<unk>`."""
     pairs = list(zip(log10_probs, known, strict=True))
     finite = [(value, is_known) for value, is_known in pairs if value != -math.inf]
     n_unknown = sum(not is_known for _, is_known in pairs)
@@ -78,7 +78,7 @@ def log10_sums(log10_probs: Iterable[float], known: Iterable[bool]) -> Log10Sums
 class Perplexity:
     """10 to the mean negative log10 probability, over one denominator or another.
 
-    None where nothing is left to divide by, or where no floating-point number is large enough.
+    None if nothing is left to divide by, or if the result overflows.
     """
 
     counts: Counts
@@ -95,17 +95,17 @@ class Perplexity:
 
     @property
     def n_tokens(self) -> int:
-        """What `ppl` divides by: tokens of probability 0 have no part in it."""
+        """The denominator of `ppl`: tokens of probability 0 are left out."""
         return self.counts.n_tokens - self.sums.n_zeroprobs
 
     @property
     def n_words(self) -> int:
-        """What `ppl1` divides by."""
+        """The denominator of `ppl1`."""
         return self.counts.n_words - self.sums.n_zeroprobs
 
     @property
     def n_known_tokens(self) -> int:
-        """What `ppl_known` divides by."""
+        """The denominator of `ppl_known`."""
         n_zeroprobs = self.sums.n_zeroprobs - self.sums.n_zeroprobs_oov
         return self.counts.n_known_tokens - n_zeroprobs
 
@@ -162,7 +162,7 @@ def _bits(log10_prob: float, n_units: int) -> float | None:
 
 @dataclass(frozen=True)
 class NgramMatches:
-    """Which n-grams an n-gram model found for the tokens of a sentence, any `</s>` the last."""
+    """The n-grams that an n-gram model found for each token of a sentence, `</s>` (if any) last."""
 
     ids: tuple[int, ...]  # of the tokens, as KenLM numbers them: `<unk>` is 0
     lengths: tuple[int, ...]  # of the n-grams, the token included
@@ -170,7 +170,7 @@ class NgramMatches:
 
 @dataclass(frozen=True)
 class ScoredSentence:
-    """A sentence and the log10 probability of each of its tokens, any `</s>` the last."""
+    """A sentence and the log10 probability of each of its tokens, `</s>` (if any) last."""
 
     words: tuple[str, ...]  # as they stand in the text, after normalisation
     word_ids: tuple[int, ...]  # what was predicted: `<unk>` for a form outside the vocabulary
@@ -185,7 +185,7 @@ class ScoredSentence:
 
     @property
     def known_tokens(self) -> tuple[bool, ...]:
-        """Whether a token is another than `<unk>`."""
+        """For each token whether it is not `<unk>`."""
         return (*self.known, *(True for _ in self.ends))
 
     @property
@@ -203,7 +203,7 @@ class ScoredSentence:
 
 @dataclass(frozen=True)
 class Evaluation(ShortRepr):
-    """What a model makes of a text; each state's perplexities with their signature."""
+    """The perplexities of a text under a model, by state, with their signatures."""
 
     name: str  # of the file
     counts: Counts
@@ -220,7 +220,7 @@ class Evaluation(ShortRepr):
 
     @property
     def open_by_state(self) -> dict[str, Perplexity]:
-        """Of the text itself, words that are `<unk>` spelled; empty where `open_obstacle`."""
+        """Perplexities with `<unk>` words spelled; empty if there is an `open_obstacle`."""
         if self.spelling is None or self.open_obstacle:
             return {}
         more = Log10Sums(self.spelling.log10_prob, self.spelling.log10_prob)
@@ -228,7 +228,7 @@ class Evaluation(ShortRepr):
 
     @property
     def open_obstacle(self) -> str | None:
-        """Why there are no figures of an open vocabulary; None if there are, or nobody asked."""
+        """Why there are no open-vocabulary figures; None if there are, or nobody asked."""
         if self.spelling is not None and self.spelling.obstacle:
             return self.spelling.obstacle
         n_zeroprobs = next(iter(self.by_state.values())).sums.n_zeroprobs

@@ -1,9 +1,9 @@
-"""Probability releases, as Herel and Mikolov publish them: a probability a line, no logarithm.
+"""Probability releases, as Herel and Mikolov publish them: one probability a line, not its log.
 
-The word that a line is of stands behind its probability, or in FOLDER/words_SPLIT.txt beside
-FOLDER/SPLIT/MODEL.txt, packed or not. The first token of the text has no line, since their programs
-predict nothing before they have read it: by the number of a line alone nobody can tell what it is
-of, so that words are always asked for.
+A line's word stands after its probability, or in FOLDER/words_SPLIT.txt beside
+FOLDER/SPLIT/MODEL.txt, compressed or not. The first token of the text has no line, since their
+programs predict nothing before they have read it. A line's number thus does not tell which token it
+belongs to, so words are always required.
 """
 
 import math
@@ -38,10 +38,10 @@ class _Line(NamedTuple):
 
 
 def read_probabilities(path: str | Path, *, rules: LineRules = LIST) -> WordScores:
-    """The probabilities of one model, and the words that they are of.
+    """The probabilities of one model, with their words.
 
     Raises:
-        DataError: a line that is no probability; no words, or not as many as probabilities.
+        DataError: a line that is not a probability; no words, or not as many as probabilities.
     """
     lines = list(_lines(path, rules=rules))
     if not lines:
@@ -82,7 +82,7 @@ def of_split(path: str | Path, split: str) -> Path:
 
 
 def probability_lines(sentence: ScoredSentence, *, first: int) -> str:
-    """A line a token, from the token `first` on: its probability, a TAB, the word as scored."""
+    """One line for each token from number `first` on: its probability, TAB, the word as scored."""
     tokens = zip((*sentence.mapped, *sentence.ends), sentence.log10_probs, strict=True)
     return "\n".join(f"{10.0**log10_prob:.9g}\t{word}" for word, log10_prob in [*tokens][first:])
 
@@ -106,7 +106,7 @@ def _log10(value: str, *, where: str) -> float:
 
 
 def _folder(path: str | Path) -> Path:
-    """The folder of a file, by its name where the path is told from inside it."""
+    """The folder of a file, also where the path is given from inside it."""
     folder = Path(path).parent
     return folder if folder.name not in ("", "..") else Path(os.path.abspath(folder))
 

@@ -1,7 +1,7 @@
-"""What one model makes of a text token by token, and the files that other programs leave of it.
+"""One model's scores of a text, token by token, as read from SRILM's `-debug 2` or our JSON lines.
 
-Read are SRILM's `-debug 2` and our JSON lines. SRILM prints a sentence's text bare, and that may
-look like anything; only what starts with a TAB and `p(` is a score, since no word holds a TAB.
+SRILM prints a sentence's text as it is, which may look like anything; only a line that starts with
+a TAB and `p(` is a score, since no word holds a TAB.
 """
 
 import json
@@ -33,7 +33,7 @@ ROUNDING = 1e-5  # sums in fp32 end this little above 0 where a word is certain
 
 @dataclass(frozen=True)
 class WordScores:
-    """What one model makes of a text, token by token."""
+    """One model's scores of a text, token by token."""
 
     source: str  # how messages and tables call it: a file, run or model
     words: tuple[str, ...]  # as scored: `<unk>` for what was unknown, `</s>` ends every sentence
@@ -51,7 +51,7 @@ def read_word_scores(path: str | Path, *, rules: LineRules = LIST) -> WordScores
     """The scores in a file, of SRILM's `-debug 2` or `charlm eval --format jsonl`, by content.
 
     Raises:
-        DataError: neither of them, or a file that is broken or cut.
+        DataError: neither of them, or a file that is broken or truncated.
     """
     name = display_name(path)
     words: list[str] = []
@@ -120,7 +120,7 @@ def _jsonl_tokens(line: str, *, where: str) -> Tokens:
 
 
 def _sentence(value: object) -> tuple[list[str], list[float]] | None:
-    """Words as scored and log10 probabilities; None for what is no sentence of ours."""
+    """Words as scored and log10 probabilities; None for an object that is no sentence of ours."""
     keys = ("words", "known", "log10_probs")
     lists = [value.get(key) for key in keys] if isinstance(value, dict) else []
     if not lists or not all(isinstance(each, list) for each in lists):
@@ -151,7 +151,7 @@ def _log10(value: str | float, *, where: str) -> float:
 
 
 def number_in(value: str | float) -> float:
-    """The number that is written there; NaN of anything else."""
+    """The text as a number; NaN if it is none."""
     try:
         return math.nan if "_" in str(value) else float(value)  # Python reads -1_0 as -10
     except (ValueError, OverflowError):  # of a word, and of an integer of 400 digits

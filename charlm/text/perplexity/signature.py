@@ -1,4 +1,4 @@
-"""The line that goes with a perplexity: everything that could change it, in sacrebleu's manner."""
+"""The line beside a perplexity that names everything that could change it, as in sacrebleu."""
 
 import hashlib
 import json
@@ -23,9 +23,9 @@ def signature(
     precision: str,
     speller_sha256: str = "",
 ) -> str:
-    """That of a neural model's perplexity of a text which it has read to the end.
+    """The signature of a neural model's perplexity of a text, once that has been read to its end.
 
-    `split` is empty where files were given. A carried state means one stream over the whole text.
+    `split` is empty if files were given. A carried state means one stream over the whole text.
     """
     told = {
         "charlm": __version__,
@@ -45,7 +45,7 @@ def signature(
 
 
 def joined_signature(told: Mapping[str, str]) -> str:
-    """What is told, in its order; what is empty does not apply."""
+    """The given parts in their order; empty ones do not apply and are left out."""
     return "|".join(f"{key}:{value}" for key, value in told.items() if value)
 
 

@@ -1,8 +1,8 @@
-"""Words outside the vocabulary by their spelling: what is added to the probability of `<unk>`.
+"""The spelling of words outside the vocabulary, the second factor of their probability.
 
-P(w | h) = P(<unk> | h) · P(w | <unk>), and the second factor depends on no context and on no model:
-it is counted beside a text's perplexities, once for all of them. A word that is written `<unk>` has
-no known spelling, and a text that holds one gets no such figure.
+P(w | h) = P(<unk> | h) · P(w | <unk>), and the second factor depends on neither context nor model:
+it is summed beside a text's perplexities, once for all of them. A word that is written `<unk>` has
+no known spelling, so a text that holds one gets no such figure.
 """
 
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Spells(Protocol):
-    """What knows how probable a spelling is, given that a word is `<unk>`."""
+    """Gives the probability of a spelling, given that the word is `<unk>`."""
 
     @property
     def inventory(self) -> Inventory:
@@ -28,14 +28,14 @@ class Spells(Protocol):
 
     @property
     def sha256(self) -> str:
-        """Of the speller, for signatures."""
+        """The hash of the speller, for signatures."""
 
     def log_probs(self, spellings: Sequence[str]) -> "npt.NDArray[np.float64]":
         """log P(w | <unk>) of words outside the vocabulary, in nats."""
 
 
 class Additive:
-    """A dataclass of counts and sums, which are added field by field."""
+    """Base of dataclasses of counts and sums, which add field by field."""
 
     def __add__(self, other: Self) -> Self:
         return type(self)(**{name: own + vars(other)[name] for name, own in vars(self).items()})
@@ -43,7 +43,7 @@ class Additive:
 
 @dataclass(frozen=True)
 class Spelling(Additive):
-    """The words of a text that are `<unk>` at the output, spelled; log10."""
+    """The log10 probabilities of the spellings of a text's `<unk>` words, summed."""
 
     log10_prob: float = 0.0
     n_words: int = 0
@@ -78,7 +78,7 @@ class Spelling(Additive):
 
 
 def spelling_of(tokens: Iterable[str], speller: Spells) -> Spelling:
-    """What the tokens of a text that are `<unk>` at the output cost by their spelling."""
+    """The spellings of a text's tokens that are `<unk>` at the output."""
     known = speller.inventory.word_ids
     forms: list[str] = []
     n_unspelled = n_known = 0

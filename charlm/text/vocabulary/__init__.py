@@ -1,1 +1,1 @@
-"""Words, characters and morphs: counted, chosen, and a text as their ids."""
+"""Words, characters and morphs: counted and chosen; texts encoded as their ids."""

@@ -1,7 +1,7 @@
 """The vocabulary of a corpus directory, and what it leaves out of each split.
 
-An OOV is a word that the text holds and the vocabulary does not. A literal `<unk>` is none: it is a
-word like any other, though both are `<unk>` at the output; so they are counted apart.
+An OOV is a word of the text that the vocabulary lacks. A literal `<unk>` is not an OOV but a word
+like any other; both are `<unk>` at the output, so they are counted separately.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ N_LONGEST = 5
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a vocabulary makes of one text."""
+    """How much of one text a vocabulary knows."""
 
     n_sentences: int
     n_words: int  # `</s>` is none
@@ -69,7 +69,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class VocabularyResult(ShortRepr):
-    """A vocabulary, and what it makes of the splits that exist."""
+    """A vocabulary, and how much it knows of each split that exists."""
 
     inventory: Inventory
     splits: dict[str, Coverage]  # train first
@@ -92,12 +92,12 @@ class VocabularyResult(ShortRepr):
 
     @property
     def n_morphs(self) -> int | None:
-        """M; None where words are not segmented."""
+        """M; None if words are not segmented."""
         return self.inventory.n_morphs
 
     @property
     def morphs_per_word(self) -> float | None:
-        """Mean over the words of train.txt that are in the vocabulary; one counts as it stands."""
+        """Mean over the tokens of train.txt whose word is in the vocabulary."""
         morphs, words = self.inventory.morphs, self.inventory.words[UNK + 1 :]
         if morphs is None:
             return None
@@ -107,7 +107,7 @@ class VocabularyResult(ShortRepr):
 
     @property
     def n_in_letters(self) -> int | None:
-        """Words that are cut into single letters, as a file has those cut that it lacks."""
+        """Words cut into single letters, as are those that a file of morphs lacks."""
         morphs, words = self.inventory.morphs, self.inventory.words[UNK + 1 :]
         if morphs is None:
             return None
@@ -115,7 +115,7 @@ class VocabularyResult(ShortRepr):
 
     @property
     def n_unseen(self) -> int:
-        """Words that train.txt does not have: of a list that was made for another purpose."""
+        """Words that train.txt does not have; they come from a list of words."""
         return self.inventory.counts[UNK + 1 :].count(0)
 
     @property
@@ -125,7 +125,7 @@ class VocabularyResult(ShortRepr):
 
     @property
     def longest_words(self) -> tuple[str, ...]:
-        """The longest words, of equal ones the more frequent first."""
+        """The longest words; of equally long ones the more frequent first."""
         return tuple(sorted(self.inventory.words[2:], key=len, reverse=True)[:N_LONGEST])
 
     def to_dict(self) -> dict[str, object]:
@@ -152,19 +152,19 @@ class VocabularyResult(ShortRepr):
 
 @keywords(VocabOptions)
 def vocab(options: VocabOptions) -> VocabularyResult:
-    """The vocabulary of a corpus directory, written to a file where one is given.
+    """The vocabulary of a corpus directory, written to a file if one is given.
 
     If train.txt holds a literal `<unk>`, all its types are words; else types seen once become
-    `<unk>`. Characters seen too seldom are read as one unknown character. Several processes count
-    what one would.
+    `<unk>`. Rare characters are read as one unknown character. The number of processes changes
+    nothing in the result.
 
     >>> found = charlm.vocab(data="corpus", out="vocab.json")
     >>> found.n_words, found.splits["test"].n_oov
     (16, 1)
 
     Raises:
-        ConfigError: a number that makes no vocabulary, or a segmenter that does not exist.
-        DataError: no corpus, or text or a list of words that is not what was expected.
+        ConfigError: a size that leaves no vocabulary, or a segmenter that does not exist.
+        DataError: no corpus, or a text or a list of words that is not what was expected.
     """
     data, out, threads = options.data, options.out, options.threads
     segmenter = segmenter_of(options.morphs) if options.morphs is not None else None
@@ -219,10 +219,10 @@ def _listed_words(options: VocabOptions) -> tuple[str, ...] | None:
 
 
 def _unread_labels(read: Mapping[str, list[str]], train: CountedText) -> tuple[str, ...]:
-    """Labels that are no words, unless the text has what is read for them.
+    """Labels that are not words, unless the text has what is read for them.
 
-    As words they would cost, wherever they stand in a lattice, what a word costs that is never
-    seen, and so would what follows them.
+    If they were words, they and what follows them would cost as much in a lattice as words that
+    were never seen.
     """
     labels = {label: words for label, words in read.items() if not is_word(label)}
     met = set(chain.from_iterable(labels.values())).intersection(train)
@@ -230,7 +230,7 @@ def _unread_labels(read: Mapping[str, list[str]], train: CountedText) -> tuple[s
 
 
 def _require_vocabulary_or_new(path: Path) -> None:
-    """Refuse, before a long text is counted, what cannot be written then."""
+    """Refuse, before a long text is counted, an output that could not be written."""
     require_place(path, option="--out")
     if not path.exists() or stream_of(path) is not None:
         return

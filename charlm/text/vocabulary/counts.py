@@ -1,7 +1,7 @@
-"""How often each token stands in a text: counted by several processes, if the text is large.
+"""How often each token occurs in a text, counted by several processes if the text is large.
 
-The counts are the same however many processes there are, and whether they fit memory or not: those
-on the disk lie in parts. A token's checksum says which, so each part can be merged alone.
+The counts are the same for any number of processes, and whether they fit into memory or not. On
+disk they lie in parts, chosen by a token's checksum, so that each part can be merged by itself.
 """
 
 from array import array
@@ -33,7 +33,7 @@ HEAD = Struct("=QQ")  # number of tokens, and of bytes that spell them
 
 @dataclass(frozen=True)
 class CountedText:
-    """How often each token stands in a text; whoever reads it may rely on no order."""
+    """How often each token occurs in a text, in no particular order."""
 
     tokens: "TokenCounts"  # each once, in any order, `<unk>` and `<unk>:form` among them
     n_sentences: int
@@ -59,7 +59,7 @@ def count_text(sentences: Iterable[list[str]]) -> CountedText:
 
 
 def count_letters(counts: Iterable[tuple[str, int]]) -> Counter[str]:
-    """How often each character stands in words that occur so often."""
+    """How often each character occurs, from the counts of words."""
     letters: Counter[str] = Counter()
     counts = iter(counts)
     while some := list(islice(counts, BLOCK)):
@@ -73,9 +73,9 @@ def count_letters(counts: Iterable[tuple[str, int]]) -> Counter[str]:
 
 
 class CountFiles:
-    """Files of counts without a name, one a part, that one process appends to.
+    """Nameless files of counts, one for each part, to which one process appends.
 
-    A token may come again, whenever the table was full.
+    A token may come several times, once for each time that the table was full.
     """
 
     def __init__(self) -> None:
@@ -106,14 +106,14 @@ class CountFiles:
                 file.flush()
 
     def part(self, number: int) -> bytes:
-        """All that a part holds, which is gone then."""
+        """Take out everything that a part holds."""
         with self.parts[number] as file:
             file.seek(0)
             return file.read()
 
 
 def merged(parts: Iterable[Iterable[bytes]]) -> "TokenCounts":
-    """The sums of the counts in each part, of all processes; a dictionary if it is not too large.
+    """The counts of all processes summed, part by part; a dictionary if not too large.
 
     Raises:
         OSError: as the system gave it; a full disk names the folder of temporary files.
@@ -134,7 +134,7 @@ def _merged_parts(parts: Iterable[Iterable[bytes]]) -> Iterator[tuple[str, int]]
 
 
 class _StoredCounts:
-    """Counts in a file without a name, each token once."""
+    """Counts in a nameless file, each token once."""
 
     def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
         self._file = TemporaryFile()  # noqa: SIM115  # goes when nobody holds it any more
@@ -143,7 +143,7 @@ class _StoredCounts:
             self._file.flush()
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Each token with its count; to be asked for again once it has ended."""
+        """Each token with its count; can be iterated again once it has ended."""
         self._file.seek(0)
         return _read(self._file)
 
@@ -152,7 +152,7 @@ TokenCounts = dict[str, int] | _StoredCounts
 
 
 def _write(file: IO[bytes], counts: Iterable[tuple[str, int]]) -> None:
-    """Blocks of tokens with LF between them, which none holds, and of their counts as 64 bits."""
+    """Write blocks of tokens, separated by LF, which no token holds, and of their 64-bit counts."""
     counts = iter(counts)
     while some := list(islice(counts, BLOCK)):
         raw = "\n".join([token for token, _ in some]).encode()
@@ -176,8 +176,8 @@ def count_file(
 ) -> CountedText:
     """The counts of the sentences that `read_sentences` gives.
 
-    A process holds `counts.MOST_TYPES` types; what is more lies in files without a name, which go
-    with the process, however it ends.
+    A process holds `counts.MOST_TYPES` types in memory; the rest lies in nameless files, which
+    vanish with the process, however it ends.
 
     Raises:
         DataError: as `read_sentences`.
@@ -211,7 +211,7 @@ class Tally:
         self._tokens: Counter[str] = Counter()  # wholly normalised
 
     def take(self, blocks: Iterable[TextBlock]) -> int:
-        """Count the words of blocks; how many sentences they hold.
+        """Count the words of blocks and return their number of sentences.
 
         Raises:
             DataError: as `read_sentences`.
@@ -223,7 +223,7 @@ class Tally:
         return self.n_sentences - n_before
 
     def part(self, number: int) -> bytes:
-        """A part of the counts of all blocks, each asked for once, and 0 first."""
+        """A part of the counts of all blocks; each may be asked for once, 0 first."""
         if number == 0:
             self._put_down()
         return self.files.part(number)
@@ -242,11 +242,11 @@ class Tally:
             self._put_down()
 
     def _put_down(self) -> None:
-        """Write what is held in memory to the disk."""
+        """Write the counts in memory to disk."""
         self.files.add(self._taken())
 
     def counts(self) -> TokenCounts:
-        """Those of all blocks; there may be none further.
+        """The counts of all blocks; no further block may be taken.
 
         Raises:
             OSError: as the system gave it; a full disk names the folder.
@@ -256,7 +256,7 @@ class Tally:
         return merged([self.part(number)] for number in range(N_PARTS))
 
     def _taken(self) -> Counter[str]:
-        """What is held in memory, and is no longer."""
+        """Take out the counts that are held in memory."""
         words, tokens = self._words, self._tokens
         self._words, self._tokens = Counter(), Counter()
         normalisation = self._normalisation

@@ -1,13 +1,13 @@
 """A text as form ids: read a block at a time, by several processes if it is large, kept in files.
 
-Below V an id is a word; from V on it is one of the corpus's own further spellings, kept beside the
-ids. So a form outside the vocabulary can go in by its spelling while it is `<unk>` at the output:
-the target of id i is i below V, else `<unk>`.
+Ids below V are words; ids from V on are further spellings of this corpus, kept beside the ids. So a
+form outside the vocabulary can go in by its spelling while it is `<unk>` at the output: the target
+of id i is i below V, else `<unk>`.
 
-The ids are the same however many processes there are: what each calls by numbers of its own gets
-its number when the ranges come together in their order. The files are little-endian int32, mapped
-into memory, and JSON that says what they are of. Before a run goes on with them they are read
-through: what no longer is what was written is made again.
+The ids are the same for any number of processes: ids that a process assigns by itself are
+renumbered when the ranges are joined in order. The files are memory-mapped little-endian int32, and
+JSON that describes them. Before a run goes on with them they are checked; damaged ones are made
+again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ Piece = tuple[Ids, int]  # ids of some sentences, and how many sentences these a
 
 
 class FormIds(dict[str, int]):
-    """Form ids of tokens; a token that is no word gets the next id from V on, and a spelling."""
+    """Form ids of tokens; a token outside the vocabulary gets a spelling and the next id from V."""
 
     def __init__(self, inventory: Inventory) -> None:
         super().__init__(inventory.word_ids)
@@ -62,7 +62,7 @@ class EncodedText:
 
 
 def encode_sentences(sentences: Iterable[list[str]], form_ids: FormIds) -> list[Ids]:
-    """One array a sentence, closed by `</s>`; new spellings are added to `form_ids`."""
+    """One array for each sentence, ending in `</s>`; new spellings are added to `form_ids`."""
     return [
         np.fromiter((*(form_ids[word] for word in words), END), np.int32, len(words) + 1)
         for words in sentences
@@ -70,7 +70,7 @@ def encode_sentences(sentences: Iterable[list[str]], form_ids: FormIds) -> list[
 
 
 class UnkIds(FormIds):
-    """As `FormIds`, but what is no word is `<unk>`, and nothing grows."""
+    """As `FormIds`, but every token outside the vocabulary is `<unk>`, and nothing grows."""
 
     def __missing__(self, token: str) -> int:
         return UNK
@@ -128,9 +128,9 @@ class BlockEncoder:
         return np.concatenate([np.empty(0, np.int32), *encoded]), len(encoded)
 
     def take(self, blocks: Iterable[TextBlock]) -> tuple[Ids, int, list[str]]:
-        """The ids of a range of a text, its sentences, and its tokens that are no words.
+        """The ids of a range of a text, its sentences, and its tokens outside the vocabulary.
 
-        These have ids from V on, in their order, which are free again for the next range.
+        The latter have ids from V on, in order, which are used anew for the next range.
         """
         pieces = list(map(self.ids, blocks))
         form_ids = self.form_ids
@@ -141,7 +141,7 @@ class BlockEncoder:
 
 
 class TextEncoder:
-    """The ids of one text, and the spellings that they ask for beyond the vocabulary."""
+    """The ids of one text, and the spellings beyond the vocabulary that they refer to."""
 
     def __init__(self, inventory: Inventory, *, oov_input: str) -> None:
         self.inventory = inventory
@@ -198,10 +198,10 @@ def encode_text(
 ) -> EncodedText:
     """Encode a text once into `stem`.ids (little-endian int32) and `stem`.json, memory-mapped.
 
-    Where `oov_input` is `unk` nobody will ask how a token outside the vocabulary is spelled: its
-    id is `<unk>`'s, and no spelling is kept. Several processes, as many as `threads`, give what one
-    gives; a text that is small, packed or not to be read to its end has one. To `reopen` is to take
-    what lies there, and to encode where it is missing, damaged or of other text.
+    If `oov_input` is `unk`, a token outside the vocabulary has `<unk>`'s id, and no spelling is
+    kept. `threads` processes give what one gives; a text that is small, compressed or not to be
+    read to its end has one. `reopen` takes the files that are there, and encodes only if they are
+    missing, damaged or of another text.
 
     Raises:
         DataError: as `read_sentences`, or no sentence at all.
@@ -228,7 +228,7 @@ def _encode(
     wanted: Json,
     threads: int | None,
 ) -> Json:
-    """Write the ids of a text and then their description, which it gives."""
+    """Write the ids of a text and then their description, which it returns."""
     encoder = TextEncoder(inventory, oov_input=wanted["oov_input"])
     max_tokens = wanted["max_tokens"]
     pieces = encoder.pieces(path, max_tokens=max_tokens, threads=threads)
@@ -251,7 +251,7 @@ def _encode(
 
 
 def _stored(stem: Path, wanted: Json, *, n_words: int) -> Json | None:
-    """The description at `stem`, if it is of this text in this vocabulary and its ids are sound."""
+    """The description at `stem`, if it is of this text and vocabulary and its ids are sound."""
     path = stem.with_suffix(".ids")
     if not (stem.with_suffix(".json").is_file() and path.is_file()):
         return None
@@ -273,7 +273,7 @@ def _stored(stem: Path, wanted: Json, *, n_words: int) -> Json | None:
 def _is_sound(path: Path, value: Json, *, n_words: int) -> bool:
     """Whether the ids are those that were written, and each has a word or spelling.
 
-    The checksum finds what was damaged, the range also what a stranger made up.
+    The checksum finds damage, the range also what a stranger made up.
     """
     if value["n_ids"] < 1 or path.stat().st_size != 4 * value["n_ids"]:
         return False

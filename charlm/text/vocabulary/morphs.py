@@ -1,8 +1,8 @@
 """Morphs: what the words of a vocabulary consist of, and how a word never seen is cut into them.
 
-A known word has the segmentation that was stored, even one that does not spell it; every other form
-gets the cheapest one in a unigram model of the same morphs. So every morph that a search can find
-stands in some word of the vocabulary, and a model has had occasion to learn its vector.
+A known word has its stored segmentation, even if that does not spell it; every other form gets the
+cheapest one in a unigram model of the same morphs. So every morph that a search can find occurs in
+some word of the vocabulary, where a model could learn its vector.
 """
 
 import math
@@ -49,19 +49,19 @@ class MorphModel:
         return min(LONGEST_MORPH, max(map(len, self.morphs), default=0))
 
     def ids(self, form: str) -> list[int]:
-        """Ids of the *set* of morphs of a form: one that stands in it twice comes once."""
+        """Ids of the *set* of morphs of a form: a morph that occurs twice is there once."""
         known = self._ids
         return list(dict.fromkeys(known.get(m, UNKNOWN_MORPH) for m in self.segment(form)))
 
     def segment(self, form: str) -> tuple[str, ...]:
-        """The morphs of a form: as they are stored, else as the search finds them."""
+        """The morphs of a form: the stored ones, else those that the search finds."""
         return self.segmentations.get(form) or self.search(form)
 
     def search(self, form: str) -> tuple[str, ...]:
         """The cheapest sequence of morphs that spells a form (Viterbi, over a unigram model).
 
-        A character is a piece of its own, no morph, only where nothing else covers it. Of equal
-        sequences the one whose last morph is the longest wins, as in sentencepiece.
+        A character that no morph covers is a piece of its own, but not a morph. Of equally cheap
+        sequences the one whose last morph is longest wins, as in sentencepiece.
         """
         costs, longest = self._cost_of, self._longest
         least = [0.0] + [math.inf] * len(form)  # cost of the first n characters
@@ -83,7 +83,7 @@ class MorphModel:
         return tuple(reversed(pieces))
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON; the morphs of a word stand between blanks, which no word holds."""
+        """As JSON; the morphs of a word are joined by blanks, which no word holds."""
         return {
             "morphs": list(self.morphs),
             "costs": list(self.costs),
@@ -92,7 +92,7 @@ class MorphModel:
 
     @classmethod
     def from_dict(cls, value: object, name: str) -> "MorphModel":
-        """The model that `to_dict` gave, from a stranger's file perhaps; `name` is in the message.
+        """The model of `to_dict`, perhaps from a stranger's file; `name` stands in the message.
 
         Raises:
             DataError: not what `to_dict` gives.
@@ -113,7 +113,7 @@ class MorphModel:
 
 
 def strings_in(value: Mapping[str, Any], name: str, *, path: str | Path) -> tuple[str, ...]:
-    """The strings of a JSON object's list, each once and of a text.
+    """The strings of a JSON object's list, which must be distinct and valid text.
 
     Raises:
         DataError: anything else.

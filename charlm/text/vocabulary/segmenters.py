@@ -1,7 +1,7 @@
 """Where morphs come from: sentencepiece's unigram model, Morfessor Baseline, or a file.
 
-All three end in the same two things, a segmentation of every word of the vocabulary and a cost of
-every morph that stands in one: what a segmenter knows besides is not kept. Words are cut where the
+All three give the same two things, a segmentation of every word of the vocabulary and a cost of
+every morph in one; whatever else a segmenter knows is not kept. Long words are cut where the
 vocabulary cuts spellings.
 """
 
@@ -54,7 +54,7 @@ Table = dict[str, tuple[str, ...]]
 
 
 def segmenter_of(source: str) -> Segmenter:
-    """The segmenter that `--morphs` asks for; it makes the morphs of a vocabulary.
+    """The segmenter that `--morphs` names; it makes the morphs of a vocabulary.
 
     Raises:
         ConfigError: no such method or file, or a package that is missing.
@@ -146,7 +146,7 @@ def _by_morfessor(inventory: Inventory, *, package: ModuleType) -> MorphModel:
 
 
 def _by_file(inventory: Inventory, *, path: str) -> MorphModel:
-    """The segmentations of a file; of the words that it lacks, by a unigram model of its morphs."""
+    """The segmentations of a file; for words that it lacks, by a unigram model of its morphs."""
     table: Table = {}
     for number, word, morphs in _file_lines(path, inventory):
         if word not in inventory.word_ids or inventory.word_ids[word] <= UNK:
@@ -195,14 +195,14 @@ def _read_words(inventory: Inventory) -> list[str]:
 
 
 def _unigram(segmentations: Iterable[tuple[str, ...]]) -> dict[str, float]:
-    """-log of each morph's share: of all morphs, each word counted once, as unseen ones are."""
+    """-log of each morph's share of all morphs, each word counted once, like an unseen word."""
     counts = Counter(morph for morphs in segmentations for morph in morphs)
     total = counts.total()
     return {morph: -math.log(count / total) for morph, count in counts.items()}
 
 
 def _finished(inventory: Inventory, *, table: Table, costs: dict[str, float]) -> MorphModel:
-    """The morphs that words consist of, by falling count of tokens and then by alphabet."""
+    """The morphs of the words, by falling count of tokens and then alphabetically."""
     known = MorphModel(tuple(costs), tuple(costs.values()), table)
     segmentations: Table = {}
     counts: Counter[str] = Counter()

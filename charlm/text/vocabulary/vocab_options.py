@@ -16,37 +16,49 @@ class VocabOptions:
 
     data: Data
     out: Annotated[
-        str | Path | None, Opt("File of the vocabulary, for `charlm train --vocab`.")
+        str | Path | None, Opt("File to write the vocabulary to, for `charlm train --vocab`.")
     ] = None
-    size: Annotated[int, Opt("Most words, </s> and <unk> counted; 0 is no limit.", least=0)] = 0
+    size: Annotated[
+        int, Opt("Largest number of words, </s> and <unk> included; 0 sets no limit.", least=0)
+    ] = 0
     min_count: Annotated[
         int,
         Opt(
-            "Occurrences of a word in train.txt; 0 is the rule: 1 where the text holds <unk> or "
-            "--size is given, else 2.",
+            "Least number of times that a word must occur in train.txt; 0 takes 1 where the text "
+            "holds <unk> or --size is given, else 2.",
             least=0,
         ),
     ] = 0
     words: Annotated[
         str | Path | None,
         Opt(
-            "The words themselves, in train.txt or not: a list, one a line, or a decoder's "
-            "words.txt (Kaldi, OpenFst); read by the corpus's text rules; labels of noise that "
-            "train.txt lacks are left out.",
+            "File of all words to take, whether train.txt has them or not: a list, one a line, or "
+            "a decoder's words.txt (Kaldi, OpenFst). They are normalised as the corpus was; labels "
+            "of noise that train.txt lacks are left out.",
             metavar="FILE",
         ),
     ] = None
     min_char_count: Annotated[
-        int, Opt("Occurrences of a character that is not read as unknown.", least=1)
+        int,
+        Opt(
+            "Least number of times that a character must occur; rarer ones are read as unknown.",
+            least=1,
+        ),
     ] = 2
     max_word_length: Annotated[
-        int, Opt("Characters of a word that are read.", least=1, most=LONGEST_SPELLING)
+        int,
+        Opt(
+            "Number of characters of a word that are read; the rest is cut off.",
+            least=1,
+            most=LONGEST_SPELLING,
+        ),
     ] = MAX_WORD_LENGTH
     morphs: Annotated[
         str | None,
         Opt(
-            "Segmentation of the words: a unigram model of at most N pieces, Morfessor Baseline, "
-            "or a file with a word, TAB and its morphs, blanks or + between them, on each line.",
+            "How words are segmented into morphs: by SentencePiece's unigram model of at most N "
+            "pieces, by Morfessor Baseline, or by a file with a word, TAB and its morphs on each "
+            "line, separated by blanks or +.",
             metavar="sentencepiece:N|morfessor|FILE",
         ),
     ] = None

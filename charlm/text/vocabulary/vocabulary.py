@@ -42,7 +42,7 @@ MOST_TOKENS = 10**15  # of a training text; sums of more are no exact float64s
 
 @dataclass(frozen=True)
 class Inventory(ShortRepr):
-    """The closed lists that a model is built over; everything else in a corpus is derived."""
+    """The closed lists of words, characters and morphs that a model is built over."""
 
     words: tuple[str, ...]  # </s>, <unk>, then by falling count
     counts: tuple[int, ...]  # occurrences in the training text, what became <unk> included
@@ -67,7 +67,7 @@ class Inventory(ShortRepr):
 
     @property
     def n_morphs(self) -> int | None:
-        """M: distinct morphs of the words; None where they are not segmented."""
+        """M: distinct morphs of the words; None if they are not segmented."""
         return None if self.morphs is None else len(self.morphs.morphs)
 
     @property
@@ -77,7 +77,7 @@ class Inventory(ShortRepr):
 
     @property
     def signs(self) -> list[str]:
-        """That the text should be made ready in another way, in sentences."""
+        """Signs that the text should be prepared differently, in sentences."""
         if self.n_words == UNK + 1:
             return [NO_WORD]
         words, counts = self.words[UNK + 1 :], self.counts[UNK + 1 :]
@@ -111,7 +111,7 @@ class Inventory(ShortRepr):
         return [WORD_START, *letters, WORD_END]
 
     def morph_ids(self, form: str) -> list[int]:
-        """Ids of the set of morphs of a form; none where words are not segmented."""
+        """Ids of the set of morphs of a form; empty if words are not segmented."""
         if self.morphs is None:
             return []
         if form == UNK_WORD:
@@ -122,7 +122,7 @@ class Inventory(ShortRepr):
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of all that decides what ids and spellings mean."""
+        """A hash of everything that decides what ids and spellings mean."""
         value: list[object] = [self.words, self.characters, self.max_word_length]
         value.append(self.normalisation.to_dict())
         if self.morphs is not None:
@@ -131,7 +131,7 @@ class Inventory(ShortRepr):
 
     @cached_property
     def counts_sha256(self) -> str:
-        """A hash of the counts: they change no id, yet criteria and outputs are made from them."""
+        """A hash of the counts: no id depends on them, but criteria and outputs do."""
         return hashlib.sha256(json.dumps(self.counts).encode()).hexdigest()
 
     def save(self, path: str | Path, *, through_links: bool = False) -> None:
@@ -150,7 +150,7 @@ class Inventory(ShortRepr):
 
 
 def vocabulary_at(path: str | Path) -> Inventory:
-    """The inventory in a vocabulary's file, or in that of a run directory.
+    """The inventory of a vocabulary file, or of a run directory.
 
     Raises:
         DataError: as `load_inventory`; a folder without a vocabulary.
@@ -166,7 +166,7 @@ def load_inventory(path: str | Path) -> Inventory:
     """The inventory in a vocab.json, which may come from a stranger.
 
     Raises:
-        DataError: no such file, a newer format, or not what `Inventory.save` writes.
+        DataError: no such file, a newer format, or a file that `Inventory.save` did not write.
     """
     try:
         value = read_json(path)
@@ -268,10 +268,10 @@ def inventory_of(
 
 
 def extended(known: Inventory, text: CountedText) -> Inventory:
-    """`known` with the words and characters that a vocabulary of the text alone would have, too.
+    """`known`, with the words and characters added that a vocabulary of the text alone would have.
 
-    Counts are those of the text. Morphs, text rules and the longest spelling stay, so that a word
-    is read as it was.
+    Counts are those of the text. Morphs, text rules and the longest spelling stay, so that a known
+    word is read as before.
 
     Raises:
         DataError: a text without a word.
@@ -283,7 +283,7 @@ def extended(known: Inventory, text: CountedText) -> Inventory:
 
 
 def with_words(known: Inventory, words: Iterable[str], *, text: CountedText) -> Inventory:
-    """`known` with these words instead, and the text's counts, 0 for a word that is not in it."""
+    """`known` with these words instead, and their counts in the text, perhaps 0."""
     counts = dict.fromkeys(words, 0)
     for token, count in text.tokens.items():
         if token in counts and not is_literal_unk(token):
@@ -305,7 +305,7 @@ def _words(text: CountedText) -> Iterator[tuple[str, int]]:
 
 
 def _ranked(counts: Iterable[tuple[str, int]], *, most: int | None = None) -> list[tuple[str, int]]:
-    """By falling count, then alphabet; `most` bounds what is held in memory, too."""
+    """By falling count, then alphabetically; `most` also bounds what is held in memory."""
     if most is not None:
         return nsmallest(most, counts, key=lambda item: (-item[1], item[0]))
     ranked = sorted(counts)

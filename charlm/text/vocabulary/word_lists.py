@@ -1,4 +1,4 @@
-"""Lists of the words that a decoder knows, for models that are to know the same ones."""
+"""Lists of the words that a decoder knows, for models that shall know the same ones."""
 
 import re
 from pathlib import Path
@@ -15,11 +15,11 @@ NUMBER = re.compile(r"\d+", re.ASCII)
 def read_word_list(path: str | Path) -> tuple[str, ...]:
     """The words of a list as they stand, each once: one a line, or Kaldi's `words.txt`.
 
-    `<s>`, `</s>` and `<unk>`, which every vocabulary has its own way, are left out, and of a
-    `words.txt` the marks of a decoding graph.
+    `<s>`, `</s>` and `<unk>`, which every vocabulary adds by itself, are left out, and of a
+    `words.txt` also the marks of a decoding graph.
 
     Raises:
-        DataError: no word, or lines with something else behind it than its number.
+        DataError: no word, or a line with anything but a number after its word.
     """
     rows = [(number, line, split_words(line)) for number, line in read_lines(path)]
     rows = [row for row in rows if row[2]]

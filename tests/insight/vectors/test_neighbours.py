@@ -178,7 +178,9 @@ def test_the_output_has_vectors_of_words_alone(run_of: RunOf) -> None:
     assert [len(each.nearest) for each in beside] == [6, 0]
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, run_of: RunOf) -> None:
+def test_neighbours_do_not_depend_on_the_sizes_of_blocks(
+    monkeypatch: pytest.MonkeyPatch, run_of: RunOf
+) -> None:
     run = run_of(LetterCounts())
     words = ["a", "bbbz", "c"]
     whole = hoods(run, words)

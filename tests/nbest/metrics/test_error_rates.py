@@ -70,7 +70,7 @@ def test_a_word_is_not_cut_at_a_no_break_space() -> None:
     assert counts_HK.tolist() == [[0, 0, 1, 1]]
 
 
-def test_case_counts() -> None:
+def test_words_that_differ_in_case_are_errors() -> None:
     nbest, references = nbest_of("We KNOW", "we know"), {"u": ("WE", "know")}
     (mixed_HK,) = metric_named("wer").statistics([nbest], references)
     assert mixed_HK[:, 0].tolist() == [2, 1]

@@ -229,7 +229,9 @@ def test_a_state_belongs_to_its_model(load: Load) -> None:
         ([0.5, math.nan], "weights 0.5,nan: sum nan; expected numbers of 0 or above"),
     ],
 )
-def test_weights_are_shares(load: Load, weights: list[float], message: str) -> None:
+def test_a_mixtures_weights_are_one_a_model_and_sum_to_1(
+    load: Load, weights: list[float], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         MixedModel([load("run"), load("n-gram model")], weights)
 

@@ -269,7 +269,7 @@ def test_an_empty_text_is_an_error(run: Path, text: Path, content: bytes) -> Non
         ),
         (
             {"files": ["-", "-"]},
-            "standard input: asked for twice; expected one thing to read from it",
+            "standard input: named twice; expected it once, since it is read once",
         ),
         (
             {"files": ["a.txt"], "state": "cold"},

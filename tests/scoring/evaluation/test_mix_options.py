@@ -67,7 +67,7 @@ NO_RUN = "is of runs, and no stream is one; drop it"
         (
             ["-", "lm"],
             {"text": "-"},
-            "standard input: asked for twice; expected one thing to read from it",
+            "standard input: named twice; expected it once, since it is read once",
         ),
         (["run", "lm"], {"text": "none"}, "none: no such file; expected a text"),
         (["x", "none"], {}, "none: no such file; expected scores of words, a run or an n-gram"),

@@ -31,7 +31,7 @@ from charlm.errors import ConfigError
         ),
         (
             {"lists": "a", "lm": "m", "metric": "cer"},
-            "--metric cer: is measured against references, and there are none; expected --refs FIL",
+            "--metric cer: found no references to measure it against; expected --refs FIL",
         ),
         ({"lists": "a"}, "found neither --model nor --lm, and no weights or --refs; expected a mo"),
     ],

@@ -129,7 +129,9 @@ def test_lines_of_a_recording_follow_each_other_past_a_bad_one(ask: Ask) -> None
     assert first["hyps"][0]["charlm"] == other["hyps"][0]["charlm"]  # type: ignore[index]
 
 
-def test_errors_are_counted(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+def test_a_wrong_line_counts_as_an_error_and_not_as_a_list(
+    monkeypatch: pytest.MonkeyPatch, run: Path
+) -> None:
     monkeypatch.setattr("sys.stdin", stdin(f"{GOOD}\n{{\n".encode()))
     result = charlm.serve(model=run, out=lambda text: None)
     assert (result.counts.n_lists, result.n_errors, result.source) == (1, 1, "-")

@@ -125,7 +125,7 @@ def test_nothing_that_contradicts_itself_is_begun(dev: Path, refs: Path, tmp_pat
         ({"out": tmp_path / "none" / "w"}, f"--out {tmp_path}/none/w: "),
         ({"restarts": -1}, "--restarts -1: expected 0 or more"),
         ({"tuned": "am", "ranges": ["own=0:"]}, "--range own: --tuned am leaves it out, and it"),
-        ({"out": refs}, f"{refs}: would be written over, and is to be read (refs)"),
+        ({"out": refs}, f"{refs}: would be overwritten, but is also read (refs)"),
     ):
         with pytest.raises(charlm.ConfigError) as caught:
             charlm.tune(dev, scorer=scorer, **{"refs": refs, **options})  # type: ignore[arg-type]

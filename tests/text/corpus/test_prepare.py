@@ -262,7 +262,7 @@ def test_a_text_without_enough_lines_is_refused(
         ({"corpus": "pydoc"}, "prep: found both raw files and a corpus; expected one of them; na"),
         (
             {"raw": "-", "valid": "-"},
-            "standard input: asked for twice; expected one thing to read from it",
+            "standard input: named twice; expected it once, since it is read once",
         ),
         ({"corpus": "brown"}, "corpus: found 'brown'; expected one of 'pydoc' or None"),
         ({"split": "90"}, "split: found '90'; expected three positive shares"),

@@ -32,7 +32,11 @@ class TableOptions:
         ),
     ]
     state: Annotated[
-        State, Opt("Text read as one stream (carried), or every sentence on its own.")
+        State,
+        Opt(
+            "How the text is read: as one stream whose state is carried on (carried), or every "
+            "sentence from the initial state (sentence)."
+        ),
     ] = "carried"
 
 
@@ -91,7 +95,7 @@ class _Found:
 
 @keywords(TableOptions)
 def table(options: TableOptions) -> Table:
-    """The table of the files' comparisons, data sets in the order in which they come.
+    """The table of the files' comparisons, with the data sets in the order of the files.
 
     >>> found = charlm.compare_kn(data="corpus", order=2)
     >>> with open("corpus.json", "w") as file:
@@ -102,7 +106,7 @@ def table(options: TableOptions) -> Table:
     Raises:
         ConfigError: no file, or standard input twice.
         DataError: a file that compare-kn did not write, or of several vocabularies; two
-            vocabularies of one data set; a model twice with different figures, or no such state.
+            vocabularies of one data set; a model with two different figures, or no such state.
     """
     files = several(options.files)
     if not files:

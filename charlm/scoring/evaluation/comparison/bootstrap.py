@@ -1,9 +1,9 @@
 """How sure a difference of two perplexities is: paired bootstrap over sentences.
 
 Sentences are drawn with replacement, as many as the text has, and all systems are measured on the
-same draws: that some draws are hard for every system does not blur their difference. Tokens of a
-sentence depend on each other, so it is sentences that are drawn and not tokens, of a part of the
-text's tokens, too.
+same draws, so that draws which are hard for every system do not blur their difference. Sentences
+are drawn and not tokens, even where only some tokens are measured, since the tokens of a sentence
+depend on each other.
 """
 
 from dataclasses import asdict, dataclass
@@ -19,9 +19,9 @@ LEAST = -1e300  # for −inf, of which none in a draw would be 0 · −inf, no n
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two perplexities, and between what it lies in 95 % of the draws.
+    """A difference of two perplexities, and the interval that holds it in 95 % of the draws.
 
-    All None where a perplexity is larger than any floating-point number, or a draw has no token.
+    All None if a perplexity overflows, or a draw has no token.
     """
 
     ppl: float | None  # first minus second: below 0 where the first is better

@@ -1,7 +1,7 @@
 """Neural models against Kneser–Ney on one corpus, alone and interpolated word by word.
 
 Models with the same words share a Kneser–Ney model in these words; models with other words have
-another, and perplexities of the two groups do not compare.
+another one, and perplexities of different groups are not comparable.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from charlm.text.vocabulary.vocabulary import Inventory, inventory_of, vocabular
 def compare_kn(options: CompareKnOptions) -> Comparison:
     """Runs against the interpolated modified Kneser–Ney model of `data`, estimated on the spot.
 
-    Without a run it is Kneser–Ney alone, in the words of the file or run `vocab`, or else in those
-    that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once become
-    `<unk>`, while `ngram_baseline` keeps them all, so that the two do not compare. Weights of
+    Without a run Kneser–Ney is measured alone, in the words of the file or run `vocab`, or else in
+    those that `charlm vocab` would list: unless the text holds `<unk>` itself, types seen once
+    become `<unk>`, while `ngram_baseline` keeps them all, so the two are not comparable. Weights of
     mixtures are fitted on valid.txt.
 
     >>> found = charlm.compare_kn(data="corpus", model="exp/first", order=3)
@@ -34,8 +34,8 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
     ['KN-3', 'first', 'first+KN-3']
 
     Raises:
-        ConfigError: an option that does not exist or a number out of range; one run twice; runs
-            and a vocabulary.
+        ConfigError: an option that does not exist or a number out of range; a run given twice; both
+            runs and a vocabulary.
         DataError: a text or run that is not what was expected; a model that gives no numbers.
     """
     require_all_words(parse_pruning(options.prune))
@@ -54,7 +54,7 @@ def compare_kn(options: CompareKnOptions) -> Comparison:
 
 
 def _require_text(data: str | Path, split: str) -> None:
-    """A missing or empty text would cost the time of those before it."""
+    """Raise for a missing or empty text before time is spent on the others."""
     path = split_path(data, split)
     lines = read_sentences(path)
     first = next(lines, None)

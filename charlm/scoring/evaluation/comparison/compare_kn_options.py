@@ -15,14 +15,14 @@ TUNING: Split = "valid"  # what weights of mixtures are fitted on
 
 @dataclass(frozen=True)
 class CompareKnOptions:
-    """Which runs are held against which Kneser–Ney model, and on what."""
+    """Which runs are compared with which Kneser–Ney model, and on what."""
 
     data: Data
     _: KW_ONLY
     model: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Run directory of a model, once for each; without one it is Kneser-Ney alone.",
+            "Run directory of a model; may be repeated; without one Kneser-Ney is measured alone.",
             metavar="RUN",
         ),
     ] = ()
@@ -31,8 +31,8 @@ class CompareKnOptions:
     vocab: Annotated[
         str | Path | None,
         Opt(
-            "Vocabulary of Kneser-Ney alone; made from train.txt as `charlm vocab` does if not "
-            "given.",
+            "Vocabulary where Kneser-Ney is measured alone; made from train.txt as by `charlm "
+            "vocab` if not given.",
             metavar="FILE|RUN",
         ),
     ] = None
@@ -41,7 +41,7 @@ class CompareKnOptions:
     samples: Annotated[
         int,
         Opt(
-            "Draws of sentences behind each 95 % interval, which leaves out the most extreme 5 %.",
+            "Number of bootstrap samples of the sentences behind each 95 % interval.",
             least=100,
         ),
     ] = 1000
@@ -51,12 +51,12 @@ class CompareKnOptions:
     threads: Threads = None
     on_stage: Annotated[
         Callable[[str], object] | None,
-        Opt("Hears of each stage of the work when it begins.", is_for_python=True),
+        Opt("Called with the name of each stage when it begins.", is_for_python=True),
     ] = None
 
     @property
     def states(self) -> tuple[State, ...]:
-        """What is asked for; the bands are of the first."""
+        """The states asked for; frequency bands are of the first."""
         return STATES[self.state]
 
     def tell(self, stage: str) -> None:

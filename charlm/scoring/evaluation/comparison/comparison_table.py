@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A system, and what it gives to each token of the text."""
+    """A system, and its log10 probability of each token of the text."""
 
     system: System
     log10s: dict[State, Log10s]

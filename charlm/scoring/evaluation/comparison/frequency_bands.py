@@ -1,7 +1,7 @@
 """Where each system wins: perplexity by how often the predicted word stands in the training text.
 
-`</s>` and `<unk>` are bands of their own: either would hide what happens to the words beside it.
-The bands' perplexities do not average to the text's: their log probabilities do, by share.
+`</s>` and `<unk>` are bands of their own: either would hide what happens to the other words. The
+bands' perplexities do not average to the text's; their log probabilities do, by share of tokens.
 """
 
 from collections.abc import Callable

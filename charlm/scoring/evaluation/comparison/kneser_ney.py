@@ -1,8 +1,8 @@
 """The Kneser–Ney model of a corpus in the vocabulary of a neural model, and what it scores.
 
 The training text is mapped to that vocabulary *before* anything is counted, so that `<unk>` is a
-word with counts like any other: an n-gram model that drops it, or gives it what is left over,
-predicts another text and its perplexity does not compare.
+word with counts like any other: an n-gram model that drops it, or gives it the probability left
+over, predicts another text, and its perplexity is not comparable.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class KneserNey:
 
     @property
     def n_bytes(self) -> int:
-        """Of its ARPA file, which is made once for this and forgotten."""
+        """The length of its ARPA file, which is generated for this and not kept."""
         return arpa_bytes(self.model)
 
     @property

@@ -1,4 +1,4 @@
-"""What to mind when reading a comparison, in sentences that stand beside its tables."""
+"""Notes for the reader of a comparison, in sentences beside its tables."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

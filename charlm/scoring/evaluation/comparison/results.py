@@ -1,6 +1,7 @@
-"""What a comparison found: systems, differences, bands, what to mind.
+"""What a comparison found: systems, differences, bands, notes.
 
-Perplexities compare within a group alone, whose systems predict the same words of the same text.
+Perplexities are comparable only within a group, whose systems predict the same words of the same
+text.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""The neural side of a comparison: runs, what they are called, and what they make of a text.
+"""The neural side of a comparison: runs, their names, and their scores of a text.
 
-A run is opened once before anything is scored, so that a damaged one costs no time of the others.
+Every run is opened before anything is scored, so that a damaged one is noticed early.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""What a system makes of a text, token by token, whatever kind of model it is.
+"""A system's scores of a text, token by token, for any kind of model.
 
-Words go by the numbers that n-gram models give them, so that two systems can be held against each
-other before their probabilities are mixed.
+Words have the numbers that n-gram models give them, so that the tokens of two systems can be
+compared before their probabilities are mixed.
 """
 
 import time
@@ -52,7 +52,7 @@ class Scores:
 
 
 class Collector:
-    """Hears the sentences of one text, and takes the time; then it has its scores."""
+    """Collects the sentences of one text, with the time taken, into its scores."""
 
     def __init__(self) -> None:
         self._log10s, self._targets = array("d"), array("i")

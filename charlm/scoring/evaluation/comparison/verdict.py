@@ -1,7 +1,7 @@
-"""What a comparison comes to: a sentence a model, one on the two best; the tables say why.
+"""The conclusion of a comparison: a sentence for each model, and one on the two best.
 
-It speaks of the state that the model was trained in, where that was asked for. A difference is one
-where its 95 % interval holds no zero.
+It is about the state that the model was trained in, if that was asked for. A difference counts if
+its 95 % interval does not contain zero.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Minimal pairs: does a model prefer the better of two sentences that differ in little?
 
-A pair is judged right where the better sentence is strictly more probable. What says nothing is
-counted apart: ties, and pairs whose differing words the model does not know, since to it all
+A pair is judged right if the better sentence is strictly more probable. Pairs that say nothing are
+counted separately: ties, and pairs whose differing words the model does not know, since to it all
 unknown words are one. BLiMP's objects (sentence_good, sentence_bad, UID, linguistics_term) need
 no option; its total is the mean over its sets (Warstadt et al., 2020).
 """

@@ -28,26 +28,26 @@ class ItemOptions:
     model: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "Run directory or exported folder; may come again. Where there is no --lm either: "
-            "$CHARLM_MODEL, else the newest finished in exp/.",
+            "Run directory or exported folder; may be repeated. If neither it nor --lm is given: "
+            "$CHARLM_MODEL, else the newest finished run in exp/.",
             metavar="RUN",
         ),
     ] = ()
     lm: Annotated[
         str | Path | Sequence[str | Path],
         Opt(
-            "N-gram model, an ARPA file or KenLM's binary; may come again. It reads the text by "
-            "the rules of the first run."
+            "N-gram model, an ARPA file or a KenLM binary; may be repeated. It reads the text as "
+            "normalised for the first run."
         ),
     ] = ()
     format: Annotated[
-        TableFormat, Opt("What the files are; auto goes by their names, and takes - for text.")
+        TableFormat, Opt("Format of the files; auto goes by their names, and takes - for text.")
     ] = "auto"
     open_vocabulary: Annotated[
         bool,
         Opt(
-            "Words outside the vocabulary spelled by the run's speller (charlm train --speller), "
-            "instead of <unk>."
+            "Let the run's speller (charlm train --speller) spell words outside the vocabulary "
+            "instead of taking <unk>."
         ),
     ] = False
     raw: Annotated[bool, Opt("Text as it stands, without the run's normalisation.")] = False
@@ -68,15 +68,15 @@ class SurprisalOptions(ItemOptions):
     context: Annotated[
         str,
         Opt(
-            "What a sentence follows: nothing (none), all of its file before it (document), or "
-            "what has the same value in a column of that name.",
+            "What a sentence is read after: nothing (none), everything before it in its file "
+            "(document), or the rows before it with the same value in the named column.",
             metavar="none|document|COLUMN",
         ),
     ] = "none"
     entropy: Annotated[
-        bool, Opt("Also the entropy, in bits, of what is expected before each word.")
+        bool, Opt("Add the entropy, in bits, of the model's prediction before each word.")
     ] = False
-    previous: Annotated[int, Opt("Also the values of the N words before.", least=0, most=20)] = 0
+    previous: Annotated[int, Opt("Add the values of the N preceding words.", least=0, most=20)] = 0
     adapt: AdaptChoice = "none"
     adapt_rates: AdaptRates = ""
 

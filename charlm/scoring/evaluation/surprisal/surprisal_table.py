@@ -1,8 +1,8 @@
 """A table with one row for each word as it was written: its surprisal under one or several models.
 
-A word's surprisal is the sum over its tokens, so that the words of a sentence and its end together
-have its log-probability, whatever the tokeniser did. What a model does not know has the surprisal
-of `<unk>`, which is that of no word: it is marked, and counted in a note.
+A word's surprisal is the sum over its tokens, so that the words of a sentence and its end sum to
+its log-probability, whatever the tokeniser did. An unknown word has the surprisal of `<unk>`, which
+says nothing about the word: it is marked, and counted in a note.
 """
 
 from collections.abc import Iterator

@@ -38,18 +38,18 @@ GIVEN = "given_"  # before the name of a user's column that is one of ours
 
 @keywords(SurprisalOptions)
 def surprisal(options: SurprisalOptions) -> SurprisalTable:
-    """The surprisal of every written word, and what regressions ask beside it.
+    """The surprisal of every written word, and further predictors for regressions.
 
     `result.header` and `result.rows()` are the table, for pandas
     `DataFrame(result.rows(), columns=result.header)`. The surprisals of a sentence's words and of
-    its end, which stands in the items, sum to what `charlm eval` gives the sentence.
+    its end, which is among the items, sum to what `charlm eval` gives the sentence.
 
     >>> found = charlm.surprisal("corpus/test.txt", model="exp/first")
     >>> found.header[:3], next(iter(found.rows()))[:3]
     (('item', 'position', 'word'), (1, 1, 'a'))
 
     Raises:
-        ConfigError: no files, no such column, no such model; an open vocabulary and no speller.
+        ConfigError: no files, no such column or model; an open vocabulary without a speller.
         DataError: a file, a table or a run that is not what was expected.
     """
     items = read_items(several(options.files), format=options.format, encoding=options.encoding)

@@ -1,7 +1,7 @@
 """A charlm model as a scorer: sentences in, log-probabilities out, through one tree of prefixes.
 
-What is known of a sentence's start is the state behind the sentences remembered before it; without
-any it is the initial one. A score depends on the sentence and that alone, never on its company.
+A sentence starts from the state after the sentences remembered before it, else from the initial
+state. A score depends on the sentence and that state alone, never on the rest of the batch.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """A scorer whose unknown words have a probability of their own, by their spelling.
 
-`<unk>` stands for every word outside the vocabulary at once, so that a hypothesis with a wrong and
-odd word gets what one with a rare and right word gets. The speller tells them apart.
+`<unk>` stands for every word outside the vocabulary, so a hypothesis with an odd, wrong word scores
+the same as one with a rare, right word. The speller tells them apart.
 """
 
 from collections.abc import Sequence

@@ -95,7 +95,7 @@ def test_a_link_to_a_text_that_is_read_is_not_written_through(corpus_dir: Path) 
     Path("kn.arpa").symlink_to("corpus/train.txt")
     before = (corpus_dir / "train.txt").read_bytes()
     assert refused("ngram", "--data", "corpus", "--out", "kn.arpa") == (
-        "charlm: kn.arpa: would be written over, and is to be read (data); expected another "
+        "charlm: kn.arpa: would be overwritten, but is also read (data); expected another "
         "file; choose a new name"
     )
     assert (corpus_dir / "train.txt").read_bytes() == before

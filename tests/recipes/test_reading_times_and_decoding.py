@@ -1,4 +1,4 @@
-"""What the recipes of surprisal and of decoders compute: made texts, made frames, a fit."""
+"""What the recipes reading-times and decoding compute: made texts, made frames, a fit."""
 
 import importlib.util
 import re

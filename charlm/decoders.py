@@ -1,7 +1,7 @@
-"""Public names for decoders: a mixture of models with states, a language model for pyctcdecode, and
-a search of our own. `charlm.load` gives the models.
+"""Public names for decoders: mixed models with states, a pyctcdecode model, a CTC beam search.
 
-A name is looked up when it is first used, so that importing this loads nothing.
+`charlm.load` returns the models. A name is looked up when it is first used, so importing this
+module loads nothing.
 """
 
 from importlib import import_module

@@ -73,7 +73,7 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Return kept memory to the system, so that later measurements count only their own."""
+    """Return kept memory to the system, so that a peak measured afterwards does not include it."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)

@@ -1,4 +1,5 @@
-"""The run directory: what a training leaves, under fixed names.
+"""The run directory: the files that a training writes, under fixed names.
 
-Nothing in it is used as a path or run as code: JSON and safetensors, checked before they are used.
+All files are JSON or safetensors and are checked before use. Nothing in them is used as a path or
+run as code.
 """

@@ -1,4 +1,4 @@
-"""Public names for decoders: mixed models with states, a pyctcdecode model, a CTC beam search.
+"""Public names for decoders: a mixture of models with states, a pyctcdecode model, CTC search.
 
 `charlm.load` returns the models. A name is looked up when it is first used, so importing this
 module loads nothing.

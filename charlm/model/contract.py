@@ -1,6 +1,6 @@
 """The contracts of encoders, contexts and outputs; the tests check them for each listed part.
 
-The base classes state the contracts, and parts document a method only where they add to them. The
+The base classes state the contracts, and a part documents a method only where it adds to them. The
 only shared code passes calls on to the encoders within an encoder.
 """
 

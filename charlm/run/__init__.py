@@ -1,5 +1,5 @@
 """The run directory: the files that a training writes, under fixed names.
 
-All files are JSON or safetensors and are checked before use. Nothing in them is used as a path or
-run as code.
+Nothing in it is used as a path or run as code. What is read back is JSON and safetensors, and is
+checked before use.
 """

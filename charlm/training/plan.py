@@ -118,7 +118,7 @@ def make_plan(options: TrainOptions) -> Plan:
 def _precision(
     asked: str, device: torch.device, *, folder: Path, stored: RunInfo | None
 ) -> Literal["fp32", "bf16"]:
-    """The requested precision, or that of the run, which another machine may have begun."""
+    """The requested precision, or that of the resumed run, perhaps begun on another machine."""
     try:
         return pick_precision(stored.precision if stored else asked, device)
     except ConfigError:
@@ -199,7 +199,7 @@ def with_more_epochs(settings: Settings, changes: Settings) -> Settings:
 
 
 def _recipe_option(changes: Settings, name: str) -> Any:
-    """The requested value; None: none, or the recipe is invalid and is refused elsewhere."""
+    """The requested value of an option; None if there is none, or if the recipe is invalid."""
     recipe = changes.get("recipe")
     return recipe.get(name) if isinstance(recipe, dict) else None
 

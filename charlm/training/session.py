@@ -48,8 +48,8 @@ from charlm.training.watcher import Silence
 from charlm.version import __version__
 
 CHECKPOINT_SECONDS = 600.0  # between checkpoints within an epoch
-# Between checkpoints at the end of epochs on a GPU, where an epoch may take three seconds, and
-# writing a checkpoint, the card and the curve one second more.
+# Between checkpoints at the end of epochs on a GPU, where an epoch may take three seconds and
+# writing a checkpoint, the card and the curve adds one second.
 GPU_SECONDS = 20.0
 
 
@@ -287,7 +287,7 @@ def _info(
 
 
 def _check(stored: RunInfo, now: RunInfo, *, watcher: Watcher) -> None:
-    """Compare the run's description with the texts and the machine of now."""
+    """Compare the run's description with the current texts and machine."""
     for split in ("train", "valid"):
         said, found = stored.corpus[split]["n_tokens"], now.corpus[split]["n_tokens"]
         if said != found:

@@ -125,8 +125,8 @@ class AddEncoder(EqualSides):
 class AverageEncoder(EqualSides):
     """x = (x_word + x_char) / 2, tried in Kim et al. (2016), footnote 14.
 
-    This is not the same model as the sum: the same uniform initialisation draws both, and the scale
-    of the vectors decides how fast plain gradient descent changes them.
+    Half of the sum is another model than the sum: one uniform initialisation is used for both, and
+    the scale of the vectors decides how fast plain gradient descent changes them.
     """
 
     name = "average"

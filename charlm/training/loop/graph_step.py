@@ -54,7 +54,7 @@ Key = tuple[object, ...]
 
 
 def is_capturable(objective: Objective, optimiser: Optimizer) -> bool:
-    """Whether steps may be recorded; those of rare shapes never are."""
+    """Whether steps may be recorded, except those of rare shapes, which never are."""
     model, recipe = objective.model, objective.recipe
     batching = recipe.batching
     parts = (p for p in model.modules() if isinstance(p, Encoder | Context | Output))

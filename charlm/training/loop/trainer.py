@@ -1,8 +1,8 @@
 """The training loop: a trainer that can be saved after any step and resumed from there.
 
 Everything that the next step depends on is either fixed by the run's settings or held in
-`Progress`, the parameters, the optimiser, the averages and torch's generators. The latter make up a
-checkpoint.
+`Progress`, the parameters, the optimiser, the averages and torch's generators. A checkpoint holds
+these.
 """
 
 import math
@@ -94,7 +94,10 @@ class Trainer:
         return self.progress.position
 
     def start_state(self) -> State:
-        """The state at the start of an epoch; as in the paper, but not carried across epochs."""
+        """The state at the start of an epoch: the initial one.
+
+        The state is carried as in the paper, but not across epochs.
+        """
         return self.model.context.initial_state(self.recipe.batch_size // self.ranks.size)
 
     def run_epoch(self, after_step: Callable[[], bool]) -> bool:
@@ -128,7 +131,7 @@ class Trainer:
         return True
 
     def begin_epoch(self) -> None:
-        """Make the epoch's random draws, and at its start begin with the initial state."""
+        """Make the epoch's random draws; at its start, begin with a state that can be learned."""
         self.model.train()
         self.batches.begin_epoch(self.position.epoch)
         self.model.encoder.use_side(self.progress.side)

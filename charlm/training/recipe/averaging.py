@@ -94,7 +94,7 @@ class Averages:
 
     @torch.no_grad()
     def update(self, weight: float) -> None:
-        """Move the averages towards the parameters by the share `weight`; at first, copy these."""
+        """Move the averages towards the parameters by the share `weight`; the first are a copy."""
         if self.values:
             torch._foreach_lerp_(self.values, self.parameters, weight)
         else:

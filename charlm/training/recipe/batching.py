@@ -36,7 +36,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class BatchCounts(NamedTuple):
-    """Sizes of a batch over all processes, on whose number the loss's divisor must not depend."""
+    """Sizes of a batch over all processes; the loss's divisor must not depend on their number."""
 
     streams: int  # or sentences
     tokens: int

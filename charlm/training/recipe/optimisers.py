@@ -38,9 +38,9 @@ class Optimiser(ABC):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether a step leaves parameters without a gradient alone, and so takes row-sparse ones.
+        """Whether a step changes only what has a gradient, and so can use row-sparse gradients.
 
-        Otherwise such gradients are made dense first, which costs a pass over the whole table.
+        Otherwise they are made dense first: the steps are the same, at the cost of whole tables.
         """
         return False
 

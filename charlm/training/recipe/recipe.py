@@ -1,4 +1,4 @@
-"""The recipe: how a model is trained, as opposed to its parts.
+"""The recipe: how a model is trained, as opposed to what parts it has.
 
 The loss is a sum over a chunk with an explicit divisor, so that learning rates and norms keep their
 meaning. `streams` is Kim et al.'s: sum over the steps, mean over the streams (with sentences: sum
